@@ -1,0 +1,10 @@
+/** Tests run as ES modules; Node strips their types. */
+export default {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleFileExtensions: ['ts', 'js', 'mjs', 'json', 'node'],
+  transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },
+  testTimeout: 20_000,
+  maxWorkers: 2,
+};

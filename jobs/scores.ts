@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { Id, Slug, Wallet } from '../src/lib/scalars.ts';
+import { job } from './job.ts';
+
+/** One submitted score on its way to the worker. */
+export const Submission = z.strictObject({
+  /** Id of the score to be, chosen by the asking process; the reply is addressed by it. */
+  id: Id,
+  wallet: Wallet,
+  gameId: Slug,
+  score: z.int(),
+  playId: Id.nullable(),
+  durationMs: z.int().nullable(),
+  battleId: Id.nullable(),
+  signature: z.string().nullable(),
+  idempotencyKey: z.string().nullable(),
+  /** Hex SHA-256 of the canonical request: tells a repeat from another score under the same play or key. */
+  bodyHash: z.string().length(64),
+});
+export type Submission = z.infer<typeof Submission>;
+
+/**
+ * Validates and records a batch of scores, and answers over the asking process's reply channel.
+ * The one job that carries its work with it: nothing is confirmed before its commit, and running it again finds its own rows.
+ */
+export const recordScores = job({
+  name: 'record-scores',
+  queue: 'scores',
+  payload: z.strictObject({ channel: z.string(), submissions: z.array(Submission).min(1).max(500) }),
+  attempts: 5,
+  backoffMs: 100,
+});

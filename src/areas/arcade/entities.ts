@@ -1,0 +1,31 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { GameDefinition } from './game.ts';
+
+/** The registry: a game's definition as it stands, its version, its HMAC secret. */
+export const GameRow = defineEntity({
+  name: 'GameRow',
+  tableName: 'games',
+  properties: {
+    id: p.string().primary(),
+    version: p.integer(),
+    definition: p.json<GameDefinition>(),
+    secret: p.string().nullable(),
+    updatedAt: p.datetime().columnType('timestamptz').defaultRaw('app_now()'),
+  },
+});
+export type GameRow = InferEntity<typeof GameRow>;
+
+/** A machine in the arcade that shows a game, possessed or not. */
+export const CabinetRow = defineEntity({
+  name: 'CabinetRow',
+  tableName: 'cabinets',
+  properties: {
+    id: p.string().primary(),
+    gameId: p.string(),
+    display: p.json<Record<string, unknown>>(),
+    possessedBy: p.string().nullable(),
+    version: p.integer(),
+    updatedAt: p.datetime().columnType('timestamptz').defaultRaw('app_now()'),
+  },
+});
+export type CabinetRow = InferEntity<typeof CabinetRow>;

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+
+const DEVELOPMENT_SESSION_KEY = 'development-session-key-not-secret';
+
+const list = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean),
+    );
+const flag = z
+  .enum(['0', '1', 'false', 'true', ''])
+  .default('')
+  .transform((text) => text === '1' || text === 'true');
+const port = z.coerce.number().int().min(0).max(65_535);
+
+export const SCOPES = ['money', 'rounds', 'moderation', 'content'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** One administrator's token. */
+export interface AdminToken {
+  name: string;
+  token: string;
+  scopes: readonly Scope[];
+}
+
+/** Reads `token` (every scope) or `name:scope+scope:token`. */
+function parseAdminToken(text: string, index: number): AdminToken {
+  const [name, scopes, ...rest] = text.split(':');
+  const narrowed = name !== undefined && scopes !== undefined && rest.length > 0;
+  const entry: AdminToken = narrowed
+    ? { name, token: rest.join(':'), scopes: z.array(z.enum(SCOPES)).min(1).parse(scopes.split('+')) }
+    : { name: `admin-${index + 1}`, token: text, scopes: SCOPES };
+  if (entry.token.length < 16) throw new Error(`ADMIN_TOKENS: the token of ${entry.name} is shorter than 16 characters`);
+  return entry;
+}
+
+const Environment = z.object({
+  NODE_ENV: z.string().default('development'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(3000),
+  /** Health and metrics of every process; 0 = any free port. */
+  METRICS_PORT: port.default(0),
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  PUBLIC_URL: z.url().optional(),
+  ALLOWED_ORIGINS: list(''),
+  TRUST_PROXY: flag,
+  DATABASE_URL: z.string().min(1).default('postgresql://localhost/coinop'),
+  DATABASE_POOL: z.coerce.number().int().min(2).max(100).default(10),
+  REDIS_URL: z.string().min(1).default('redis://localhost:6379'),
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[a-z0-9-]+$/)
+    .default('coinop'),
+  ADMIN_TOKENS: list(''),
+  INTERNAL_TOKENS: list(''),
+  /** Newest first; older ones are still accepted, and re-signed. */
+  SESSION_KEYS: list(DEVELOPMENT_SESSION_KEY),
+  SIGN_IN_CHAIN: z.enum(['mainnet', 'testnet', 'devnet', 'localnet']).default('mainnet'),
+  SIGN_IN_STATEMENT: z
+    .string()
+    .regex(/^[\x20-\x7e]+$/)
+    .default('Sign in to Coinop.'),
+  LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+  /** Which queues this worker serves; empty = all of them. */
+  QUEUES: list(''),
+});
+
+/** Everything a process is told from outside. */
+export type Config = ReturnType<typeof readConfig>;
+
+/**
+ * Reads the environment, once; nothing else reads it. Everything has a value that works on one machine.
+ * @throws when a value is malformed, or when production would run with a development secret
+ */
+export function readConfig(env: Record<string, string | undefined> = process.env) {
+  const parsed = Environment.safeParse(env);
+  if (!parsed.success) throw new Error(`configuration: ${z.prettifyError(parsed.error)}`);
+  const e = parsed.data;
+  const production = e.NODE_ENV === 'production';
+  if (production && e.SESSION_KEYS.some((key) => key === DEVELOPMENT_SESSION_KEY || key.length < 32)) {
+    throw new Error('configuration: SESSION_KEYS must be set in production, each of 32 characters or more');
+  }
+  if (production && !e.PUBLIC_URL) throw new Error('configuration: PUBLIC_URL must be set in production');
+  const publicUrl = new URL(e.PUBLIC_URL ?? `http://localhost:${e.PORT}`);
+  return {
+    production,
+    host: e.HOST,
+    port: e.PORT,
+    metrics: { host: e.METRICS_HOST, port: e.METRICS_PORT },
+    publicUrl,
+    allowedOrigins: [publicUrl.origin, ...e.ALLOWED_ORIGINS.map((origin) => new URL(origin).origin)],
+    trustProxy: e.TRUST_PROXY,
+    database: { url: e.DATABASE_URL, pool: e.DATABASE_POOL },
+    redis: { url: e.REDIS_URL, prefix: e.REDIS_PREFIX },
+    adminTokens: e.ADMIN_TOKENS.map(parseAdminToken),
+    internalTokens: e.INTERNAL_TOKENS,
+    sessionKeys: e.SESSION_KEYS,
+    signIn: { chain: e.SIGN_IN_CHAIN, statement: e.SIGN_IN_STATEMENT },
+    logLevel: e.LOG_LEVEL,
+    queues: e.QUEUES,
+  };
+}

@@ -1,0 +1,68 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import type { Redis } from 'ioredis';
+import type { Config } from './config.ts';
+import { openOrm } from './db/orm.ts';
+import { type Queryable, queryable } from './db/sql.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { type Logger, openLog } from './log.ts';
+import { openQueues, type Queues } from './queues.ts';
+import { FAIL_FAST, openRedis, PATIENT } from './redis.ts';
+import { openReplies, type Replies } from './replies.ts';
+import { type Transact, transactions } from './tx.ts';
+
+/** What every request and every job works with. The only wiring of the service. */
+export interface App {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly orm: MikroORM;
+  /** Reads outside a transaction. */
+  readonly db: Queryable;
+  /** Writes. */
+  readonly tx: Transact;
+  /** Commands that fail within a second when Redis is down. */
+  readonly redis: Redis;
+  readonly queues: Queues;
+  readonly replies: Replies;
+  /** A further connection, for subscribing and blocking; closed with the rest. */
+  connect(): Redis;
+  close(): Promise<void>;
+}
+
+/** The key of the channel that wakes the publisher of events. */
+export const eventsBell = (config: Config) => `${config.redis.prefix}:events:bell`;
+
+/** Opens everything a process needs. Succeeds while dependencies are down: they are reconnected to, and 503 meanwhile. */
+export async function openContext(config: Config, name: string, overrides: { clock?: Clock; log?: Logger } = {}): Promise<App> {
+  const log = overrides.log ?? openLog(config, name);
+  const orm = await openOrm(config);
+  const connections: Redis[] = [];
+  const connect = (options = PATIENT) => {
+    const redis = openRedis(config, log, options);
+    connections.push(redis);
+    return redis;
+  };
+  const redis = connect(FAIL_FAST);
+  // A job carries a batch of a hundred scores: it may take longer than a read, but not for ever.
+  const queues = openQueues(connect({ ...FAIL_FAST, enableAutoPipelining: false, commandTimeout: 3_000 }), config.redis.prefix);
+  const replies = await openReplies(connect(), config.redis.prefix);
+  const kysely = orm.em.fork().getKysely<unknown>();
+  return {
+    config,
+    log,
+    clock: overrides.clock ?? systemClock,
+    orm,
+    db: queryable(() => kysely),
+    tx: transactions(orm, queues, log, () => redis.publish(eventsBell(config), '1')),
+    redis,
+    queues,
+    replies,
+    connect: () => connect(),
+    async close() {
+      replies.close();
+      await queues.close();
+      for (const connection of connections) connection.disconnect();
+      await orm.close(true);
+    },
+  };
+}

@@ -1,0 +1,16 @@
+import { readConfig } from '../config.ts';
+import { openLog } from '../log.ts';
+import { openOrm } from './orm.ts';
+import { seed } from './seed.ts';
+
+/** Migrates the database and fills empty tables, then ends. Safe to run from several processes at once. */
+const config = readConfig();
+const log = openLog(config, 'migrate');
+const orm = await openOrm(config);
+try {
+  const applied = await orm.migrator.up();
+  const seeded = await seed(orm);
+  log.info({ applied: applied.map((m) => m.name), seeded }, 'database is up to date');
+} finally {
+  await orm.close(true);
+}

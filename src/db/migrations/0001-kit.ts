@@ -1,0 +1,62 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** What every area stands on: time, addresses, events, idempotency, the audit of admin actions. */
+export class Migration0001Kit extends Migration {
+  override up(): void {
+    // Addresses compare as bytes, whatever the database's locale: ties are listed by address text.
+    this.addSql(`create domain wallet as text collate "C"`);
+
+    // The one clock that decides anything in SQL. Only tests write app_clock.
+    this.addSql(`create table app_clock (shift interval not null)`);
+    this.addSql(`
+      create function app_now() returns timestamptz language sql volatile as
+      $$ select clock_timestamp() + coalesce((select shift from app_clock), interval '0') $$`);
+    this.addSql(`
+      create function app_day() returns int language sql volatile as
+      $$ select floor(extract(epoch from app_now()) / 86400)::int $$`);
+
+    // The outbox: written in the transaction that an event reports, numbered by the publisher.
+    this.addSql(`
+      create table outbox (
+        id bigint generated always as identity primary key,
+        publication bigint unique,
+        type text not null,
+        wallet wallet,
+        payload jsonb not null,
+        at timestamptz not null default app_now()
+      )`);
+    this.addSql(`create index outbox_unnumbered on outbox (id) where publication is null`);
+    this.addSql(
+      `create table outbox_counter (singleton boolean primary key default true check (singleton), publication bigint not null, published_at timestamptz not null)`,
+    );
+    this.addSql(`insert into outbox_counter (publication, published_at) values (0, '-infinity')`);
+
+    this.addSql(`
+      create table idempotency_keys (
+        scope bytea primary key,
+        request_hash bytea not null,
+        status smallint,
+        body jsonb,
+        headers jsonb,
+        created_at timestamptz not null default app_now()
+      )`);
+    this.addSql(`create index idempotency_keys_created_at on idempotency_keys using brin (created_at)`);
+
+    // Append-only and hash-chained: hash = sha256(previous hash ‖ the row's canonical JSON).
+    this.addSql(`
+      create table admin_audit (
+        id bigint primary key,
+        at timestamptz not null,
+        token_name text not null,
+        method text not null,
+        path text not null,
+        body_hash bytea not null,
+        previous_hash bytea not null,
+        hash bytea not null unique
+      )`);
+    this.addSql(`
+      create function refuse_change() returns trigger language plpgsql as
+      $$ begin raise exception 'table % is append-only', tg_table_name using errcode = 'restrict_violation'; end $$`);
+    this.addSql(`create trigger admin_audit_append_only before update or delete or truncate on admin_audit execute function refuse_change()`);
+  }
+}

@@ -1,0 +1,99 @@
+import { Migration } from '@mikro-orm/migrations';
+
+const PERIODS = ['day', 'week', 'month', 'year'];
+
+/** The ledger, the standings it feeds, the finals of closed periods, and what wallets did. */
+export class Migration0002Points extends Migration {
+  override up(): void {
+    // One row per wallet that ever signed in; its lock serializes all that a wallet scores.
+    this.addSql(`
+      create table players (
+        wallet wallet primary key,
+        mode text not null default 'regular' check (mode in ('regular', 'beta')),
+        banned_at timestamptz,
+        earned_day int not null default 0,
+        earned int not null default 0 check (earned >= 0),
+        earned_by_game jsonb not null default '{}',
+        created_at timestamptz not null default app_now()
+      ) with (fillfactor = 70)`);
+
+    // kind: what the points are from, and so which boards they feed; reason: why this row exists; rewards: whether epochs count it.
+    this.addSql(`
+      create table ledger (
+        wallet wallet not null,
+        mode text not null check (mode in ('regular', 'beta')),
+        kind text not null check (kind in ('game', 'quest', 'referral', 'conversion')),
+        reason text not null,
+        source text not null,
+        source_id text collate "C" not null,
+        points bigint not null check (points <> 0),
+        rewards boolean not null,
+        factors jsonb,
+        day int not null,
+        at timestamptz not null,
+        primary key (source_id, source, wallet, reason, mode)
+      )`);
+    this.addSql(`create index ledger_wallet on ledger (wallet, at desc)`);
+    this.addSql(`create index ledger_day on ledger using brin (day) with (pages_per_range = 16)`);
+    this.addSql(`create trigger ledger_append_only before update or delete on ledger for each row execute function refuse_change()`);
+    this.addSql(`create trigger ledger_no_truncate before truncate on ledger execute function refuse_change()`);
+
+    // Sums ('global', 'quests') and bests ('game:<id>'). Per period: the bucket last written, its value, and the one before it.
+    // No index on values: every score would have to touch them all; boards are sorted in Redis.
+    this.addSql(`
+      create table standings (
+        board text collate "C" not null,
+        mode text not null,
+        wallet wallet not null,
+        version bigint not null,
+        total bigint not null,
+        ${PERIODS.flatMap((p) => [`${p} int not null`, `${p}_value bigint not null`, `${p}_before int`, `${p}_before_value bigint`]).join(', ')},
+        primary key (board, mode, wallet)
+      ) with (fillfactor = 70)`);
+
+    // How many points a day gave, over shards so that no row is hot.
+    this.addSql(`
+      create table point_totals (
+        day int not null, shard smallint not null, mode text not null, kind text not null,
+        points bigint not null, entries bigint not null,
+        primary key (day, shard, mode, kind)
+      ) with (fillfactor = 50)`);
+
+    // Standings that Redis may not have yet: written with them, removed once the boards took them.
+    this.addSql(`
+      create table board_refreshes (
+        board text collate "C" not null, wallet wallet not null, version bigint not null, at timestamptz not null default app_now(),
+        primary key (board, wallet, version)
+      )`);
+
+    this.addSql(`
+      create table closed_periods (
+        period text not null check (period in ('day', 'week', 'month', 'year')),
+        bucket int not null,
+        closed_at timestamptz not null default app_now(),
+        finals_at timestamptz,
+        primary key (period, bucket)
+      )`);
+    this.addSql(`
+      create table finals (
+        board text collate "C" not null, period text not null, bucket int not null,
+        position int not null, rank int not null, wallet wallet not null, value bigint not null,
+        primary key (board, period, bucket, position)
+      )`);
+    this.addSql(`create unique index finals_wallet on finals (board, period, bucket, wallet)`);
+
+    // What wallets did, once per cause. Consumers add a mark of their own.
+    this.addSql(`
+      create table activities (
+        kind text not null,
+        source_id text collate "C" not null,
+        wallet wallet not null,
+        game_id text,
+        amount bigint not null default 0,
+        day int not null,
+        at timestamptz not null,
+        primary key (source_id, kind)
+      )`);
+    this.addSql(`create index activities_wallet on activities (wallet, kind, at desc)`);
+  }
+}

@@ -1,0 +1,86 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Games, plays, scores, saved states and records. */
+export class Migration0003Arcade extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table games (
+        id text primary key,
+        version int not null,
+        definition jsonb not null,
+        secret text,
+        updated_at timestamptz not null default app_now()
+      )`);
+    this.addSql(`
+      create table game_versions (
+        game_id text not null references games, version int not null, definition jsonb not null, at timestamptz not null default app_now(),
+        primary key (game_id, version)
+      )`);
+    this.addSql(`
+      create table cabinets (
+        id text primary key,
+        game_id text not null references games,
+        display jsonb not null,
+        possessed_by text,
+        version int not null,
+        updated_at timestamptz not null default app_now()
+      )`);
+    this.addSql(`
+      create table plays (
+        id uuid primary key,
+        wallet wallet not null,
+        game_id text not null references games,
+        started_at timestamptz not null,
+        score_id uuid
+      ) with (fillfactor = 85)`);
+    this.addSql(`create index plays_wallet on plays (wallet, started_at desc)`);
+    this.addSql(`
+      create table scores (
+        id uuid primary key,
+        wallet wallet not null,
+        game_id text not null references games,
+        game_version int not null,
+        play_id uuid,
+        idempotency_key text,
+        body_hash bytea not null,
+        score bigint not null,
+        normalized int not null check (normalized between 0 and 10000),
+        points int not null check (points >= 0),
+        personal_best boolean not null,
+        status text not null check (status in ('accepted', 'held', 'rejected', 'voided')),
+        reasons text[] not null default '{}',
+        mode text not null check (mode in ('regular', 'beta')),
+        duration_ms int,
+        battle_id uuid,
+        day int not null,
+        at timestamptz not null,
+        decided_at timestamptz,
+        decided_by text
+      ) with (fillfactor = 90)`);
+    this.addSql(`create unique index scores_play on scores (play_id) where play_id is not null`);
+    this.addSql(`create unique index scores_idempotency on scores (wallet, idempotency_key) where idempotency_key is not null`);
+    this.addSql(`create index scores_wallet_game on scores (wallet, game_id)`);
+    this.addSql(`create index scores_held on scores (at) where status = 'held'`);
+    this.addSql(`
+      create table game_counters (
+        game_id text not null, shard smallint not null,
+        plays bigint not null default 0, scores bigint not null default 0, score_sum bigint not null default 0,
+        primary key (game_id, shard)
+      ) with (fillfactor = 50)`);
+    this.addSql(`
+      create table game_states (
+        wallet wallet not null, game_id text not null references games,
+        state jsonb not null, version int not null, updated_at timestamptz not null default app_now(),
+        primary key (wallet, game_id)
+      )`);
+    // Append-only, chained per wallet and game: hash = sha256(previous hash ‖ the record's canonical JSON).
+    this.addSql(`
+      create table game_records (
+        wallet wallet not null, game_id text not null references games, sequence int not null,
+        id uuid not null unique, record jsonb not null, previous_hash bytea not null, hash bytea not null, at timestamptz not null,
+        primary key (wallet, game_id, sequence)
+      )`);
+    this.addSql(`create trigger game_records_append_only before update or delete on game_records for each row execute function refuse_change()`);
+    this.addSql(`create trigger game_records_no_truncate before truncate on game_records execute function refuse_change()`);
+  }
+}

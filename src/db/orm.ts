@@ -1,0 +1,33 @@
+import { Migrator } from '@mikro-orm/migrations';
+import { defineConfig, MikroORM } from '@mikro-orm/postgresql';
+import type { Config } from '../config.ts';
+import { entities } from './entities.ts';
+import { migrations } from './migrations/index.ts';
+import { PreparingClient } from './sql.ts';
+
+/**
+ * Opens the record. No connection is made before the first query, so a process starts while the database is down.
+ * @param config where the database is and how many connections this process may hold
+ */
+export function openOrm(config: Config): Promise<MikroORM> {
+  return MikroORM.init(
+    defineConfig({
+      clientUrl: config.database.url,
+      entities,
+      extensions: [Migrator],
+      forceUtcTimezone: true,
+      driverOptions: {
+        connectionString: config.database.url,
+        max: config.database.pool,
+        Client: PreparingClient,
+        connectionTimeoutMillis: 3_000,
+        idle_in_transaction_session_timeout: 30_000,
+        statement_timeout: 30_000,
+        application_name: 'coinop',
+      },
+      migrations: { migrationsList: migrations, snapshot: false, silent: true, tableName: 'migrations' },
+      ensureDatabase: false,
+      debug: false,
+    }),
+  );
+}

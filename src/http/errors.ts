@@ -1,0 +1,22 @@
+import { fail, Refusal, unavailable } from '../lib/errors.ts';
+
+/** PostgreSQL: connection lost or refused (08…, 57P…), too many connections (53300), gave way (40001, 40P01), too slow (55P03, 57014). */
+const UNAVAILABLE_SQL = /^(?:08...|57P0.|53300|40001|40P01|55P03|57014)$/;
+const UNAVAILABLE_SYSTEM = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+const UNAVAILABLE_TEXT =
+  /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Connection terminated|timeout exceeded when trying to connect|LOADING Redis|Client has encountered a connection error|READONLY/i;
+
+/** Whether an error means that PostgreSQL or Redis is down, restarting or overloaded. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (UNAVAILABLE_SQL.test(code) || UNAVAILABLE_SYSTEM.has(code) || UNAVAILABLE_TEXT.test(error.message)) return true;
+  return isUnavailable(error.cause);
+}
+
+/** What the caller is told of an error: refusals as they are, a dependency that is down as 503, anything else as a bare 500. */
+export function asRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (isUnavailable(error)) return unavailable('a dependency of the service is not available, try again');
+  return fail(500, 'internal server error');
+}

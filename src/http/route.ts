@@ -1,0 +1,125 @@
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import type Koa from 'koa';
+import type { z } from 'zod';
+import type { Scope } from '../config.ts';
+import type { App } from '../context.ts';
+import type { Tx } from '../tx.ts';
+
+/** Who may call a route. `optional`: anyone, a session is read if there is one. */
+export type Auth =
+  | 'public'
+  | 'optional'
+  | 'session'
+  | 'internal'
+  | { readonly admin: Scope }
+  | { readonly sessionOrAdmin: Scope }
+  | { readonly webhook: string };
+
+/** A body or an answer that is not JSON. It skips parsing, not auth, limits, errors or the document. */
+export interface Stream {
+  readonly stream: string;
+  readonly maxBytes?: number;
+}
+
+/** Declares a stream of a content type; `maxBytes` bounds a request's body. */
+export const stream = (type: string, maxBytes?: number): Stream => ({ stream: type, ...(maxBytes === undefined ? {} : { maxBytes }) });
+
+export const isStream = (shape: z.ZodType | Stream | null): shape is Stream => shape !== null && 'stream' in shape;
+
+/** What a streaming answer is: bytes, or a function that takes the response over. */
+export type StreamBody = Readable | Buffer | string | ((response: ServerResponse) => void);
+
+/** Answers by status: a JSON shape, a stream, or null for no body. */
+export type Returns = Readonly<Record<number, z.ZodType | Stream | null>>;
+
+export interface Reply<Status extends number = number, Body = unknown> {
+  readonly status: Status;
+  readonly body: Body;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a handler returns: `reply(200, { … })`. */
+export function reply<const Status extends number, Body>(status: Status, body: Body, headers?: Record<string, string>): Reply<Status, Body> {
+  return { status, body, ...(headers ? { headers } : {}) };
+}
+
+type BodyOf<Shape> = Shape extends z.ZodType ? z.input<Shape> : Shape extends Stream ? StreamBody : null;
+export type ReplyOf<R extends Returns> = { [S in keyof R & number]: Reply<S, BodyOf<R[S]>> }[keyof R & number];
+
+type WalletOf<A extends Auth> = A extends 'session' ? string : A extends 'optional' | { sessionOrAdmin: Scope } ? string | null : null;
+type AdminOf<A extends Auth> = A extends { admin: Scope } ? string : A extends { sessionOrAdmin: Scope } ? string | null : null;
+type InputOf<B> = B extends z.ZodType ? z.output<B> : B extends Stream ? Readable : undefined;
+
+/** What a handler is given. */
+export interface Call<A extends Auth, Params, Query, Body> {
+  readonly app: App;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  /** The caller's wallet, where the route reads a session. */
+  readonly wallet: WalletOf<A>;
+  /** The name of the caller's admin token, where the route takes one. */
+  readonly admin: AdminOf<A>;
+  /** The Koa context, for cookies, headers and streams. */
+  readonly ctx: Koa.Context;
+  /** The `Idempotency-Key` header, checked; only where the route is `idempotent`. */
+  readonly idempotencyKey: string | null;
+  /**
+   * A transaction whose reply is kept under the caller's `Idempotency-Key` for 24 h: the same request again
+   * gets the same reply, another body under the same key 409. Without the header, a plain transaction.
+   */
+  once<R extends Reply>(work: (tx: Tx) => Promise<R>): Promise<R>;
+}
+
+/** A route as the kit sees it, its types set aside. */
+export interface AnyRoute {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly path: string;
+  readonly auth: Auth;
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType | Stream;
+  readonly returns: Returns;
+  /** The refusals that are this route's own; those of its auth mode, its body and of dependencies are added. */
+  readonly fails: readonly number[];
+  /** Honours `Idempotency-Key`. */
+  readonly idempotent?: boolean;
+  /** `Cache-Control` of its 200; an `ETag` goes with it, and `If-None-Match` is answered with 304. */
+  readonly cache?: string;
+  handler(call: Call<Auth, unknown, unknown, unknown>): Promise<Reply>;
+}
+
+/** A route with all its types: what the typed client reads. */
+export interface Route<
+  A extends Auth = Auth,
+  P extends z.ZodType | undefined = z.ZodType | undefined,
+  Q extends z.ZodType | undefined = z.ZodType | undefined,
+  B extends z.ZodType | Stream | undefined = z.ZodType | Stream | undefined,
+  R extends Returns = Returns,
+> extends AnyRoute {
+  readonly types?: { auth: A; params: P; query: Q; body: B; returns: R };
+}
+
+/** Declares a route. Router, validation, document, client and contract tests all come from this one value. */
+export function route<
+  const A extends Auth,
+  const R extends Returns,
+  P extends z.ZodType | undefined = undefined,
+  Q extends z.ZodType | undefined = undefined,
+  B extends z.ZodType | Stream | undefined = undefined,
+>(
+  definition: Omit<AnyRoute, 'auth' | 'params' | 'query' | 'body' | 'returns' | 'handler'> & {
+    auth: A;
+    params?: P;
+    query?: Q;
+    body?: B;
+    returns: R;
+    handler(call: Call<A, InputOf<P>, InputOf<Q>, InputOf<B>>): Promise<ReplyOf<R>>;
+  },
+): Route<A, P, Q, B, R> {
+  // The kit calls the handler only with what this route's own schemas made of the request.
+  return definition as unknown as Route<A, P, Q, B, R>;
+}

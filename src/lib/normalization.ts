@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+/** Every game's scores come to this scale. */
+export const SCALE = 10_000;
+
+/**
+ * How a raw score becomes 0 to 10,000.
+ * `min` and `max` bound the raw score; `direction` says which end is best; `piecewise` goes through `points`.
+ */
+export const Normalization = z
+  .strictObject({
+    method: z.enum(['linear', 'log', 'piecewise']),
+    min: z.int(),
+    max: z.int(),
+    direction: z.enum(['higher', 'lower']),
+    points: z
+      .array(z.strictObject({ score: z.int(), normalized: z.int().min(0).max(SCALE) }))
+      .min(2)
+      .max(32)
+      .optional(),
+  })
+  .refine((n) => n.min < n.max, { path: ['max'], message: 'must be above min' })
+  .refine((n) => (n.method === 'piecewise') === (n.points !== undefined), { path: ['points'], message: 'must be given for piecewise, and only then' })
+  .refine((n) => (n.points ?? []).every((p, i, all) => i === 0 || p.score > (all[i - 1]?.score ?? 0)), {
+    path: ['points'],
+    message: 'must rise in score',
+  })
+  .refine((n) => (n.points ?? []).every((p) => p.score >= n.min && p.score <= n.max), { path: ['points'], message: 'must lie between min and max' })
+  .refine(
+    (n) =>
+      (n.points ?? []).every((p, i, all) => i === 0 || (p.normalized - (all[i - 1]?.normalized ?? 0)) * (n.direction === 'higher' ? 1 : -1) >= 0),
+    { path: ['points'], message: 'must not run against direction' },
+  )
+  .meta({ id: 'Normalization' });
+export type Normalization = z.infer<typeof Normalization>;
+
+/**
+ * The normalized score, 0 to 10,000, rounded down; raw scores outside min and max count as the nearer end.
+ * linear: (score − min) / (max − min); log: ln(1 + score − min) / ln(1 + max − min); `lower` mirrors the result.
+ */
+export function normalize(n: Normalization, score: number): number {
+  const x = Math.min(Math.max(score, n.min), n.max);
+  if (n.method === 'piecewise') return piecewise(n.points ?? [], x);
+  const fromWorst = n.direction === 'higher' ? x - n.min : n.max - x;
+  const range = n.max - n.min;
+  const share = n.method === 'linear' ? fromWorst / range : Math.log1p(fromWorst) / Math.log1p(range);
+  return Math.floor(SCALE * share);
+}
+
+function piecewise(points: readonly { score: number; normalized: number }[], x: number): number {
+  const first = points[0];
+  const last = points.at(-1);
+  if (!first || !last) return 0;
+  if (x <= first.score) return first.normalized;
+  for (let i = 1; i < points.length; i++) {
+    const a = points[i - 1];
+    const b = points[i];
+    if (a && b && x <= b.score) return Math.floor(a.normalized + ((x - a.score) * (b.normalized - a.normalized)) / (b.score - a.score));
+  }
+  return last.normalized;
+}

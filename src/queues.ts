@@ -1,0 +1,52 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Job, QueueName } from '../jobs/job.ts';
+import { QUEUES } from '../jobs/job.ts';
+
+/** Finished jobs are kept this long (ops look at them); failed ones longer. Seconds and counts. */
+const KEEP_DONE = { age: 60, count: 200 };
+const KEEP_FAILED = { age: 7 * 86_400, count: 5_000 };
+
+/** The producing side of the queues. Nothing here processes a job. */
+export interface Queues {
+  readonly all: ReadonlyMap<QueueName, Queue>;
+  /** Adds jobs, one round trip per queue. Fails at once when Redis is down. */
+  add(jobs: readonly { job: Job; payload: unknown }[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The prefix of a queue's keys; the braces keep one queue's keys on one node of a Redis Cluster. */
+export function queuePrefix(prefix: string, queue: QueueName): string {
+  return `{${prefix}:${queue}}`;
+}
+
+/** Opens all queues for adding. */
+export function openQueues(connection: Redis, prefix: string): Queues {
+  const all = new Map(QUEUES.map((name) => [name, new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true })]));
+  return {
+    all,
+    async add(jobs) {
+      const byQueue = Map.groupBy(jobs, ({ job }) => job.queue);
+      await Promise.all(
+        [...byQueue].map(([name, entries]) =>
+          all.get(name)?.addBulk(
+            entries.map(({ job, payload }) => ({
+              name: job.name,
+              data: payload,
+              opts: {
+                attempts: job.attempts,
+                backoff: { type: 'exponential', delay: job.backoffMs },
+                removeOnComplete: KEEP_DONE,
+                removeOnFail: KEEP_FAILED,
+                ...(job.id ? { deduplication: { id: job.id(payload) } } : {}),
+              },
+            })),
+          ),
+        ),
+      );
+    },
+    async close() {
+      await Promise.all([...all.values()].map((queue) => queue.close()));
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Config } from './config.ts';
+import type { Logger } from './log.ts';
+
+/** Reconnects fast and for ever, with jitter so that a fleet does not come back in step. */
+const retryStrategy = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 5), 1_000) * (0.5 + Math.random());
+
+/** For commands of a request: a Redis that is down or slow is an error within a second, never a hang. */
+export const FAIL_FAST: RedisOptions = { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1_000, enableAutoPipelining: true };
+
+/** For connections that subscribe or block: they wait for Redis as long as it takes. */
+export const PATIENT: RedisOptions = { maxRetriesPerRequest: null };
+
+/** Opens a connection; the caller closes it. */
+export function openRedis(config: Config, log: Logger, options: RedisOptions): Redis {
+  const redis = new Redis(config.redis.url, { retryStrategy, connectTimeout: 2_000, ...options });
+  let down = false;
+  redis.on('error', (error) => {
+    if (!down) log.warn({ err: error }, 'redis is not reachable');
+    down = true;
+  });
+  redis.on('ready', () => {
+    if (down) log.info('redis is back');
+    down = false;
+  });
+  return redis;
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { type App, openContext } from '../../src/context.ts';
+import { statement } from '../../src/db/sql.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { publishEvents } from '../../workers/publish-events.ts';
+import { serveQueues } from '../../workers/run.ts';
+import { createDatabase, testRedisUrl } from './database.ts';
+
+/** The admin token that every test application accepts. */
+export const ADMIN_TOKEN = 'test-admin-token-0123456789';
+
+/** A clock that tests move; the database's moves along. */
+export interface TestClock extends Clock {
+  /** Moves both clocks so that they read `at` now. */
+  set(at: Date): Promise<void>;
+}
+
+/** One running application: API and workers in this process, on parts of its own. */
+export interface TestApp {
+  readonly app: App;
+  readonly url: string;
+  readonly origin: string;
+  readonly clock: TestClock;
+  readonly env: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+const setShift = statement(
+  'test_set_clock',
+  `with gone as (delete from app_clock) insert into app_clock (shift) select make_interval(secs => $1::float8 / 1000)`,
+);
+
+/**
+ * Starts an application on a database and a Redis prefix of its own.
+ * @param options.workers false: nobody serves the queues
+ * @param options.env further environment, such as GATE or caps
+ */
+export async function startTestApp(options: { workers?: boolean; env?: Record<string, string> } = {}): Promise<TestApp> {
+  const database = await createDatabase();
+  const env = {
+    NODE_ENV: 'test',
+    DATABASE_URL: database.url,
+    REDIS_URL: testRedisUrl(),
+    REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
+    ADMIN_TOKENS: ADMIN_TOKEN,
+    PUBLIC_URL: 'http://coinop.test',
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
+    ...options.env,
+  };
+  let shift = 0;
+  const clock: Clock = { now: () => new Date(Date.now() + shift) };
+  const app = await openContext(readConfig(env), 'test-api', { clock });
+  const server = createServer(createApp(app).callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address() as AddressInfo;
+  const worker = options.workers === false ? null : await startWorker(env, clock);
+  return {
+    app,
+    url: `http://127.0.0.1:${address.port}`,
+    origin: app.config.publicUrl.origin,
+    env,
+    clock: {
+      now: clock.now,
+      async set(at) {
+        shift = at.getTime() - Date.now();
+        await app.tx((tx) => tx.query(setShift, [shift]));
+      },
+    },
+    async close() {
+      await worker?.close();
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      const keys = await app.redis.keys(`*${env.REDIS_PREFIX}*`);
+      if (keys.length > 0) await app.redis.unlink(...keys);
+      await app.close();
+      await database.drop();
+    },
+  };
+}
+
+/** A worker of an application, in this process. */
+export async function startWorker(env: Record<string, string>, clock?: Clock): Promise<{ app: App; close(): Promise<void> }> {
+  const app = await openContext(readConfig(env), 'test-worker', clock ? { clock } : {});
+  const fleet = await serveQueues(app, app.config.queues);
+  const publisher = publishEvents(app);
+  return {
+    app,
+    async close() {
+      await Promise.all([fleet.close(), publisher.close()]);
+      await app.close();
+    },
+  };
+}

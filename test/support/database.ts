@@ -1,0 +1,81 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { readConfig } from '../../src/config.ts';
+import { openOrm } from '../../src/db/orm.ts';
+import { seed } from '../../src/db/seed.ts';
+
+const root = join(import.meta.dirname, '../../src');
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: run the tests with bin/test`);
+  return value;
+}
+
+/** The Redis that tests share; every application in it has a prefix of its own. */
+export const testRedisUrl = (): string => required('TEST_REDIS_URL');
+
+const serverUrl = (): string => required('TEST_DATABASE_URL');
+
+function urlOf(database: string): string {
+  return serverUrl().replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${database}`);
+}
+
+async function asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: urlOf('postgres') });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Changes with everything that a fresh database is made of. */
+function schemaHash(): string {
+  const hash = createHash('sha256');
+  const folder = join(root, 'db/migrations');
+  for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
+  hash.update(readFileSync(join(root, 'db/seed.ts')));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Migrates and seeds one database per schema, for all test files to be cloned from. */
+async function template(client: pg.Client): Promise<string> {
+  const name = `coinop_template_${schemaHash()}`;
+  await client.query(`select pg_advisory_lock(hashtext('coinop-template'))`);
+  try {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
+    if (rowCount === 0) {
+      const building = `${name}_building`;
+      await client.query(`drop database if exists ${building} with (force)`);
+      await client.query(`create database ${building}`);
+      const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }));
+      try {
+        await orm.migrator.up();
+        await seed(orm);
+      } finally {
+        await orm.close(true);
+      }
+      await client.query(`alter database ${building} rename to ${name}`);
+    }
+  } finally {
+    await client.query(`select pg_advisory_unlock(hashtext('coinop-template'))`);
+  }
+  return name;
+}
+
+/** A migrated, seeded database of the caller's own. */
+export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await asOwner(async (client) => {
+    const from = await template(client);
+    await client.query(`create database ${name} template ${from}`);
+  });
+  return {
+    url: urlOf(name),
+    drop: () => asOwner(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
+  };
+}

@@ -1,0 +1,65 @@
+import { type Job as BullJob, type Queue, Worker, type WorkerOptions } from 'bullmq';
+import { jobs } from '../jobs/index.ts';
+import { type Job, QUEUES, type QueueName } from '../jobs/job.ts';
+import type { App } from '../src/context.ts';
+import { queuePrefix } from '../src/queues.ts';
+import { handlers } from './index.ts';
+
+/** How each queue is served. Short locks where somebody waits: a killed worker's jobs run again within seconds. */
+const SERVING: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount'>> = {
+  scores: { concurrency: 16, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  points: { concurrency: 4, lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
+  upkeep: { concurrency: 2, lockDuration: 30_000, stalledInterval: 15_000, maxStalledCount: 1_000 },
+};
+
+/** The handlers by job name, as the wire has it. */
+type AnyHandler = (app: App, payload: unknown) => Promise<void>;
+const byName = new Map<string, { job: Job; handle: AnyHandler }>(
+  Object.entries(jobs).map(([key, job]) => [job.name, { job, handle: handlers[key as keyof typeof jobs] as AnyHandler }]),
+);
+
+export interface Fleet {
+  /** Finishes the jobs at hand, takes no more. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves queues in this process, and makes sure that recurring jobs are scheduled.
+ * @param queues which queues; empty = all
+ */
+export async function serveQueues(app: App, queues: readonly string[]): Promise<Fleet> {
+  const served = QUEUES.filter((name) => queues.length === 0 || queues.includes(name));
+  const workers = served.map((name) => serveQueue(app, name));
+  await Promise.all(Object.values(jobs).map((job) => schedule(app, job, served)));
+  return { close: async () => void (await Promise.all(workers.map((worker) => worker.close()))) };
+}
+
+function serveQueue(app: App, name: QueueName): Worker {
+  const worker = new Worker(name, (bullJob) => run(app, bullJob), {
+    connection: app.connect(),
+    prefix: queuePrefix(app.config.redis.prefix, name),
+    ...SERVING[name],
+  });
+  worker.on('error', (err) => app.log.warn({ err, queue: name }, 'queue is not reachable'));
+  worker.on('failed', (bullJob, err) => {
+    const last = bullJob !== undefined && bullJob.attemptsMade >= (bullJob.opts.attempts ?? 1);
+    app.log[last ? 'error' : 'warn'](
+      { err, queue: name, job: bullJob?.name, id: bullJob?.id, attempt: bullJob?.attemptsMade },
+      last ? 'job failed for good' : 'job failed',
+    );
+  });
+  return worker;
+}
+
+async function run(app: App, bullJob: BullJob): Promise<void> {
+  const entry = byName.get(bullJob.name);
+  if (!entry) throw new Error(`no such job: ${bullJob.name}`);
+  await entry.handle(app, entry.job.payload.parse(bullJob.data));
+}
+
+/** BullMQ's schedulers only trigger: what is due is decided by SQL, so one run too many or too few does no harm. */
+async function schedule(app: App, job: Job, served: readonly QueueName[]): Promise<void> {
+  const queue: Queue | undefined = app.queues.all.get(job.queue);
+  if (!queue || job.everyMs === undefined || !served.includes(job.queue)) return;
+  await queue.upsertJobScheduler(job.name, { every: job.everyMs }, { name: job.name, data: {}, opts: { removeOnComplete: true, removeOnFail: 100 } });
+}
