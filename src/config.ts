@@ -66,6 +66,8 @@ const Environment = z.object({
     .regex(/^[\x20-\x7e]+$/)
     .default('Sign in to Coinop.'),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+  /** Points that one wallet may earn a day over all games. */
+  DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
   /** Which queues this worker serves; empty = all of them. */
   QUEUES: list(''),
 });
@@ -102,6 +104,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     sessionKeys: e.SESSION_KEYS,
     signIn: { chain: e.SIGN_IN_CHAIN, statement: e.SIGN_IN_STATEMENT },
     logLevel: e.LOG_LEVEL,
+    dailyPointsCap: e.DAILY_POINTS_CAP,
     queues: e.QUEUES,
   };
 }

@@ -1,0 +1,92 @@
+import { randomInt } from 'node:crypto';
+import { statement } from '../../db/sql.ts';
+import type { Tx } from '../../tx.ts';
+import { bucketsOf, feedStandings, type Mode, type StandingRow } from './standings.ts';
+
+/** One entry of the ledger. Its cause is unique: (source, sourceId, wallet, reason, mode). */
+export interface LedgerEntry {
+  wallet: string;
+  mode: Mode;
+  /** What the points are from, and so which boards they feed. Conversions count for all time only. */
+  kind: 'game' | 'quest' | 'referral' | 'conversion';
+  reason: string;
+  source: string;
+  sourceId: string;
+  /** Not zero; negative takes back. */
+  points: number;
+  /** Whether reward epochs count it. */
+  rewards: boolean;
+  factors?: Record<string, unknown>;
+}
+
+/** The instant and the UTC day number that a writer's rows belong to. */
+export interface OpenDay {
+  at: Date;
+  day: number;
+}
+
+/** The advisory lock between writers of points (shared) and whoever closes a day (exclusive). */
+export const DAY_LOCK = 7_001;
+
+const lockDay = statement<{ at: string; day: number }>(
+  'lock_day',
+  `with lock as materialized (select pg_advisory_xact_lock_shared(${DAY_LOCK}))
+   select to_char(t.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, floor(extract(epoch from t.at) / 86400)::int as day
+   from lock, lateral (select app_now() as at where lock is not null) t`,
+);
+
+/** Takes the shared lock, then reads the clock: whoever closes a day afterwards waits for this transaction. */
+export async function openDay(tx: Tx): Promise<OpenDay> {
+  const row = (await tx.query(lockDay))[0];
+  if (!row) throw new Error('the database told no time');
+  return { at: new Date(row.at), day: row.day };
+}
+
+const append = statement<StandingRow>(
+  'append_points',
+  `with entry as (
+     select * from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::int8[], $12::bool[], $13::jsonb[])
+       as e(wallet, mode, kind, reason, source, source_id, points, rewards, factors)),
+   inserted as (
+     insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at)
+     select wallet, mode, kind, reason, source, source_id, points, rewards, factors, $1::int, $14::timestamptz from entry
+     order by source_id, source, wallet, reason, mode
+     on conflict do nothing returning wallet, mode, kind, points),
+   counted as (
+     insert into point_totals as t (day, shard, mode, kind, points, entries)
+     select $1::int, $15::smallint, mode, kind, sum(points), count(*) from inserted group by mode, kind order by mode, kind
+     on conflict (day, shard, mode, kind) do update set points = t.points + excluded.points, entries = t.entries + excluded.entries),
+   fed as (
+     select 'global' as board, mode, wallet, points, kind from inserted
+     union all select 'quests', mode, wallet, points, kind from inserted where kind = 'quest'),
+   summed as (
+     select board, mode, wallet, sum(points)::int8 as all_time, coalesce(sum(points) filter (where kind <> 'conversion'), 0)::int8 as in_period
+     from fed group by board, mode, wallet)
+   ${feedStandings('summed', (a, b) => `${a} + ${b}`)}`,
+);
+
+/** How many rows a counter is spread over, so that concurrent writers seldom meet. */
+export const COUNTER_SHARDS = 16;
+
+/**
+ * The one writer of points: appends to the ledger and feeds the standings from the rows that were really inserted.
+ * Entries whose cause is there already change nothing.
+ * @returns the standings that changed, with their new totals and versions
+ */
+export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[]): Promise<StandingRow[]> {
+  if (entries.length === 0) return [];
+  return await tx.query(append, [
+    ...bucketsOf(open.day),
+    entries.map((e) => e.wallet),
+    entries.map((e) => e.mode),
+    entries.map((e) => e.kind),
+    entries.map((e) => e.reason),
+    entries.map((e) => e.source),
+    entries.map((e) => e.sourceId),
+    entries.map((e) => e.points),
+    entries.map((e) => e.rewards),
+    entries.map((e) => (e.factors ? JSON.stringify(e.factors) : null)),
+    open.at.toISOString(),
+    randomInt(COUNTER_SHARDS),
+  ]);
+}

@@ -1,0 +1,105 @@
+import { statement } from '../../db/sql.ts';
+import { bucketOf, PERIODS } from '../../lib/periods.ts';
+import type { Tx } from '../../tx.ts';
+
+/** Points of regular mode feed public boards; beta points are kept apart. */
+export type Mode = 'regular' | 'beta';
+
+/** A wallet's row on a board: all time, and the bucket last written of each period with its value. */
+export interface StandingRow {
+  board: string;
+  mode: Mode;
+  wallet: string;
+  version: number;
+  total: number;
+  day: number;
+  day_value: number;
+  week: number;
+  week_value: number;
+  month: number;
+  month_value: number;
+  year: number;
+  year_value: number;
+}
+
+const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`])];
+
+/** The columns of a StandingRow, as numbers. */
+export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) => `s.${c}::float8 as ${c}`).join(', ')}`;
+
+/** Buckets of a day in the order of PERIODS: what the statements below take as $1 to $4. */
+export const bucketsOf = (day: number): number[] => PERIODS.map((period) => bucketOf(period, day));
+
+/**
+ * How a period's columns take a new value that belongs to the bucket in `excluded`.
+ * A later bucket moves the old value to `_before`; a writer that read its day just before midnight, and came second,
+ * still finds its own bucket there.
+ * @param join how two values of one bucket become one: a sum, or the better of the two
+ */
+const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
+  ${p} = greatest(s.${p}, excluded.${p}),
+  ${p}_value = case when s.${p} = excluded.${p} then ${join(`s.${p}_value`, `excluded.${p}_value`)}
+                    when s.${p} < excluded.${p} then excluded.${p}_value else s.${p}_value end,
+  ${p}_before = case when s.${p} < excluded.${p} then s.${p}
+                     when s.${p} > excluded.${p} then greatest(s.${p}_before, excluded.${p}) else s.${p}_before end,
+  ${p}_before_value = case when s.${p} < excluded.${p} then s.${p}_value
+                           when s.${p} > excluded.${p} and s.${p}_before = excluded.${p} then ${join(`s.${p}_before_value`, `excluded.${p}_value`)}
+                           when s.${p} > excluded.${p} and coalesce(s.${p}_before < excluded.${p}, true) then excluded.${p}_value
+                           else s.${p}_before_value end`;
+
+/** The upsert that feeds standings from `source`, a relation of (board, mode, wallet, all_time, in_period), one row per key. */
+export const feedStandings = (source: string, join: (a: string, b: string) => string) => `
+  insert into standings as s (board, mode, wallet, version, total, ${PERIODS.flatMap((p) => [p, `${p}_value`]).join(', ')})
+  select board, mode, wallet, 1, all_time, ${PERIODS.flatMap((_, i) => [`$${i + 1}::int`, 'in_period']).join(', ')}
+  from ${source} order by board, mode, wallet
+  on conflict (board, mode, wallet) do update set
+    version = s.version + 1,
+    total = ${join('s.total', 'excluded.total')},
+    ${PERIODS.map((p) => periodUpdate(p, join)).join(',')}
+  returning ${STANDING_COLUMNS}`;
+
+/** A wallet's new best on a game's board. */
+export interface Best {
+  board: string;
+  mode: Mode;
+  wallet: string;
+  value: number;
+}
+
+const improveBests = statement<StandingRow>(
+  'improve_bests',
+  `with best as (
+     select board, mode, wallet, max(value) as all_time, max(value) as in_period
+     from unnest($5::text[], $6::text[], $7::text[], $8::int8[]) as b(board, mode, wallet, value) group by 1, 2, 3)
+   ${feedStandings('best', (a, b) => `greatest(${a}, ${b})`)}`,
+);
+
+/**
+ * Raises wallets' bests, per period and for all time. Values that improve nothing change nothing but the version.
+ * @param day the UTC day number that the values belong to
+ */
+export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): Promise<StandingRow[]> {
+  if (bests.length === 0) return [];
+  return await tx.query(improveBests, [
+    ...bucketsOf(day),
+    bests.map((b) => b.board),
+    bests.map((b) => b.mode),
+    bests.map((b) => b.wallet),
+    bests.map((b) => b.value),
+  ]);
+}
+
+const selectStandings = statement<StandingRow>(
+  'select_standings',
+  `select ${STANDING_COLUMNS} from standings s
+   join unnest($1::text[], $2::text[], $3::text[]) as k(board, mode, wallet) on s.board = k.board and s.mode = k.mode and s.wallet = k.wallet`,
+);
+
+/** Reads standings by key; keys without a row are left out. */
+export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { board: string; mode: Mode; wallet: string }[]): Promise<StandingRow[]> {
+  if (keys.length === 0) return [];
+  return await db.query(selectStandings, [keys.map((k) => k.board), keys.map((k) => k.mode), keys.map((k) => k.wallet)]);
+}
+
+/** The board of a game. */
+export const gameBoard = (gameId: string): string => `game:${gameId}`;
