@@ -1,45 +1,60 @@
 import { randomUUID } from 'node:crypto';
 import Koa from 'koa';
-import { routes } from './areas/index.ts';
+import { routes as allRoutes } from './areas/index.ts';
 import type { App } from './context.ts';
+import { drain } from './http/body.ts';
+import { bullBoard } from './http/bull-board.ts';
+import { docs } from './http/docs.ts';
 import { asRefusal } from './http/errors.ts';
 import { mount } from './http/mount.ts';
 import { cors } from './http/origin.ts';
+import type { AnyRoute } from './http/route.ts';
 import { openSessions } from './http/session.ts';
+import { observeRequest } from './metrics.ts';
 
-/** The HTTP application, middleware in order. It never listens, so tests can use it. */
-export function createApp(app: App): Koa {
+/**
+ * The HTTP application, middleware in order. It never listens, so tests can use it.
+ * @param routes what it serves; tests of the kit bring their own
+ */
+export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(allRoutes).flat()): Koa {
   const koa = new Koa({ proxy: app.config.trustProxy });
   koa.silent = true;
   koa.use(requests(app));
+  // Before CORS: an allowed origin may not read the board with an operator's password.
+  koa.use(bullBoard(app));
   koa.use(cors(app.config));
-  koa.use(mount(app, Object.values(routes).flat(), openSessions(app, koa)));
+  koa.use(docs(app, routes));
+  koa.use(mount(app, routes, openSessions(app, koa)));
   return koa;
 }
 
-/** Names the request, renders its errors, and logs it. */
+/** Names the request, renders its errors, counts it, and logs it. */
 function requests(app: App): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
-    const given = ctx.get('X-Request-Id');
-    const requestId = /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+    const given = ctx.headers['x-request-id'];
+    const requestId = typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     ctx.state.requestId = requestId;
-    ctx.set('X-Request-Id', requestId);
-    ctx.set('X-Content-Type-Options', 'nosniff');
-    ctx.set('Cache-Control', 'no-store');
+    ctx.res.setHeader('X-Request-Id', requestId);
+    ctx.res.setHeader('X-Content-Type-Options', 'nosniff');
+    ctx.res.setHeader('Cache-Control', 'no-store');
     try {
       await next();
     } catch (error) {
       const refusal = asRefusal(error);
       ctx.status = refusal.status;
       ctx.set(refusal.headers);
-      if (!ctx.req.complete) ctx.set('Connection', 'close');
       ctx.type = 'application/json';
       ctx.body = JSON.stringify({ error: refusal.message });
+      // Closing on a sender who is still writing would cost him the answer.
+      if (!ctx.req.complete) drain(ctx.req);
       if (refusal.status >= 500) app.log[refusal.status === 500 ? 'error' : 'warn']({ err: error, requestId, path: ctx.path }, 'request failed');
     }
+    const ms = performance.now() - started;
+    const route: AnyRoute | undefined = ctx.state.route;
+    observeRequest(ctx.method, route?.path ?? 'none', ctx.status, ms);
     if (app.log.isLevelEnabled('debug')) {
-      app.log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms: Math.round(performance.now() - started) }, 'request');
+      app.log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms: Math.round(ms) }, 'request');
     }
   };
 }

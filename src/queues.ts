@@ -22,7 +22,14 @@ export function queuePrefix(prefix: string, queue: QueueName): string {
 
 /** Opens all queues for adding. */
 export function openQueues(connection: Redis, prefix: string): Queues {
-  const all = new Map(QUEUES.map((name) => [name, new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true })]));
+  const all = new Map(
+    QUEUES.map((name) => {
+      const queue = new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true });
+      // Told by whoever adds, and by the connection; BullMQ would print it besides.
+      queue.on('error', () => undefined);
+      return [name, queue];
+    }),
+  );
   return {
     all,
     async add(jobs) {

@@ -1,12 +1,17 @@
 import { createServer } from 'node:http';
 import { createApp } from './app.ts';
+import { attachVerification } from './areas/arcade/arcade.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
+import { startOperations } from './http/operations.ts';
 import { stopOnSignal } from './stop.ts';
 
 /** The HTTP process: configuration → context → application → listen → graceful stop. */
 const app = await openContext(readConfig(), 'api');
-const server = createServer(createApp(app).callback());
+const operations = await startOperations(app);
+const koa = createApp(app);
+const server = createServer(koa.callback());
+const verification = attachVerification(server, app, koa);
 server.headersTimeout = 15_000;
 server.requestTimeout = 30_000;
 server.keepAliveTimeout = 65_000;
@@ -16,6 +21,8 @@ server.listen(app.config.port, app.config.host, () => app.log.info({ address: se
 stopOnSignal(app.log, async () => {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
+  await verification.close();
   await closed;
+  await operations.close();
   await app.close();
 });

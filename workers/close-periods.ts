@@ -1,4 +1,6 @@
 import type { closePeriods as job } from '../jobs/upkeep.ts';
+import { closeEnded } from '../src/areas/points/points.ts';
 import type { Handler } from './handler.ts';
 
-export const closePeriods: Handler<typeof job> = async () => {};
+/** Closes what has ended, and stores its final ranks. */
+export const closePeriods: Handler<typeof job> = async (app) => await closeEnded(app);

@@ -5,6 +5,8 @@ import type { Handler } from './handler.ts';
 import { rebuildBoard } from './rebuild-board.ts';
 import { recordScores } from './record-scores.ts';
 import { refreshBoards } from './refresh-boards.ts';
+import { sweepBans } from './sweep-bans.ts';
+import { voidBanned } from './void-banned.ts';
 import { watchBoards } from './watch-boards.ts';
 
 /** How each job is done. A job without a handler does not compile. */
@@ -15,4 +17,6 @@ export const handlers: { readonly [K in keyof typeof jobs]: Handler<(typeof jobs
   watchBoards,
   expire,
   closePeriods,
+  voidBanned,
+  sweepBans,
 };

@@ -1,16 +1,19 @@
 import { readConfig } from '../src/config.ts';
 import { openContext } from '../src/context.ts';
+import { startOperations } from '../src/http/operations.ts';
 import { stopOnSignal } from '../src/stop.ts';
 import { publishEvents } from './publish-events.ts';
 import { serveQueues } from './run.ts';
 
 /** A worker process: serves its queues and publishes events until it is told to stop. */
 const app = await openContext(readConfig(), 'worker');
+const operations = await startOperations(app);
 const fleet = await serveQueues(app, app.config.queues);
 const publisher = publishEvents(app);
 app.log.info('worker is ready');
 
 stopOnSignal(app.log, async () => {
   await Promise.all([fleet.close(), publisher.close()]);
+  await operations.close();
   await app.close();
 });

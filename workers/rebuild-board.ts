@@ -1,4 +1,6 @@
 import type { rebuildBoard as job } from '../jobs/points.ts';
+import { rebuildBoard as rebuild } from '../src/areas/points/points.ts';
 import type { Handler } from './handler.ts';
 
-export const rebuildBoard: Handler<typeof job> = async () => {};
+/** Fills a board in Redis from the standings. */
+export const rebuildBoard: Handler<typeof job> = async (app, { board }) => await rebuild(app, board);

@@ -2,6 +2,7 @@ import { type Job as BullJob, type Queue, Worker, type WorkerOptions } from 'bul
 import { jobs } from '../jobs/index.ts';
 import { type Job, QUEUES, type QueueName } from '../jobs/job.ts';
 import type { App } from '../src/context.ts';
+import { observeJob } from '../src/metrics.ts';
 import { queuePrefix } from '../src/queues.ts';
 import { handlers } from './index.ts';
 
@@ -54,7 +55,7 @@ function serveQueue(app: App, name: QueueName): Worker {
 async function run(app: App, bullJob: BullJob): Promise<void> {
   const entry = byName.get(bullJob.name);
   if (!entry) throw new Error(`no such job: ${bullJob.name}`);
-  await entry.handle(app, entry.job.payload.parse(bullJob.data));
+  await observeJob(entry.job.name, () => entry.handle(app, entry.job.payload.parse(bullJob.data)));
 }
 
 /** BullMQ's schedulers only trigger: what is due is decided by SQL, so one run too many or too few does no harm. */

@@ -1,4 +1,6 @@
 import type { watchBoards as job } from '../jobs/points.ts';
+import { watchBoards as watch } from '../src/areas/points/points.ts';
 import type { Handler } from './handler.ts';
 
-export const watchBoards: Handler<typeof job> = async () => {};
+/** Has the boards rebuilt that Redis lost. */
+export const watchBoards: Handler<typeof job> = async (app) => await watch(app);

@@ -1,6 +1,8 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { seedArcade } from '../areas/arcade/seeds.ts';
+import { queryable } from './sql.ts';
 
 /** Fills tables that are empty, and only those. Returns what was filled. */
-export async function seed(_orm: MikroORM): Promise<string[]> {
-  return [];
+export function seed(orm: MikroORM): Promise<string[]> {
+  return orm.em.fork().transactional((em) => seedArcade(queryable(() => em.getKysely<unknown>())));
 }

@@ -5,7 +5,7 @@ import type { App } from '../context.ts';
 import { statement } from '../db/sql.ts';
 import { fail } from '../lib/errors.ts';
 
-const digest = (text: string) => createHash('sha256').update(text).digest();
+const digest = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
 
 /** The entry whose token this is. Compares digests, all of them, in constant time. */
 export function matchToken<T extends { token: string }>(entries: readonly T[], token: string): T | null {
@@ -15,7 +15,7 @@ export function matchToken<T extends { token: string }>(entries: readonly T[], t
   return match;
 }
 
-const bearer = (ctx: Koa.Context) => /^Bearer ([\x21-\x7e]+)$/.exec(ctx.get('Authorization'))?.[1] ?? null;
+const bearer = (ctx: Koa.Context) => /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('Authorization'))?.[1] ?? null;
 
 /**
  * The admin token that the request carries.
@@ -32,14 +32,8 @@ export function requireAdminToken(app: App, ctx: Koa.Context, scope: Scope): Adm
 /** @throws 403 unless the request carries an internal token, or an admin token with the scope money */
 export function requireInternalToken(app: App, ctx: Koa.Context): string {
   const token = bearer(ctx);
-  if (
-    token !== null &&
-    matchToken(
-      app.config.internalTokens.map((t) => ({ token: t })),
-      token,
-    )
-  )
-    return 'internal';
+  const internal = app.config.internalTokens.map((entry) => ({ token: entry }));
+  if (token !== null && matchToken(internal, token)) return 'internal';
   return requireAdminToken(app, ctx, 'money').name;
 }
 
@@ -54,28 +48,39 @@ const insertAudit = statement(
   'insert into admin_audit (id, at, token_name, method, path, body_hash, previous_hash, hash) values ($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
-/** One admin action, as it is hashed: sha256(previous hash ‖ JSON of the array of these, in this order). */
+/** One admin action: which token did what, with which body. */
 export interface AuditedAction {
   tokenName: string;
   method: string;
+  /** With the query, as it was asked for. */
   path: string;
-  body: Buffer;
+  /** SHA-256 of the body's bytes as they came. */
+  bodyHash: Buffer;
 }
 
-/** Hash of one audit row. */
+/**
+ * Hash of one audit row: sha256(previous hash ‖ JSON of [id, at, token name, method, path, hex body hash]).
+ * @param previous hash of the row before, empty for the first
+ * @param at UTC, ISO 8601 with microseconds
+ */
 export function auditHash(previous: Buffer, id: string, at: string, action: AuditedAction): Buffer {
-  const fields = JSON.stringify([id, at, action.tokenName, action.method, action.path, digest(action.body.toString('binary')).toString('hex')]);
+  const fields = JSON.stringify([id, at, action.tokenName, action.method, action.path, action.bodyHash.toString('hex')]);
   return createHash('sha256').update(previous).update(fields).digest();
 }
 
-/** Writes down an admin action before it is carried out, so that none goes unrecorded. */
-export async function auditAdmin(app: App, action: AuditedAction): Promise<void> {
+/**
+ * Writes down an admin action before it is carried out, so that none goes unrecorded.
+ * @param request.body the bytes as they came; of a streamed body nothing, it has not been read yet
+ */
+export async function auditAdmin(app: App, request: { tokenName: string; method: string; path: string; body: Buffer }): Promise<void> {
+  const { tokenName, method, path } = request;
+  const action: AuditedAction = { tokenName, method, path, bodyHash: digest(request.body) };
   await app.tx(async (tx) => {
     await tx.query(lockAudit);
     const last = (await tx.query(lastAudit))[0];
     if (!last) throw new Error('admin_audit did not answer');
     const id = String(BigInt(last.id) + 1n);
     const hash = auditHash(last.hash, id, last.at, action);
-    await tx.query(insertAudit, [id, last.at, action.tokenName, action.method, action.path, digest(action.body.toString('binary')), last.hash, hash]);
+    await tx.query(insertAudit, [id, last.at, tokenName, method, path, action.bodyHash, last.hash, hash]);
   });
 }

@@ -17,28 +17,38 @@ const keep = statement('keep_idempotent_reply', 'update idempotency_keys set sta
 const lockTimeout = statement('idempotency_lock_timeout', `set local lock_timeout = '2s'`);
 const noLockTimeout = statement('idempotency_no_lock_timeout', `set local lock_timeout = 0`);
 
+const LOCK_NOT_AVAILABLE = '55P03';
+const stillWorking = () => fail(409, 'a request with this Idempotency-Key is still being worked on', { 'Retry-After': '1' });
+
 /** Checks an `Idempotency-Key` header: printable ASCII, at most 255 characters; null when there is none. */
-export function idempotencyKey(header: string): string | null {
-  if (header === '') return null;
+export function idempotencyKey(header: string | undefined): string | null {
+  if (header === undefined) return null;
   if (!/^[\x21-\x7e]{1,255}$/.test(header)) throw fail(400, 'Idempotency-Key must be 1 to 255 printable characters');
   return header;
 }
 
-/** Canonical hash of a decoded request. */
-export const hashOf = (...parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest();
+/** SHA-256 of the JSON of some values; decoded requests are alike when their hashes are. bigint hashes as its digits. */
+export const hashOf = (...parts: unknown[]): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify(parts, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)))
+    .digest();
 
 /**
- * Runs `work` in a transaction and keeps its reply with the key, in that same transaction.
+ * Runs `work` in a transaction and keeps its reply with the key, in that same transaction: a refusal keeps nothing.
  * A concurrent request of the same key waits for the first one's commit, at most 2 s.
  * @param scope what the key is unique within: caller, method, path, key
+ * @param request the decoded request, as JSON can hold it
+ * @throws 409 when the key came with another request, or its first request is still at work
  */
 export async function once<R extends Reply>(app: App, scope: readonly string[], request: unknown, work: (tx: Tx) => Promise<R>): Promise<Reply> {
   const scopeHash = hashOf(scope);
   const requestHash = hashOf(request);
+  let waiting = true;
   try {
     return await app.tx(async (tx): Promise<Reply> => {
       await tx.query(lockTimeout);
       const claimed = await tx.query(claim, [scopeHash, requestHash]);
+      waiting = false;
       if (claimed.length === 0) return replay(await tx.query(find, [scopeHash]), requestHash);
       await tx.query(noLockTimeout);
       const result = await work(tx);
@@ -46,9 +56,8 @@ export async function once<R extends Reply>(app: App, scope: readonly string[], 
       return result;
     });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === '55P03') {
-      throw fail(409, 'a request with this Idempotency-Key is still being worked on', { 'Retry-After': '1' });
-    }
+    // Only the wait for the key is a conflict; a lock that the work itself did not get is not.
+    if (waiting && error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE) throw stillWorking();
     throw error;
   }
 }
@@ -58,7 +67,18 @@ function replay(
   requestHash: Buffer,
 ): Reply {
   const row = rows[0];
-  if (!row) throw fail(409, 'a request with this Idempotency-Key is still being worked on', { 'Retry-After': '1' });
+  if (!row) throw stillWorking();
   if (!row.request_hash.equals(requestHash)) throw fail(409, 'Idempotency-Key was used before with another body');
   return reply(row.status, row.body, row.headers ?? {});
+}
+
+const expireKeys = statement(
+  'expire_idempotency_keys',
+  `delete from idempotency_keys where ctid = any(array(
+     select ctid from idempotency_keys where created_at < app_now() - interval '24 hours' limit 10000))`,
+);
+
+/** Forgets keys older than 24 h, a bounded number at a time. */
+export async function expireIdempotencyKeys(tx: Tx): Promise<void> {
+  await tx.query(expireKeys);
 }

@@ -1,23 +1,33 @@
-import { PassThrough } from 'node:stream';
 import findMyWay from 'find-my-way';
 import type Koa from 'koa';
 import { z } from 'zod';
 import type { App } from '../context.ts';
-import { fail } from '../lib/errors.ts';
+import { fail, Refusal } from '../lib/errors.ts';
 import { auditAdmin, requireAdminToken, requireInternalToken } from './admin.ts';
-import { hasBody, isJson, MAX_JSON_BYTES, parseJson, readBytes } from './body.ts';
+import { boundedStream, hasBody, MAX_JSON_BYTES, readJson } from './body.ts';
 import { conditional } from './cache.ts';
-import { refuse } from './explain.ts';
+import { explain, refuse } from './explain.ts';
 import { idempotencyKey, once } from './idempotency.ts';
 import { checkOrigin } from './origin.ts';
+import { reads, refusalsOf } from './refusals.ts';
 import { type AnyRoute, type Call, isStream, type Reply } from './route.ts';
 import { type Sessions, walletOf } from './session.ts';
+import { encoded, SharedBody } from './shared.ts';
 
+const PARSING = { error: explain };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 interface Caller {
   wallet: string | null;
   admin: string | null;
+}
+
+/** A route, and what follows from it for every request. */
+interface Endpoint {
+  readonly route: AnyRoute;
+  readonly readsSession: boolean;
+  readonly checksOrigin: boolean;
+  readonly refusals: ReadonlySet<number>;
 }
 
 /** Routes requests to their values: find, check the origin, authenticate, decode, act, check the answer, write. */
@@ -26,23 +36,30 @@ export function mount(app: App, routes: readonly AnyRoute[], sessions: Sessions)
   const noop = () => undefined;
   for (const route of routes) {
     const method = METHODS.find((m) => m.toLowerCase() === route.method) ?? 'GET';
-    router.on(method, route.path.replace(/\{(\w+)\}/g, ':$1'), noop, route);
+    const { session, webhook } = reads(route);
+    const endpoint: Endpoint = { route, readsSession: session, checksOrigin: webhook === null, refusals: new Set(refusalsOf(route)) };
+    router.on(method, route.path.replace(/\{(\w+)\}/g, ':$1'), noop, endpoint);
   }
   return async (ctx) => {
     const method = ctx.method === 'HEAD' ? 'GET' : METHODS.find((m) => m === ctx.method);
     const found = method ? router.find(method, ctx.path) : null;
-    if (!found) {
-      const allowed = METHODS.filter((m) => router.find(m, ctx.path));
-      if (allowed.length === 0) throw fail(404, 'no such resource');
-      throw fail(405, `the method must be ${allowed.join(' or ')}`, { Allow: allowed.join(', ') });
-    }
-    const route: AnyRoute = found.store;
-    ctx.state.route = route;
-    if (typeof route.auth === 'string' || !('webhook' in route.auth)) checkOrigin(app.config, ctx);
-    const readsSession = route.auth === 'session' || route.auth === 'optional' || (typeof route.auth === 'object' && 'sessionOrAdmin' in route.auth);
-    const act = () => serve(app, route, ctx, found.params);
-    await (readsSession ? sessions(ctx, act) : act());
+    if (!found) return answerWithMethods(router, ctx);
+    const endpoint: Endpoint = found.store;
+    ctx.state.route = endpoint.route;
+    if (endpoint.checksOrigin) checkOrigin(app.config, ctx);
+    if (endpoint.readsSession) await sessions(ctx, () => serve(app, endpoint, ctx, found.params));
+    else await serve(app, endpoint, ctx, found.params);
   };
+}
+
+/** OPTIONS tells what a path knows; any other method that it does not know is 405. */
+function answerWithMethods(router: findMyWay.Instance<findMyWay.HTTPVersion.V1>, ctx: Koa.Context): void {
+  const known = METHODS.filter((m) => router.find(m, ctx.path));
+  if (known.length === 0) throw fail(404, 'no such resource');
+  const Allow = known.flatMap((m) => (m === 'GET' ? ['GET', 'HEAD'] : [m])).join(', ');
+  if (ctx.method !== 'OPTIONS') throw fail(405, `the method must be ${known.join(' or ')}`, { Allow });
+  ctx.set('Allow', Allow);
+  ctx.status = 204;
 }
 
 function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
@@ -65,16 +82,16 @@ function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
   throw new Error('webhook routes have no door yet');
 }
 
-async function serve(app: App, route: AnyRoute, ctx: Koa.Context, rawParams: Record<string, string | undefined>): Promise<void> {
+async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: Record<string, string | undefined>): Promise<void> {
+  const { route } = endpoint;
   const caller = authenticate(app, route, ctx);
   const params = decode('path', route.params, rawParams);
   const query = decode('query', route.query, route.query ? ctx.query : {});
   const { body, bytes } = await decodeBody(route, ctx);
   if (caller.admin !== null && route.method !== 'get') {
-    await auditAdmin(app, { tokenName: caller.admin, method: ctx.method, path: ctx.path, body: bytes });
+    await auditAdmin(app, { tokenName: caller.admin, method: ctx.method, path: ctx.url, body: bytes });
   }
-  const key = route.idempotent ? idempotencyKey(ctx.get('Idempotency-Key')) : null;
-  const scope = [caller.wallet ?? caller.admin ?? '', route.method, ctx.path, key ?? ''];
+  const key = route.idempotent ? idempotencyKey(oneHeader(ctx, 'idempotency-key')) : null;
   const call: Call<AnyRoute['auth'], unknown, unknown, unknown> = {
     app,
     params,
@@ -87,33 +104,50 @@ async function serve(app: App, route: AnyRoute, ctx: Koa.Context, rawParams: Rec
     idempotencyKey: key,
     once: async (work) => {
       if (key === null) return await app.tx(work);
-      return (await once(app, scope, body, work)) as Awaited<ReturnType<typeof work>>;
+      const owner = caller.admin === null ? ['wallet', caller.wallet ?? ''] : ['admin', caller.admin];
+      return (await once(app, [...owner, route.method, ctx.path, key], [query, body], work)) as Awaited<ReturnType<typeof work>>;
     },
   };
-  write(app, route, ctx, await route.handler(call));
+  write(app, route, ctx, await act(app, endpoint, call));
+}
+
+/** Runs the handler; a refusal that its route does not declare is a fault of ours. */
+async function act(app: App, { route, refusals }: Endpoint, call: Call<AnyRoute['auth'], unknown, unknown, unknown>): Promise<Reply> {
+  try {
+    return await route.handler(call);
+  } catch (error) {
+    if (error instanceof Refusal && !refusals.has(error.status)) {
+      mismatch(app, `${route.method} ${route.path} refused with ${error.status} (${error.message}), which it does not declare`);
+    }
+    throw error;
+  }
+}
+
+function oneHeader(ctx: Koa.Context, name: string): string | undefined {
+  const value = ctx.headers[name];
+  return Array.isArray(value) ? value.join() : value;
 }
 
 function decode(where: 'path' | 'query' | 'body', schema: z.ZodType | undefined, value: unknown): unknown {
   if (!schema) return {};
-  const parsed = schema.safeParse(value, { reportInput: true });
-  if (!parsed.success) throw where === 'path' && z.object({}).safeParse(value).success ? refuse('path', parsed.error) : refuse(where, parsed.error);
+  const parsed = schema.safeParse(value, PARSING);
+  if (!parsed.success) throw refuse(where, parsed.error);
   return parsed.data;
 }
 
 const NOTHING = Buffer.alloc(0);
+const NO_FIELDS = z.strictObject({});
 
 async function decodeBody(route: AnyRoute, ctx: Koa.Context): Promise<{ body: unknown; bytes: Buffer }> {
   const shape = route.body;
   if (shape && isStream(shape)) {
     if (!ctx.is(shape.stream)) throw fail(415, `Content-Type must be ${shape.stream}`);
-    return { body: ctx.req.pipe(new PassThrough()), bytes: NOTHING };
+    return { body: boundedStream(ctx.req, shape.maxBytes ?? MAX_JSON_BYTES), bytes: NOTHING };
   }
   if (route.method === 'get') return { body: undefined, bytes: NOTHING };
   if (!hasBody(ctx.req)) return { body: shape ? decode('body', shape, {}) : undefined, bytes: NOTHING };
-  if (!isJson(ctx.headers['content-type'])) throw fail(415, 'Content-Type must be application/json');
-  const bytes = await readBytes(ctx.req, MAX_JSON_BYTES);
-  const value = parseJson(bytes);
-  return { body: decode('body', shape ?? z.strictObject({}), value), bytes };
+  const { value, bytes } = await readJson(ctx.req);
+  return { body: decode('body', shape ?? NO_FIELDS, value), bytes };
 }
 
 function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): void {
@@ -129,16 +163,27 @@ function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): void
     if (typeof result.body === 'function') {
       ctx.respond = false;
       ctx.res.statusCode = result.status;
-      result.body(ctx.res);
+      // HEAD wants to know what GET would begin with, not to wait for what it brings.
+      if (ctx.method === 'HEAD') ctx.res.end();
+      else result.body(ctx.res);
     } else ctx.body = result.body;
   } else {
-    const checked = shape.safeParse(result.body);
-    if (!checked.success) mismatch(app, `${route.method} ${route.path} ${result.status}: ${z.prettifyError(checked.error)}`);
-    const text = JSON.stringify(checked.success ? checked.data : result.body);
+    const encode = (value: unknown) => checkedText(app, route, result.status, shape, value);
+    const text = result.body instanceof SharedBody ? result.body.encode(shape, encode).text : encode(result.body);
     ctx.type = 'application/json';
     ctx.body = text;
-    if (route.cache && result.status === 200) conditional(ctx, text, route.cache);
+    if (route.cache && result.status === 200) {
+      const { etag } = result.body instanceof SharedBody ? result.body.encode(shape, encode) : encoded(text);
+      conditional(ctx, etag, result.headers?.['Cache-Control'] ?? route.cache);
+    }
   }
+}
+
+/** A value as its shape writes it. */
+function checkedText(app: App, route: AnyRoute, status: number, shape: z.ZodType, value: unknown): string {
+  const checked = shape.safeParse(value);
+  if (!checked.success) mismatch(app, `${route.method} ${route.path} ${status}: ${z.prettifyError(checked.error)}`);
+  return JSON.stringify(checked.success ? checked.data : value);
 }
 
 /** An answer that is not what the route declares is our fault: it fails tests, and is logged in production. */

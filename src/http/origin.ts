@@ -4,7 +4,8 @@ import type { Config } from '../config.ts';
 import { fail } from '../lib/errors.ts';
 
 const UNSAFE = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location';
+const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location, X-Request-Id';
+const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id';
 
 /** Whether a request comes from our own pages, an allowed origin, or no browser at all. `null` is a browser that hides its origin. */
 export function originAllowed(config: Config, headers: IncomingHttpHeaders): boolean {
@@ -18,26 +19,34 @@ export function checkOrigin(config: Config, ctx: Koa.Context): void {
   if (UNSAFE.has(ctx.method) && !originAllowed(config, ctx.headers)) throw fail(403, 'Origin must be that of this service or an allowed one');
 }
 
-/** CORS for allowed origins, with credentials; answers preflights. */
+/**
+ * Refuses unsafe methods from any page but our own: for what a browser authenticates by itself, as with HTTP Basic.
+ * Ours is the origin of the configuration, or the one under which the request reached us.
+ */
+export function checkSameOrigin(config: Config, ctx: Koa.Context): void {
+  if (!UNSAFE.has(ctx.method)) return;
+  const { origin, 'sec-fetch-site': site } = ctx.headers;
+  const isOurs = origin === undefined || origin === config.publicUrl.origin || origin === ctx.origin;
+  if (!isOurs || !(site === undefined || site === 'same-origin' || site === 'none')) throw fail(403, 'Origin must be that of this service');
+}
+
+/** CORS for allowed origins, with credentials; answers their preflights. To others it says nothing, and their browsers refuse. */
 export function cors(config: Config): Koa.Middleware {
-  return async (ctx, next) => {
-    const origin = ctx.headers.origin;
-    ctx.vary('Origin');
-    if (origin === undefined || !config.allowedOrigins.includes(origin)) {
-      if (ctx.method === 'OPTIONS') ctx.status = 204;
-      else await next();
-      return;
-    }
+  const allowed = new Set(config.allowedOrigins);
+  return (ctx, next) => {
+    const { origin } = ctx.headers;
+    ctx.set('Vary', 'Origin');
+    if (origin === undefined || !allowed.has(origin)) return next();
     ctx.set('Access-Control-Allow-Origin', origin);
     ctx.set('Access-Control-Allow-Credentials', 'true');
-    if (ctx.method === 'OPTIONS' && ctx.get('Access-Control-Request-Method') !== '') {
+    if (ctx.method === 'OPTIONS' && ctx.headers['access-control-request-method'] !== undefined) {
       ctx.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE');
-      ctx.set('Access-Control-Allow-Headers', 'Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID');
+      ctx.set('Access-Control-Allow-Headers', REQUEST_HEADERS);
       ctx.set('Access-Control-Max-Age', '600');
       ctx.status = 204;
-      return;
+      return Promise.resolve();
     }
     ctx.set('Access-Control-Expose-Headers', EXPOSED);
-    await next();
+    return next();
   };
 }

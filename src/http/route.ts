@@ -5,6 +5,8 @@ import type { z } from 'zod';
 import type { Scope } from '../config.ts';
 import type { App } from '../context.ts';
 import type { Tx } from '../tx.ts';
+import type { RefusalStatus } from './refusals.ts';
+import type { SharedBody } from './shared.ts';
 
 /** Who may call a route. `optional`: anyone, a session is read if there is one. */
 export type Auth =
@@ -44,7 +46,7 @@ export function reply<const Status extends number, Body>(status: Status, body: B
   return { status, body, ...(headers ? { headers } : {}) };
 }
 
-type BodyOf<Shape> = Shape extends z.ZodType ? z.input<Shape> : Shape extends Stream ? StreamBody : null;
+type BodyOf<Shape> = Shape extends z.ZodType ? z.input<Shape> | SharedBody<z.input<Shape>> : Shape extends Stream ? StreamBody : null;
 export type ReplyOf<R extends Returns> = { [S in keyof R & number]: Reply<S, BodyOf<R[S]>> }[keyof R & number];
 
 type WalletOf<A extends Auth> = A extends 'session' ? string : A extends 'optional' | { sessionOrAdmin: Scope } ? string | null : null;
@@ -84,7 +86,7 @@ export interface AnyRoute {
   readonly body?: z.ZodType | Stream;
   readonly returns: Returns;
   /** The refusals that are this route's own; those of its auth mode, its body and of dependencies are added. */
-  readonly fails: readonly number[];
+  readonly fails: readonly RefusalStatus[];
   /** Honours `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /** `Cache-Control` of its 200; an `ETag` goes with it, and `If-None-Match` is answered with 304. */

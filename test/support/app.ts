@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../../src/app.ts';
+import { attachVerification } from '../../src/areas/arcade/arcade.ts';
 import { readConfig } from '../../src/config.ts';
 import { type App, openContext } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
@@ -54,7 +55,9 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   let shift = 0;
   const clock: Clock = { now: () => new Date(Date.now() + shift) };
   const app = await openContext(readConfig(env), 'test-api', { clock });
-  const server = createServer(createApp(app).callback());
+  const koa = createApp(app);
+  const server = createServer(koa.callback());
+  const verification = attachVerification(server, app, koa);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address() as AddressInfo;
   const worker = options.workers === false ? null : await startWorker(env, clock);
@@ -74,6 +77,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
       await worker?.close();
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
+      await verification.close();
       await closed;
       const keys = await app.redis.keys(`*${env.REDIS_PREFIX}*`);
       if (keys.length > 0) await app.redis.unlink(...keys);

@@ -14,7 +14,7 @@ export interface Activity {
 const insertActivities = statement(
   'insert_activities',
   `insert into activities (kind, source_id, wallet, game_id, amount, day, at)
-   select a.kind, a.source_id, a.wallet, a.game_id, a.amount, app_day(), app_now()
+   select a.kind, a.source_id, a.wallet, a.game_id, a.amount, (select app_day()), (select app_now())
    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[]) as a(kind, source_id, wallet, game_id, amount)
    on conflict do nothing`,
 );

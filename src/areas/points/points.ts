@@ -2,4 +2,11 @@
 export { type Activity, appendActivities } from './activities.ts';
 export { applyToBoard, boardKeys, type Neighbourhood, UNRANKED } from './boards.ts';
 export { appendPoints, COUNTER_SHARDS, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
-export { type Best, gameBoard, type Mode, raiseBests, readStandings, type StandingRow } from './standings.ts';
+export { type Best, gameBoard, type Mode, raiseBests, readStandings, refreshLater, resetBest, type StandingRow } from './standings.ts';
+export { earn, lockPlayers, type Player, saveEarnings } from './earnings.ts';
+export { type PageAsk, type ReadPage, rankOf, readPage, readRank, type When } from './board-reader.ts';
+export type { Ranked } from './board-scripts.ts';
+export { closeEnded } from './closing.ts';
+export { rebuildBoard, watchBoards } from './rebuild.ts';
+export { refreshBoards } from './refresh.ts';
+export { readPointTotals } from './totals.ts';

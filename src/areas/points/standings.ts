@@ -1,3 +1,4 @@
+import { refreshBoards } from '../../../jobs/points.ts';
 import { statement } from '../../db/sql.ts';
 import { bucketOf, PERIODS } from '../../lib/periods.ts';
 import type { Tx } from '../../tx.ts';
@@ -14,15 +15,19 @@ export interface StandingRow {
   total: number;
   day: number;
   day_value: number;
+  day_before: number | null;
   week: number;
   week_value: number;
+  week_before: number | null;
   month: number;
   month_value: number;
+  month_before: number | null;
   year: number;
   year_value: number;
+  year_before: number | null;
 }
 
-const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`])];
+const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`, `${p}_before`])];
 
 /** The columns of a StandingRow, as numbers. */
 export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) => `s.${c}::float8 as ${c}`).join(', ')}`;
@@ -99,6 +104,37 @@ const selectStandings = statement<StandingRow>(
 export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { board: string; mode: Mode; wallet: string }[]): Promise<StandingRow[]> {
   if (keys.length === 0) return [];
   return await db.query(selectStandings, [keys.map((k) => k.board), keys.map((k) => k.mode), keys.map((k) => k.wallet)]);
+}
+
+const reset = statement<StandingRow>(
+  'reset_best',
+  `update standings s set version = s.version + 1, total = $4,
+     ${PERIODS.map((p, i) => `${p}_value = $${5 + 2 * i}, ${p}_before_value = case when s.${p}_before is null then null else $${6 + 2 * i}::int8 end`).join(', ')}
+   where s.board = $1 and s.mode = $2 and s.wallet = $3 returning ${STANDING_COLUMNS}`,
+);
+
+/**
+ * Sets a wallet's bests to values computed anew; they may fall.
+ * @param values all time, then per period the current bucket's and the one before
+ */
+export async function resetBest(tx: Tx, key: { board: string; mode: Mode; wallet: string }, values: readonly number[]): Promise<StandingRow[]> {
+  return await tx.query(reset, [key.board, key.mode, key.wallet, ...values]);
+}
+
+const markRefresh = statement(
+  'mark_board_refresh',
+  `insert into board_refreshes (board, wallet, version) select * from unnest($1::text[], $2::text[], $3::int8[]) on conflict do nothing`,
+);
+
+/**
+ * Has standings shown on their boards after the commit. For writers outside the score path: what they changed is marked
+ * in the same transaction, so that a lost bell costs seconds and no update.
+ */
+export async function refreshLater(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
+  const shown = rows.filter((row) => row.mode === 'regular');
+  if (shown.length === 0) return;
+  await tx.query(markRefresh, [shown.map((r) => r.board), shown.map((r) => r.wallet), shown.map((r) => r.version)]);
+  tx.ring(refreshBoards, {});
 }
 
 /** The board of a game. */

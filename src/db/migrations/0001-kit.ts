@@ -15,7 +15,7 @@ export class Migration0001Kit extends Migration {
       create function app_day() returns int language sql volatile as
       $$ select floor(extract(epoch from app_now()) / 86400)::int $$`);
 
-    // The outbox: written in the transaction that an event reports, numbered by the publisher.
+    // The outbox: written in the transaction that an event reports, numbered by the publisher. Rows come and go all day: vacuum early.
     this.addSql(`
       create table outbox (
         id bigint generated always as identity primary key,
@@ -24,12 +24,17 @@ export class Migration0001Kit extends Migration {
         wallet wallet,
         payload jsonb not null,
         at timestamptz not null default app_now()
-      )`);
+      ) with (autovacuum_vacuum_scale_factor = 0.05)`);
     this.addSql(`create index outbox_unnumbered on outbox (id) where publication is null`);
-    this.addSql(
-      `create table outbox_counter (singleton boolean primary key default true check (singleton), publication bigint not null, published_at timestamptz not null)`,
-    );
-    this.addSql(`insert into outbox_counter (publication, published_at) values (0, '-infinity')`);
+    // publication: the last number given; published_at: when the last round was taken; appended: the last number known to be in the feed.
+    this.addSql(`
+      create table outbox_counter (
+        singleton boolean primary key default true check (singleton),
+        publication bigint not null,
+        published_at timestamptz not null,
+        appended bigint not null
+      )`);
+    this.addSql(`insert into outbox_counter (publication, published_at, appended) values (0, 'epoch', 0)`);
 
     this.addSql(`
       create table idempotency_keys (

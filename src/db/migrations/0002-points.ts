@@ -11,11 +11,14 @@ export class Migration0002Points extends Migration {
         wallet wallet primary key,
         mode text not null default 'regular' check (mode in ('regular', 'beta')),
         banned_at timestamptz,
+        ban_reason text,
+        scores_voided_at timestamptz,
         earned_day int not null default 0,
         earned int not null default 0 check (earned >= 0),
         earned_by_game jsonb not null default '{}',
         created_at timestamptz not null default app_now()
       ) with (fillfactor = 70)`);
+    this.addSql(`create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null`);
 
     // kind: what the points are from, and so which boards they feed; reason: why this row exists; rewards: whether epochs count it.
     this.addSql(`

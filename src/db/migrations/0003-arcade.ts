@@ -25,15 +25,22 @@ export class Migration0003Arcade extends Migration {
         version int not null,
         updated_at timestamptz not null default app_now()
       )`);
+    // What operators set; each version is kept, the newest counts.
+    this.addSql(`
+      create table settings (
+        name text not null, version int not null, value jsonb not null, at timestamptz not null default app_now(),
+        primary key (name, version)
+      )`);
+    // Never updated: what is read of a play stays true.
     this.addSql(`
       create table plays (
         id uuid primary key,
         wallet wallet not null,
         game_id text not null references games,
-        started_at timestamptz not null,
-        score_id uuid
-      ) with (fillfactor = 85)`);
-    this.addSql(`create index plays_wallet on plays (wallet, started_at desc)`);
+        started_at timestamptz not null
+      )`);
+    // The id rides along, so that the plays of the last hour are counted without reading their rows. A play is used once scores names it.
+    this.addSql(`create index plays_wallet on plays (wallet, started_at desc) include (id)`);
     this.addSql(`
       create table scores (
         id uuid primary key,
@@ -78,7 +85,7 @@ export class Migration0003Arcade extends Migration {
       create table game_records (
         wallet wallet not null, game_id text not null references games, sequence int not null,
         id uuid not null unique, record jsonb not null, previous_hash bytea not null, hash bytea not null, at timestamptz not null,
-        primary key (wallet, game_id, sequence)
+        primary key (wallet, game_id, sequence), check (sequence > 0)
       )`);
     this.addSql(`create trigger game_records_append_only before update or delete on game_records for each row execute function refuse_change()`);
     this.addSql(`create trigger game_records_no_truncate before truncate on game_records execute function refuse_change()`);

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { reply, route } from '../../http/route.ts';
+import { line, Wallet } from '../../lib/scalars.ts';
+import { banWallet, unbanWallet } from '../arcade/arcade.ts';
+import { endSessions } from '../auth/auth.ts';
+
+const BanParams = z.strictObject({ wallet: Wallet });
+const Ban = z.strictObject({ wallet: Wallet, banned: z.boolean() }).meta({ id: 'Ban' });
+
+export const postBan = route({
+  method: 'post',
+  path: '/admin/wallets/{wallet}/ban',
+  auth: { admin: 'moderation' },
+  summary: 'Ban a wallet',
+  description: 'Its sessions end, it may not sign in or score any more, and a job takes back every score that it holds.',
+  params: BanParams,
+  body: z.strictObject({ reason: line(200) }).meta({ id: 'BanRequest', example: { reason: 'bot' } }),
+  returns: { 200: Ban },
+  fails: [404, 409],
+  handler: async ({ app, params, body }) => {
+    await banWallet(app, params.wallet, body.reason);
+    await endSessions(app, params.wallet);
+    return reply(200, { wallet: params.wallet, banned: true });
+  },
+});
+
+export const postUnban = route({
+  method: 'post',
+  path: '/admin/wallets/{wallet}/unban',
+  auth: { admin: 'moderation' },
+  summary: 'Lift a ban',
+  description: 'Scores that were taken back stay taken back.',
+  params: BanParams,
+  returns: { 200: Ban },
+  fails: [404, 409],
+  handler: async ({ app, params }) => {
+    await unbanWallet(app, params.wallet);
+    return reply(200, { wallet: params.wallet, banned: false });
+  },
+});

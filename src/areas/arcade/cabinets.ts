@@ -1,0 +1,60 @@
+import { LockMode, raw } from '@mikro-orm/core';
+import { type Queryable, statement } from '../../db/sql.ts';
+import { canonicalize } from '../../lib/canonical.ts';
+import type { Tx } from '../../tx.ts';
+import { CabinetRow } from './entities.ts';
+import { type Expected, isExpected, stale } from './versions.ts';
+
+/** A machine in the arcade. An entity that possesses it controls it until it is released. */
+export interface Cabinet {
+  id: string;
+  gameId: string;
+  status: 'normal' | 'possessed';
+  /** Who possesses it. */
+  possessedBy: string | null;
+  /** Name, position, whatever a front end shows it by. */
+  display: Record<string, unknown>;
+  version: number;
+}
+
+type Stored = Omit<Cabinet, 'status'>;
+
+const selectCabinets = statement<Stored>(
+  'select_cabinets',
+  'select id, game_id as "gameId", possessed_by as "possessedBy", display, version from cabinets order by id collate "C"',
+);
+
+const present = (row: Stored): Cabinet => ({ ...row, status: row.possessedBy === null ? 'normal' : 'possessed' });
+
+/** Every cabinet, in the order of ids. */
+export async function listCabinets(db: Queryable): Promise<Cabinet[]> {
+  return (await db.query(selectCabinets)).map(present);
+}
+
+const insertCabinet = statement<{ id: string }>(
+  'insert_cabinet',
+  'insert into cabinets (id, game_id, display, version) values ($1, $2, $3, 1) on conflict do nothing returning id',
+);
+
+/**
+ * Creates a cabinet or changes its game and display; what already is as asked keeps its version, and who possesses it stays.
+ * @throws 412 when the cabinet is at no version that `expected` takes
+ */
+export async function putCabinet(
+  tx: Tx,
+  { id, gameId, display }: Pick<Cabinet, 'id' | 'gameId' | 'display'>,
+  expected: Expected,
+): Promise<{ cabinet: Cabinet; created: boolean }> {
+  if (isExpected(expected, 0) && (await tx.query(insertCabinet, [id, gameId, JSON.stringify(display)])).length > 0) {
+    return { cabinet: present({ id, gameId, display, possessedBy: null, version: 1 }), created: true };
+  }
+  const row = await tx.em.findOne(CabinetRow, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!row || !isExpected(expected, row.version)) throw stale();
+  if (row.gameId !== gameId || canonicalize(row.display) !== canonicalize(display)) {
+    row.version += 1;
+    row.gameId = gameId;
+    row.display = display;
+    row.updatedAt = raw('app_now()');
+  }
+  return { cabinet: present({ id, gameId, display, possessedBy: row.possessedBy ?? null, version: row.version }), created: false };
+}

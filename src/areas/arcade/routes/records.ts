@@ -1,0 +1,25 @@
+import { reply, route } from '../../../http/route.ts';
+import { fail } from '../../../lib/errors.ts';
+import { appendRecord } from '../records.ts';
+import { findGame } from '../registry.ts';
+import { FreeObject, GamePath, RecordReceipt } from '../schema.ts';
+
+const record = route({
+  method: 'post',
+  path: '/game/{id}/record',
+  auth: 'session',
+  summary: 'Log a finalized record for good',
+  description: 'Any JSON object up to 256 KB. Records are never changed or removed; each names the hash of the one before.',
+  params: GamePath,
+  body: FreeObject,
+  returns: { 201: RecordReceipt },
+  fails: [404],
+  idempotent: true,
+  handler: async ({ app, params, wallet, body, once }) => {
+    const game = await findGame(app, params.id);
+    if (!game) throw fail(404, 'no such game');
+    return await once(async (tx) => reply(201, await appendRecord(tx, wallet, game.id, body)));
+  },
+});
+
+export const recordRoutes = [record];

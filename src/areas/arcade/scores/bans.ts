@@ -1,0 +1,74 @@
+import { voidBanned } from '../../../../jobs/bans.ts';
+import type { App } from '../../../context.ts';
+import { statement } from '../../../db/sql.ts';
+import { fail } from '../../../lib/errors.ts';
+import { loadGames } from '../registry.ts';
+import { voidScores } from './decide.ts';
+
+/** Scores taken back in one transaction. */
+const CHUNK = 200;
+
+const ban = statement<{ wallet: string }>(
+  'ban_player',
+  'update players set banned_at = app_now(), ban_reason = $2, scores_voided_at = null where wallet = $1 and banned_at is null returning wallet',
+);
+const unban = statement<{ wallet: string }>(
+  'unban_player',
+  'update players set banned_at = null, ban_reason = null, scores_voided_at = null where wallet = $1 and banned_at is not null returning wallet',
+);
+const known = statement<{ wallet: string }>('find_player', 'select wallet from players where wallet = $1');
+const nextScores = statement<{ id: string }>(
+  'scores_of_banned',
+  `select s.id from scores s join players p on p.wallet = s.wallet and p.banned_at is not null
+   where s.wallet = $1 and s.status = 'accepted' limit ${CHUNK}`,
+);
+const markVoided = statement('mark_ban_voided', 'update players set scores_voided_at = app_now() where wallet = $1 and banned_at is not null');
+const unfinished = statement<{ wallet: string }>(
+  'unfinished_bans',
+  'select wallet from players where banned_at is not null and scores_voided_at is null order by banned_at limit 100',
+);
+
+/**
+ * Bans a wallet: it may not sign in or score any more, and a job takes back all that it scored.
+ * @throws 404 a wallet that never signed in; 409 banned already
+ */
+export async function banWallet(app: App, wallet: string, reason: string): Promise<void> {
+  await app.tx(async (tx) => {
+    if ((await tx.query(ban, [wallet, reason])).length === 0) {
+      throw (await tx.query(known, [wallet])).length === 0 ? fail(404, 'no such wallet has signed in') : fail(409, 'the wallet is banned already');
+    }
+    tx.ring(voidBanned, { wallet });
+  });
+}
+
+/**
+ * Lifts a ban. What was taken back stays taken back.
+ * @throws 404 a wallet that never signed in; 409 not banned
+ */
+export async function unbanWallet(app: App, wallet: string): Promise<void> {
+  await app.tx(async (tx) => {
+    if ((await tx.query(unban, [wallet])).length > 0) return;
+    throw (await tx.query(known, [wallet])).length === 0 ? fail(404, 'no such wallet has signed in') : fail(409, 'the wallet is not banned');
+  });
+}
+
+/** Takes back the accepted scores of a banned wallet, chunk by chunk; killed in between, it goes on where it was. */
+export async function voidBannedScores(app: App, wallet: string): Promise<void> {
+  const games = await loadGames(app);
+  for (;;) {
+    const scores = await app.db.query(nextScores, [wallet]);
+    if (scores.length === 0) break;
+    const ids = scores.map((score) => score.id);
+    const voided = await app.tx((tx) => voidScores(tx, games, wallet, ids, { by: 'ban', reason: 'the wallet was banned' }));
+    if (voided === 0) return;
+  }
+  await app.tx((tx) => tx.query(markVoided, [wallet]));
+}
+
+/** Rings again for bans whose work was lost. */
+export async function sweepUnfinishedBans(app: App): Promise<void> {
+  const wallets = await app.db.query(unfinished);
+  await app.tx(async (tx) => {
+    for (const { wallet } of wallets) tx.ring(voidBanned, { wallet });
+  });
+}

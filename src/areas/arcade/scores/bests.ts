@@ -1,0 +1,34 @@
+import { statement } from '../../../db/sql.ts';
+import { bucketStart, PERIODS } from '../../../lib/periods.ts';
+import type { Tx } from '../../../tx.ts';
+import { gameBoard, type Mode, readStandings, resetBest, type StandingRow } from '../../points/points.ts';
+
+const bestOf = statement<{ best: number }>(
+  'best_of_remaining_scores',
+  `select coalesce(max(s.normalized), 0)::int as best from unnest($4::int[], $5::int[]) with ordinality as span(first, past, n)
+   left join scores s on s.wallet = $1 and s.game_id = $2 and s.mode = $3 and s.status = 'accepted' and s.day >= span.first and s.day < span.past
+   group by span.n order by span.n`,
+);
+
+/** Days that no bucket ends before. */
+const ALL_TIME = { first: 0, past: 2 ** 31 - 1 };
+
+/** Computes a wallet's bests in a game again, from its accepted scores: all time, and each period's current and previous bucket. */
+export async function recomputeBests(tx: Tx, gameId: string, mode: Mode, wallet: string): Promise<StandingRow[]> {
+  const board = gameBoard(gameId);
+  const row = (await readStandings(tx, [{ board, mode, wallet }]))[0];
+  if (!row) return [];
+  const buckets = PERIODS.flatMap((period) => [row[period], row[`${period}_before`]].map((bucket) => ({ period, bucket })));
+  const spans = [
+    ALL_TIME,
+    ...buckets.map(({ period, bucket }) =>
+      bucket === null ? { first: 0, past: 0 } : { first: bucketStart(period, bucket), past: bucketStart(period, bucket + 1) },
+    ),
+  ];
+  const bests = await tx.query(bestOf, [wallet, gameId, mode, spans.map((s) => s.first), spans.map((s) => s.past)]);
+  return await resetBest(
+    tx,
+    { board, mode, wallet },
+    bests.map((b) => b.best),
+  );
+}

@@ -1,0 +1,164 @@
+import type { App } from '../../../context.ts';
+import { statement } from '../../../db/sql.ts';
+import { scoreDecided } from '../../../events/catalogue.ts';
+import { fail } from '../../../lib/errors.ts';
+import type { Tx } from '../../../tx.ts';
+import {
+  appendActivities,
+  appendPoints,
+  earn,
+  gameBoard,
+  type LedgerEntry,
+  lockPlayers,
+  type OpenDay,
+  openDay,
+  raiseBests,
+  refreshLater,
+  saveEarnings,
+} from '../../points/points.ts';
+import { earnsRewards, type Game } from '../game.ts';
+import { recomputeBests } from './bests.ts';
+import { type DecidedScore, lockScores } from './held.ts';
+import { pointsFor } from './record.ts';
+import type { ScoreStatus } from './schema.ts';
+
+const decide = statement(
+  'decide_scores',
+  `with score as (
+     update scores s set status = d.status, points = d.points, personal_best = d.personal_best, day = d.day, decided_at = $1, decided_by = $2,
+            reasons = case when $3::text is null then s.reasons else s.reasons || $3::text end
+     from unnest($4::uuid[], $5::text[], $6::int[], $7::bool[], $8::int[]) as d(id, status, points, personal_best, day)
+     where s.id = d.id returning s.game_id, s.normalized, s.status)
+   insert into game_counters as c (game_id, shard, scores, score_sum)
+   select game_id, 0, sum(case status when 'accepted' then 1 when 'voided' then -1 end), sum(case status when 'accepted' then normalized when 'voided' then -normalized end)
+   from score where status in ('accepted', 'voided') group by game_id order by game_id
+   on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
+);
+
+/** Who decides, and why. */
+export interface Decision {
+  by: string;
+  reason: string | undefined;
+}
+
+async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly (DecidedScore & { status: ScoreStatus })[]): Promise<void> {
+  await tx.query(decide, [
+    open.at.toISOString(),
+    decision.by,
+    decision.reason ?? null,
+    scores.map((s) => s.id),
+    scores.map((s) => s.status),
+    scores.map((s) => s.points),
+    scores.map((s) => s.personalBest),
+    scores.map((s) => s.day),
+  ]);
+}
+
+function report(tx: Tx, score: DecidedScore, decision: 'accepted' | 'rejected' | 'voided', points: number, reason: string | undefined): void {
+  tx.emit(scoreDecided, { scoreId: score.id, gameId: score.gameId, decision, pointsAwarded: points, ...(reason ? { reason } : {}) }, score.wallet);
+}
+
+const entryOf = (score: DecidedScore, game: Game | undefined, reason: string, points: number): LedgerEntry => ({
+  wallet: score.wallet,
+  mode: score.mode,
+  kind: 'game',
+  reason,
+  source: 'score',
+  sourceId: score.id,
+  points,
+  rewards: game !== undefined && earnsRewards(game),
+});
+
+/**
+ * Accepts or rejects a held score. Accepted, it counts today, within today's caps.
+ * @throws 404 no such score; 409 it is not held (any more)
+ */
+export async function decideScore(
+  app: App,
+  game: Game | undefined,
+  scoreId: string,
+  verdict: 'accept' | 'reject',
+  decision: Decision,
+): Promise<void> {
+  await app.tx(async (tx) => {
+    const open = await openDay(tx);
+    const score = await lockOne(tx, open, scoreId);
+    if (score.status !== 'held') throw fail(409, `the score is ${score.status}, not held`);
+    if (verdict === 'reject' || !game) {
+      await write(tx, open, decision, [{ ...score, status: 'rejected' }]);
+      report(tx, score, 'rejected', 0, decision.reason);
+      return;
+    }
+    const player = score.player;
+    const points = earn(player, game.id, pointsFor(game, score.normalized), { game: game.caps.dailyPoints, all: app.config.dailyPointsCap });
+    const board = gameBoard(game.id);
+    const changed = await raiseBests(tx, open.day, [{ board, mode: score.mode, wallet: score.wallet, value: score.normalized }]);
+    const personalBest = changed.some((row) => row.total === score.normalized) && score.normalized > score.best;
+    await write(tx, open, decision, [{ ...score, status: 'accepted', points, personalBest, day: open.day }]);
+    await saveEarnings(tx, open, [player]);
+    if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, game, 'score', points)])));
+    await appendActivities(tx, [{ kind: 'score', sourceId: score.id, wallet: score.wallet, gameId: game.id, amount: score.normalized }]);
+    report(tx, score, 'accepted', points, decision.reason);
+    await refreshLater(tx, changed);
+  });
+}
+
+/**
+ * Takes accepted scores of one wallet back: compensating ledger rows today, and its bests computed again from what remains.
+ * Scores that are not accepted (any more) are left alone. @returns how many were taken back
+ */
+export async function voidScores(
+  tx: Tx,
+  games: ReadonlyMap<string, Game>,
+  wallet: string,
+  scoreIds: readonly string[],
+  decision: Decision,
+): Promise<number> {
+  const open = await openDay(tx);
+  await lockPlayers(tx, open, [wallet]);
+  const scores = (await lockScores(tx, scoreIds)).filter((score) => score.status === 'accepted' && score.wallet === wallet);
+  if (scores.length === 0) return 0;
+  await write(
+    tx,
+    open,
+    decision,
+    scores.map((score) => ({ ...score, status: 'voided' })),
+  );
+  const paid = scores.filter((score) => score.points > 0);
+  const changed = await appendPoints(
+    tx,
+    open,
+    paid.map((score) => entryOf(score, games.get(score.gameId), 'void', -score.points)),
+  );
+  for (const [gameId, ofGame] of Map.groupBy(scores, (score) => score.gameId)) {
+    for (const mode of new Set(ofGame.map((score) => score.mode))) changed.push(...(await recomputeBests(tx, gameId, mode, wallet)));
+  }
+  await appendActivities(
+    tx,
+    scores.map((score) => ({ kind: 'void', sourceId: score.id, wallet, gameId: score.gameId, amount: -score.normalized })),
+  );
+  for (const score of scores) report(tx, score, 'voided', -score.points, decision.reason);
+  await refreshLater(tx, changed);
+  return scores.length;
+}
+
+/**
+ * Takes one accepted score back.
+ * @throws 404 no such score; 409 it is not accepted (any more)
+ */
+export async function voidScore(app: App, games: ReadonlyMap<string, Game>, scoreId: string, decision: Decision): Promise<void> {
+  await app.tx(async (tx) => {
+    const score = (await lockScores(tx, [scoreId], 'unlocked'))[0];
+    if (!score) throw fail(404, 'no such score');
+    if ((await voidScores(tx, games, score.wallet, [scoreId], decision)) === 0) throw fail(409, `the score is ${score.status}, not accepted`);
+  });
+}
+
+async function lockOne(tx: Tx, open: OpenDay, scoreId: string) {
+  const found = (await lockScores(tx, [scoreId], 'unlocked'))[0];
+  if (!found) throw fail(404, 'no such score');
+  const player = (await lockPlayers(tx, open, [found.wallet])).get(found.wallet);
+  const score = (await lockScores(tx, [scoreId]))[0];
+  if (!player || !score) throw fail(404, 'no such score');
+  return { ...score, player };
+}

@@ -1,0 +1,50 @@
+import { type Queryable, statement } from '../../../db/sql.ts';
+import type { Tx } from '../../../tx.ts';
+import type { Mode } from '../../points/points.ts';
+import type { ScoreDetail, ScoreStatus } from './schema.ts';
+
+/** What a decision needs to know of a score. */
+export interface DecidedScore {
+  id: string;
+  wallet: string;
+  gameId: string;
+  status: ScoreStatus;
+  normalized: number;
+  points: number;
+  personalBest: boolean;
+  mode: Mode;
+  day: number;
+  /** The wallet's best on the game's board when this was read. */
+  best: number;
+}
+
+const COLUMNS = `s.id, s.wallet, s.game_id as "gameId", s.status, s.normalized, s.points, s.personal_best as "personalBest", s.mode, s.day,
+  coalesce((select total from standings b where b.board = 'game:' || s.game_id and b.mode = s.mode and b.wallet = s.wallet), 0)::float8 as best`;
+const select = statement<DecidedScore>('select_scores_to_decide', `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id`);
+const lock = statement<DecidedScore>(
+  'lock_scores_to_decide',
+  `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id for update of s`,
+);
+
+/** Scores by id, locked unless said otherwise. Lock the wallet first: that is the order of every writer. */
+export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' | 'unlocked' = 'locked'): Promise<DecidedScore[]> {
+  return await tx.query(how === 'locked' ? lock : select, [ids]);
+}
+
+const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const DETAIL = `id as "scoreId", wallet, game_id as "gameId", status, score::float8 as score, normalized as "normalizedScore", points as "pointsAwarded", mode,
+  play_id as "playId", duration_ms as "durationMs", reasons, ${INSTANT('at')} as "submittedAt", ${INSTANT('decided_at')} as "decidedAt", decided_by as "decidedBy"`;
+const listHeld = statement<ScoreDetail>('list_held_scores', `select ${DETAIL} from scores where status = 'held' order by at, id limit $1 offset $2`);
+const countHeld = statement<{ n: number }>('count_held_scores', `select count(*)::int as n from scores where status = 'held'`);
+const detail = statement<ScoreDetail>('score_detail', `select ${DETAIL} from scores where id = $1`);
+
+/** Scores that wait for a decision, oldest first, and how many there are. */
+export async function listHeldScores(db: Queryable, limit: number, offset: number): Promise<{ scores: ScoreDetail[]; total: number }> {
+  const [scores, count] = await Promise.all([db.query(listHeld, [limit, offset]), db.query(countHeld)]);
+  return { scores, total: count[0]?.n ?? 0 };
+}
+
+/** One score as moderators see it. */
+export async function readScore(db: Queryable, scoreId: string): Promise<ScoreDetail | undefined> {
+  return (await db.query(detail, [scoreId]))[0];
+}

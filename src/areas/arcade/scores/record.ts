@@ -1,0 +1,221 @@
+import type { Submission } from '../../../../jobs/scores.ts';
+import type { App } from '../../../context.ts';
+import { scoreHeld, scoreUpdate } from '../../../events/catalogue.ts';
+import { normalize } from '../../../lib/normalization.ts';
+import type { Tx } from '../../../tx.ts';
+import {
+  appendActivities,
+  appendPoints,
+  earn,
+  gameBoard,
+  lockPlayers,
+  type OpenDay,
+  openDay,
+  type Player,
+  raiseBests,
+  readStandings,
+  type StandingRow,
+  saveEarnings,
+} from '../../points/points.ts';
+import { earnsRewards, type Game } from '../game.ts';
+import { type Heartbeats, judge, type Play } from './judge.ts';
+import { insertNewScores, readEarlier, type ScoreRow } from './rows.ts';
+
+/** A refusal, or the row that answers a submission: its own, or the earlier one of the same play or key. */
+export type Recorded = { submission: Submission; row: ScoreRow } | { submission: Submission; status: 400 | 403 | 404 | 409; error: string };
+
+/** What is read before the transaction, because it does not change during it. */
+export interface Evidence {
+  games: ReadonlyMap<string, Game>;
+  plays: ReadonlyMap<string, Play>;
+  heartbeats: ReadonlyMap<string, Heartbeats>;
+}
+
+export interface RecordedBatch {
+  day: number;
+  recorded: Recorded[];
+  /** The standings that changed, and those of repeats: what the boards are to show. */
+  standings: StandingRow[];
+}
+
+/**
+ * Validates a batch of submissions and records what is accepted or held, in one transaction.
+ * The wallets' rows are locked first, so one wallet's submissions are judged one after the other, across all workers;
+ * a batch run again finds its own rows and changes nothing.
+ */
+export function recordBatch(app: App, submissions: readonly Submission[], evidence: Evidence): Promise<RecordedBatch> {
+  return app.tx(async (tx) => {
+    const open = await openDay(tx);
+    const players = await lockPlayers(tx, open, [...new Set(submissions.map((s) => s.wallet))]);
+    const batch = new Batch(app, open, players, evidence, await readEarlier(tx, submissions));
+    batch.learnBests(await readStandings(tx, batch.boardsOf(submissions)));
+    const recorded = submissions.map((submission) => batch.take(submission));
+    const changed = await batch.write(tx);
+    const repeats = recorded.flatMap((r) => ('row' in r && r.row.status === 'accepted' && !batch.fresh.includes(r.row) ? [r.row] : []));
+    const unchanged = await readStandings(
+      tx,
+      repeats.flatMap((row) => [gameBoard(row.gameId), 'global'].map((board) => ({ board, mode: row.mode, wallet: row.wallet }))),
+    );
+    return { day: open.day, recorded, standings: [...changed, ...unchanged] };
+  });
+}
+
+/** The submissions of one transaction, judged in order against what came before them. */
+class Batch {
+  readonly fresh: ScoreRow[] = [];
+  readonly #app: App;
+  readonly #open: OpenDay;
+  readonly #players: Map<string, Player>;
+  readonly #evidence: Evidence;
+  readonly #known = new Map<string, ScoreRow>();
+  readonly #bests = new Map<string, number>();
+
+  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[]) {
+    this.#app = app;
+    this.#open = open;
+    this.#players = players;
+    this.#evidence = evidence;
+    for (const row of earlier) this.#remember(row);
+  }
+
+  #remember(row: ScoreRow): void {
+    this.#known.set(row.id, row);
+    if (row.playId !== null) this.#known.set(`play ${row.playId}`, row);
+    if (row.idempotencyKey !== null) this.#known.set(`key ${row.wallet} ${row.idempotencyKey}`, row);
+  }
+
+  #earlier(s: Submission): ScoreRow | undefined {
+    return (
+      this.#known.get(s.id) ??
+      (s.idempotencyKey === null ? undefined : this.#known.get(`key ${s.wallet} ${s.idempotencyKey}`)) ??
+      (s.playId === null ? undefined : this.#known.get(`play ${s.playId}`))
+    );
+  }
+
+  boardsOf(submissions: readonly Submission[]) {
+    const keys = new Map<string, { board: string; mode: Player['mode']; wallet: string }>();
+    for (const s of submissions) {
+      const player = this.#players.get(s.wallet);
+      if (player && this.#evidence.games.has(s.gameId)) {
+        keys.set(`${s.gameId} ${s.wallet}`, { board: gameBoard(s.gameId), mode: player.mode, wallet: s.wallet });
+      }
+    }
+    return [...keys.values()];
+  }
+
+  learnBests(rows: readonly StandingRow[]): void {
+    for (const row of rows) this.#bests.set(`${row.board} ${row.wallet}`, row.total);
+  }
+
+  take(submission: Submission): Recorded {
+    const earlier = this.#earlier(submission);
+    if (earlier) return this.#repeat(submission, earlier);
+    const game = this.#evidence.games.get(submission.gameId);
+    if (!game) return { submission, status: 404, error: 'gameId must be a game of this arcade' };
+    const player = this.#players.get(submission.wallet);
+    if (!player || player.banned) return { submission, status: 403, error: 'this wallet may not submit scores' };
+    const play = submission.playId === null ? undefined : this.#evidence.plays.get(submission.playId);
+    const heartbeats = submission.playId === null ? undefined : this.#evidence.heartbeats.get(submission.playId);
+    const verdict = judge(game, submission, play, heartbeats, this.#open.at);
+    if (verdict.verdict === 'refused') return { submission, status: 400, error: verdict.error };
+    const row = this.#score(game, player, submission, verdict.verdict === 'held' ? verdict.reasons : null);
+    this.fresh.push(row);
+    this.#remember(row);
+    return { submission, row };
+  }
+
+  #repeat(submission: Submission, earlier: ScoreRow): Recorded {
+    if (earlier.wallet !== submission.wallet) return { submission, status: 400, error: 'playId must be a play of yours in this game' };
+    if (earlier.bodyHash === submission.bodyHash) return { submission, row: earlier };
+    const field = earlier.playId !== null && earlier.playId === submission.playId ? 'playId' : 'Idempotency-Key';
+    return { submission, status: 409, error: `${field} was used before with another score` };
+  }
+
+  #score(game: Game, player: Player, s: Submission, held: string[] | null): ScoreRow {
+    const normalized = normalize(game.normalization, s.score);
+    const board = `${gameBoard(game.id)} ${s.wallet}`;
+    const personalBest = held === null && normalized > (this.#bests.get(board) ?? 0);
+    if (personalBest) this.#bests.set(board, normalized);
+    const caps = { game: game.caps.dailyPoints, all: this.#app.config.dailyPointsCap };
+    return {
+      id: s.id,
+      wallet: s.wallet,
+      gameId: game.id,
+      gameVersion: game.version,
+      playId: s.playId,
+      idempotencyKey: s.idempotencyKey,
+      bodyHash: s.bodyHash,
+      score: s.score,
+      normalized,
+      points: held === null ? earn(player, game.id, pointsFor(game, normalized), caps) : 0,
+      personalBest,
+      status: held === null ? 'accepted' : 'held',
+      reasons: held ?? [],
+      mode: player.mode,
+      durationMs: s.durationMs,
+      battleId: s.battleId,
+    };
+  }
+
+  async write(tx: Tx): Promise<StandingRow[]> {
+    if (this.fresh.length === 0) return [];
+    const accepted = this.fresh.filter((row) => row.status === 'accepted');
+    const paid = accepted.filter((row) => row.points > 0);
+    await insertNewScores(tx, this.#open, this.fresh);
+    await saveEarnings(
+      tx,
+      this.#open,
+      [...new Set(paid.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
+    );
+    const sums = await appendPoints(
+      tx,
+      this.#open,
+      paid.map((row) => this.#entry(row)),
+    );
+    const bests = await raiseBests(
+      tx,
+      this.#open.day,
+      accepted.map((row) => ({ board: gameBoard(row.gameId), mode: row.mode, wallet: row.wallet, value: row.normalized })),
+    );
+    await appendActivities(
+      tx,
+      accepted.map((row) => ({ kind: 'score', sourceId: row.id, wallet: row.wallet, gameId: row.gameId, amount: row.normalized })),
+    );
+    this.#report(tx, accepted);
+    return [...sums, ...bests];
+  }
+
+  #entry(row: ScoreRow) {
+    const game = this.#evidence.games.get(row.gameId);
+    return {
+      wallet: row.wallet,
+      mode: row.mode,
+      kind: 'game' as const,
+      reason: 'score',
+      source: 'score',
+      sourceId: row.id,
+      points: row.points,
+      rewards: game !== undefined && earnsRewards(game),
+    };
+  }
+
+  #report(tx: Tx, accepted: readonly ScoreRow[]): void {
+    const updates = accepted
+      .filter((row) => row.mode === 'regular')
+      .map((row) => ({
+        wallet: row.wallet,
+        gameId: row.gameId,
+        score: row.normalized,
+        scoreId: row.id,
+        pointsAwarded: row.points,
+        personalBest: row.personalBest,
+      }));
+    if (updates.length > 0) tx.emit(scoreUpdate, { updates });
+    for (const row of this.fresh) {
+      if (row.status === 'held') tx.emit(scoreHeld, { scoreId: row.id, gameId: row.gameId, reasons: row.reasons }, row.wallet);
+    }
+  }
+}
+
+/** `floor(normalized × pointsPer10000 / 10000)`, before caps. */
+export const pointsFor = (game: Game, normalized: number): number => Math.floor((normalized * game.pointsPer10000) / 10_000);

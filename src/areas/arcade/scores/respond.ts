@@ -1,0 +1,47 @@
+import type { App } from '../../../context.ts';
+import { applyToBoard, gameBoard, type Neighbourhood, readRank } from '../../points/points.ts';
+import type { Recorded, RecordedBatch } from './record.ts';
+import type { ScoreOutcome } from './schema.ts';
+
+/**
+ * Shows a committed batch on the boards, and makes the answers: each with the wallet's place after the commit.
+ * One call per board for the whole batch. Where a board is not complete, its ranks come from the record.
+ */
+export async function respond(app: App, batch: RecordedBatch): Promise<{ id: string; outcome: ScoreOutcome }[]> {
+  const asked = new Map<string, string[]>();
+  for (const entry of batch.recorded) {
+    if ('row' in entry) asked.set(gameBoard(entry.row.gameId), [...(asked.get(gameBoard(entry.row.gameId)) ?? []), entry.row.wallet]);
+  }
+  const changed = Map.groupBy(batch.standings, (row) => row.board);
+  const places = new Map<string, Neighbourhood>();
+  await Promise.all(
+    [...new Set([...asked.keys(), ...changed.keys()])].map(async (board) => {
+      const wallets = [...new Set(asked.get(board) ?? [])];
+      const found = await applyToBoard(app, board, batch.day, changed.get(board) ?? [], wallets);
+      const known = found ?? (await Promise.all(wallets.map((wallet) => readRank(app, board, { span: 'all', wallet }))));
+      wallets.forEach((wallet, i) => {
+        const place = known[i];
+        if (place) places.set(`${board} ${wallet}`, place);
+      });
+    }),
+  );
+  return batch.recorded.map((entry) => ({ id: entry.submission.id, outcome: outcome(entry, places) }));
+}
+
+function outcome(entry: Recorded, places: ReadonlyMap<string, Neighbourhood>): ScoreOutcome {
+  if (!('row' in entry)) return { status: entry.status, error: entry.error };
+  const { row } = entry;
+  const rank = places.get(`${gameBoard(row.gameId)} ${row.wallet}`);
+  if (!rank) return { status: 503, error: 'the score is recorded, but its rank cannot be told at the moment: send the same score again' };
+  return {
+    status: 200,
+    receipt: {
+      scoreId: row.id,
+      status: row.status,
+      normalizedScore: row.normalized,
+      pointsAwarded: row.points,
+      personalBest: row.personalBest,
+      rank,
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { randomInt } from 'node:crypto';
+import type { Submission } from '../../../../jobs/scores.ts';
+import { type Queryable, statement } from '../../../db/sql.ts';
+import type { Tx } from '../../../tx.ts';
+import { COUNTER_SHARDS, type Mode, type OpenDay } from '../../points/points.ts';
+import type { Play } from './judge.ts';
+import type { ScoreStatus } from './schema.ts';
+
+/** A score as it is stored. */
+export interface ScoreRow {
+  id: string;
+  wallet: string;
+  gameId: string;
+  gameVersion: number;
+  playId: string | null;
+  idempotencyKey: string | null;
+  /** Hex SHA-256 of the request. */
+  bodyHash: string;
+  score: number;
+  normalized: number;
+  points: number;
+  personalBest: boolean;
+  status: ScoreStatus;
+  reasons: string[];
+  mode: Mode;
+  durationMs: number | null;
+  battleId: string | null;
+}
+
+const selectPlays = statement<{ id: string; wallet: string; game_id: string; started_at: string }>(
+  'select_plays',
+  `select id, wallet, game_id, to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as started_at from plays where id = any($1::uuid[])`,
+);
+
+/** The plays that submissions name. What is read of a play never changes. */
+export async function readPlays(db: Queryable, ids: readonly string[]): Promise<Map<string, Play>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query(selectPlays, [ids]);
+  return new Map(rows.map((row) => [row.id, { id: row.id, wallet: row.wallet, gameId: row.game_id, startedAt: new Date(row.started_at) }]));
+}
+
+const COLUMNS = `id, wallet, game_id as "gameId", game_version as "gameVersion", play_id as "playId", idempotency_key as "idempotencyKey",
+  encode(body_hash, 'hex') as "bodyHash", score::float8 as score, normalized, points, personal_best as "personalBest", status, reasons, mode,
+  duration_ms as "durationMs", battle_id as "battleId"`;
+
+const selectEarlier = statement<ScoreRow>(
+  'select_earlier_scores',
+  `select ${COLUMNS} from scores where id = any($1::uuid[])
+   union all select ${COLUMNS} from scores where play_id = any($2::uuid[]) and id <> all($1::uuid[])
+   union all select ${COLUMNS} from scores where (wallet, idempotency_key) in (select * from unnest($3::text[], $4::text[])) and id <> all($1::uuid[])`,
+);
+
+/** Scores that are there already: by their own id (a job run again), by play, or by idempotency key. */
+export async function readEarlier(tx: Tx, submissions: readonly Submission[]): Promise<ScoreRow[]> {
+  const keyed = submissions.filter((s) => s.idempotencyKey !== null);
+  return await tx.query(selectEarlier, [
+    submissions.map((s) => s.id),
+    submissions.flatMap((s) => (s.playId === null ? [] : [s.playId])),
+    keyed.map((s) => s.wallet),
+    keyed.map((s) => s.idempotencyKey),
+  ]);
+}
+
+const insertScores = statement(
+  'insert_scores',
+  `with score as (
+     insert into scores (id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, personal_best,
+                         status, reasons, mode, duration_ms, battle_id, day, at)
+     select id, wallet, game_id, game_version, play_id, idempotency_key, decode(body_hash, 'hex'), score, normalized, points, personal_best,
+            status, coalesce((select array_agg(r) from jsonb_array_elements_text(reasons) r), '{}'), mode, duration_ms, battle_id, $1::int, $2::timestamptz
+     from unnest($4::uuid[], $5::text[], $6::text[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::int8[], $12::int[], $13::int[], $14::bool[],
+                 $15::text[], $16::jsonb[], $17::text[], $18::int[], $19::uuid[])
+       as s(id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, personal_best,
+            status, reasons, mode, duration_ms, battle_id)
+     returning game_id, normalized, status)
+   insert into game_counters as c (game_id, shard, scores, score_sum)
+   select game_id, $3::smallint, count(*), sum(normalized) from score where status = 'accepted' group by game_id order by game_id
+   on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
+);
+
+/** Stores new scores, and counts the accepted ones. */
+export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly ScoreRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.query(insertScores, [
+    open.day,
+    open.at.toISOString(),
+    randomInt(COUNTER_SHARDS),
+    rows.map((r) => r.id),
+    rows.map((r) => r.wallet),
+    rows.map((r) => r.gameId),
+    rows.map((r) => r.gameVersion),
+    rows.map((r) => r.playId),
+    rows.map((r) => r.idempotencyKey),
+    rows.map((r) => r.bodyHash),
+    rows.map((r) => r.score),
+    rows.map((r) => r.normalized),
+    rows.map((r) => r.points),
+    rows.map((r) => r.personalBest),
+    rows.map((r) => r.status),
+    rows.map((r) => JSON.stringify(r.reasons)),
+    rows.map((r) => r.mode),
+    rows.map((r) => r.durationMs),
+    rows.map((r) => r.battleId),
+  ]);
+}

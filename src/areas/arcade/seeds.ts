@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { type Queryable, statement } from '../../db/sql.ts';
+import { GameDefinition } from './game.ts';
+import { DEFAULT_THEME, THEME } from './theme.ts';
+
+const MINUTE = 60_000;
+
+/** The games that an arcade opens with. */
+const GAMES: Record<string, typeof GameDefinition._input> = {
+  'star-raiders': {
+    name: 'Star Raiders',
+    category: 'shooter',
+    normalization: { method: 'linear', min: 0, max: 100_000, direction: 'higher' },
+    pointsPer10000: 500,
+    caps: { dailyPoints: 5_000, scorePerSec: 500, minDurationMs: 15_000, maxDurationMs: 30 * MINUTE },
+    verification: 'heartbeat',
+  },
+  'block-cascade': {
+    name: 'Block Cascade',
+    category: 'puzzle',
+    normalization: { method: 'log', min: 0, max: 1_000_000, direction: 'higher' },
+    pointsPer10000: 400,
+    caps: { dailyPoints: 4_000, scorePerSec: 2_000, minDurationMs: 10_000, maxDurationMs: 120 * MINUTE },
+    verification: 'play',
+  },
+  // A lap in milliseconds: the faster the better.
+  'neon-sprint': {
+    name: 'Neon Sprint',
+    category: 'racing',
+    normalization: { method: 'linear', min: 38_000, max: 240_000, direction: 'lower' },
+    pointsPer10000: 300,
+    caps: { dailyPoints: 3_000, minDurationMs: 38_000, maxDurationMs: 15 * MINUTE },
+    verification: 'play',
+  },
+  // A run in milliseconds; the first minutes below the par count little, the last seconds much.
+  'crypt-runner': {
+    name: 'Crypt Runner',
+    category: 'speedrun',
+    normalization: {
+      method: 'piecewise',
+      min: 300_000,
+      max: 1_800_000,
+      direction: 'lower',
+      points: [
+        { score: 300_000, normalized: 10_000 },
+        { score: 420_000, normalized: 8_500 },
+        { score: 600_000, normalized: 5_000 },
+        { score: 1_800_000, normalized: 0 },
+      ],
+    },
+    pointsPer10000: 1_000,
+    caps: { dailyPoints: 5_000, minDurationMs: 300_000, maxDurationMs: 60 * MINUTE },
+    verification: 'heartbeat',
+  },
+  'orbital-defense': {
+    name: 'Orbital Defense',
+    category: 'strategy',
+    normalization: {
+      method: 'piecewise',
+      min: 0,
+      max: 60,
+      direction: 'higher',
+      points: [
+        { score: 0, normalized: 0 },
+        { score: 10, normalized: 1_500 },
+        { score: 30, normalized: 6_000 },
+        { score: 60, normalized: 10_000 },
+      ],
+    },
+    pointsPer10000: 800,
+    caps: { dailyPoints: 4_000, scorePerSec: 0.5, minDurationMs: 30_000, maxDurationMs: 90 * MINUTE },
+    verification: 'heartbeat',
+  },
+  'beat-machine': {
+    name: 'Beat Machine',
+    category: 'rhythm',
+    normalization: { method: 'linear', min: 0, max: 1_000_000, direction: 'higher' },
+    pointsPer10000: 350,
+    caps: { dailyPoints: 3_500, scorePerSec: 12_000, minDurationMs: 60_000, maxDurationMs: 10 * MINUTE },
+    verification: 'play',
+  },
+  'vault-climber': {
+    name: 'Vault Climber',
+    category: 'platformer',
+    normalization: { method: 'log', min: 0, max: 50_000, direction: 'higher' },
+    pointsPer10000: 450,
+    caps: { dailyPoints: 4_500, scorePerSec: 100, minDurationMs: 20_000, maxDurationMs: 60 * MINUTE },
+    verification: 'play',
+  },
+  'token-pusher': {
+    name: 'Token Pusher',
+    category: 'casual',
+    normalization: { method: 'linear', min: 0, max: 5_000, direction: 'higher' },
+    pointsPer10000: 50,
+    caps: { dailyPoints: 500 },
+    verification: 'none',
+  },
+  'pixel-angler': {
+    name: 'Pixel Angler',
+    category: 'casual',
+    normalization: { method: 'log', min: 0, max: 10_000, direction: 'higher' },
+    pointsPer10000: 100,
+    caps: { dailyPoints: 1_000, scorePerSec: 20, minDurationMs: 1_000, maxDurationMs: 60 * MINUTE },
+    verification: 'play',
+    rewards: false,
+  },
+};
+
+/** The game whose scores are signed. Its secret is drawn at random; an operator sets the one that its build has. */
+const SIGNED = 'vault-climber';
+
+/** One cabinet for each of the first eight games, in two rows of four. */
+const CABINETS = Object.entries(GAMES)
+  .slice(0, 8)
+  .map(([gameId, { name }], i) => ({
+    id: `cabinet-${i + 1}`,
+    gameId,
+    display: {
+      name,
+      position: { row: Math.floor(i / 4) + 1, column: (i % 4) + 1 },
+      marquee: `${name.toUpperCase()}!`,
+      skin: i % 2 ? 'cobalt' : 'magenta',
+    },
+  }));
+
+const lockSeeds = statement('lock_seeds', `select pg_advisory_xact_lock(hashtext('seeds'))`);
+const fillGames = statement<{ id: string }>(
+  'seed_games',
+  `with game as (
+     insert into games (id, version, definition, secret)
+     select g.id, 1, g.definition, g.secret from unnest($1::text[], $2::jsonb[], $3::text[]) as g(id, definition, secret)
+     where not exists (select from games) returning id, definition)
+   insert into game_versions (game_id, version, definition) select id, 1, definition from game returning game_id as id`,
+);
+const fillCabinets = statement<{ id: string }>(
+  'seed_cabinets',
+  `insert into cabinets (id, game_id, display, version)
+   select c.id, c.game_id, c.display, 1 from unnest($1::text[], $2::text[], $3::jsonb[]) as c(id, game_id, display)
+   where not exists (select from cabinets) and exists (select from games where id = c.game_id) returning id`,
+);
+const fillTheme = statement<{ id: string }>(
+  'seed_theme',
+  `insert into settings (name, version, value) select $1, 1, $2::jsonb where not exists (select from settings where name = $1) returning name as id`,
+);
+
+/**
+ * Fills what is empty: games, cabinets, the theme. Run it in a transaction; several at once wait for each other.
+ * @returns what was filled, for the log
+ */
+export async function seedArcade(db: Queryable): Promise<string[]> {
+  await db.query(lockSeeds);
+  const definitions = Object.values(GAMES).map((game) => JSON.stringify(GameDefinition.parse(game)));
+  const secrets = Object.keys(GAMES).map((id) => (id === SIGNED ? randomBytes(32).toString('hex') : null));
+  const games = await db.query(fillGames, [Object.keys(GAMES), definitions, secrets]);
+  const cabinets = await db.query(fillCabinets, [
+    CABINETS.map((cabinet) => cabinet.id),
+    CABINETS.map((cabinet) => cabinet.gameId),
+    CABINETS.map((cabinet) => JSON.stringify(cabinet.display)),
+  ]);
+  const theme = await db.query(fillTheme, [THEME, JSON.stringify(DEFAULT_THEME)]);
+  return Object.entries({ games, cabinets, theme }).flatMap(([what, rows]) => (rows.length > 0 ? [`${what} (${rows.length})`] : []));
+}

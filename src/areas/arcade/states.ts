@@ -1,0 +1,54 @@
+import { type Queryable, statement } from '../../db/sql.ts';
+import { gameState } from '../../events/catalogue.ts';
+import type { Tx } from '../../tx.ts';
+import { type Expected, stale } from './versions.ts';
+
+/** A wallet's saved state of a game. Never saved: state null, version 0. */
+export interface SavedState {
+  state: unknown;
+  version: number;
+  /** ISO 8601; null when never saved. */
+  updatedAt: string | null;
+}
+
+const UPDATED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"`;
+
+const selectState = statement<SavedState>(
+  'select_game_state',
+  `select state, version, ${UPDATED_AT} from game_states where wallet = $1 and game_id = $2`,
+);
+
+/** Reads a saved state. */
+export async function readState(db: Queryable, wallet: string, gameId: string): Promise<SavedState> {
+  return (await db.query(selectState, [wallet, gameId]))[0] ?? { state: null, version: 0, updatedAt: null };
+}
+
+type Saved = { version: number; updatedAt: string };
+
+// $4: the versions that may be replaced; null = any.
+const upsertState = statement<Saved>(
+  'upsert_game_state',
+  `insert into game_states as s (wallet, game_id, state, version) values ($1, $2, $3, 1)
+   on conflict (wallet, game_id) do update set state = excluded.state, version = s.version + 1, updated_at = app_now()
+   where $4::int[] is null or s.version = any($4::int[])
+   returning version, ${UPDATED_AT}`,
+);
+const updateState = statement<Saved>(
+  'update_game_state',
+  `update game_states set state = $3, version = version + 1, updated_at = app_now()
+   where wallet = $1 and game_id = $2 and ($4::int[] is null or version = any($4::int[]))
+   returning version, ${UPDATED_AT}`,
+);
+
+/**
+ * Saves a state in one statement: of concurrent writers that expect the same version exactly one succeeds.
+ * @throws 412 when the state is at no version that `expected` takes; version 0 is a state that was never saved
+ */
+export async function saveState(tx: Tx, wallet: string, gameId: string, state: unknown, expected: Expected): Promise<Saved> {
+  const mayBeNew = expected === null || (expected !== '*' && expected.includes(0));
+  const versions = expected === '*' ? null : expected;
+  const saved = (await tx.query(mayBeNew ? upsertState : updateState, [wallet, gameId, JSON.stringify(state), versions]))[0];
+  if (!saved) throw stale();
+  tx.emit(gameState, { gameId, version: saved.version }, wallet);
+  return saved;
+}

@@ -1,0 +1,61 @@
+import { randomInt } from 'node:crypto';
+import { statement } from '../../db/sql.ts';
+import type { Queryable } from '../../db/sql.ts';
+import { NONCE_LENGTH, type SignInInput } from '../../lib/sign-in/siws.ts';
+import type { Tx } from '../../tx.ts';
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`;
+const COLUMNS = `nonce, domain, uri, statement, chain_id, ${iso('issued_at')}, ${iso('expires_at')}`;
+
+interface Row {
+  nonce: string;
+  domain: string;
+  uri: string;
+  statement: string;
+  chain_id: string;
+  issued_at: string;
+  expires_at: string;
+}
+
+const insertNonce = statement<Row>(
+  'insert_nonce',
+  `with clock as materialized (select date_trunc('milliseconds', app_now()) as now)
+   insert into nonces (nonce, domain, uri, statement, chain_id, issued_at, expires_at)
+   select $1, $2, $3, $4, $5, now, now + interval '5 minutes' from clock returning ${COLUMNS}`,
+);
+const findNonce = statement<Row>('find_nonce', `select ${COLUMNS} from nonces where nonce = $1 and consumed_at is null and expires_at > app_now()`);
+const consumeNonce = statement<{ nonce: string }>(
+  'consume_nonce',
+  'update nonces set consumed_at = app_now() where nonce = $1 and consumed_at is null and expires_at > app_now() returning nonce',
+);
+
+const toInput = (row: Row): SignInInput => ({
+  domain: row.domain,
+  statement: row.statement,
+  uri: row.uri,
+  version: '1',
+  chainId: row.chain_id,
+  nonce: row.nonce,
+  issuedAt: row.issued_at,
+  expirationTime: row.expires_at,
+});
+
+/** Writes down what a wallet is to sign. It lives for five minutes. */
+export async function issueNonce(tx: Tx, text: { origin: URL; statement: string; chain: string }): Promise<SignInInput> {
+  const nonce = Array.from({ length: NONCE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  const [row] = await tx.query(insertNonce, [nonce, text.origin.host, text.origin.origin, text.statement, `solana:${text.chain}`]);
+  if (!row) throw new Error('a nonce was not inserted');
+  return toInput(row);
+}
+
+/** What a nonce's text is made of; null when it is unknown, used or too old. */
+export async function openNonce(db: Queryable, nonce: string): Promise<SignInInput | null> {
+  const [row] = await db.query(findNonce, [nonce]);
+  return row ? toInput(row) : null;
+}
+
+/** Uses a nonce up, with the transaction. Of any number at once, one gets true. */
+export async function useNonce(tx: Tx, nonce: string): Promise<boolean> {
+  return (await tx.query(consumeNonce, [nonce])).length === 1;
+}

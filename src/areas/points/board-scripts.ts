@@ -1,0 +1,155 @@
+import type { Redis, Result } from 'ioredis';
+import { percentile, ranksOfPage } from '../../lib/ranking.ts';
+import type { Neighbourhood } from './boards.ts';
+
+/** How many wallets a neighbourhood shows on either side. */
+export const NEIGHBOURS = 2;
+
+/** A line of a board. */
+export interface Ranked {
+  rank: number;
+  wallet: string;
+  score: number;
+}
+
+/** Lua: [position, rank of the window's first, next better score, [wallet, score, …]] of a wallet in a sorted set; [-1] when unlisted. */
+export const NEIGHBOURHOOD = `
+local function neighbourhood(key, wallet)
+  local position = redis.call('ZREVRANK', key, wallet)
+  if not position then return { -1 } end
+  local from = math.max(position - ${NEIGHBOURS}, 0)
+  local window = redis.call('ZRANGE', key, from, position + ${NEIGHBOURS}, 'REV', 'WITHSCORES')
+  local own = window[(position - from) * 2 + 2]
+  local next = ''
+  if position > 0 then
+    local above = redis.call('ZRANGE', key, '(' .. own, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    next = above[2] or ''
+  end
+  local first = 1
+  if from > 0 then first = redis.call('ZCOUNT', key, '(' .. window[2], '+inf') + 1 end
+  return { position, first, next, window }
+end
+`;
+
+/** KEYS: ready, sorted set. ARGV: offset, limit, the wallet to centre on or ''. Returns [ready, n, offset, rank of the first, [wallet, score, …]]. */
+const PAGE = `
+local from = tonumber(ARGV[1])
+local limit = tonumber(ARGV[2])
+if ARGV[3] ~= '' then
+  local position = redis.call('ZREVRANK', KEYS[2], ARGV[3])
+  from = position and math.max(position - math.floor(limit / 2), 0) or 0
+end
+local window = redis.call('ZRANGE', KEYS[2], from, from + limit - 1, 'REV', 'WITHSCORES')
+local first = 1
+if from > 0 and window[2] then first = redis.call('ZCOUNT', KEYS[2], '(' .. window[2], '+inf') + 1 end
+return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), from, first, window }
+`;
+
+/** KEYS: ready, sorted set. ARGV: a wallet. Returns [ready, n, neighbourhood]. */
+const RANK = `${NEIGHBOURHOOD}
+return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1]) }
+`;
+
+/** KEYS: ready, sorted set. ARGV: wallets. Returns [ready, rank or 0 per wallet]. */
+const RANKS = `
+local ranks = {}
+for i, wallet in ipairs(ARGV) do
+  local score = redis.call('ZSCORE', KEYS[2], wallet)
+  ranks[i] = score and redis.call('ZCOUNT', KEYS[2], '(' .. score, '+inf') + 1 or 0
+end
+return { redis.call('GET', KEYS[1]) or '', ranks }
+`;
+
+/** Lua: which life of Redis this is. */
+const LIFE = `local life = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
+
+/**
+ * KEYS: ready, rebuilding, then all that the board consists of. ARGV: token.
+ * Empties the board and claims it for a rebuild; nothing when it is complete already. Returns whether the rebuild is to go on.
+ */
+const BEGIN = `${LIFE}
+if redis.call('GET', KEYS[1]) == life then return 0 end
+redis.call('UNLINK', KEYS[1], unpack(KEYS, 3))
+redis.call('SET', KEYS[2], ARGV[1] .. ':' .. life, 'EX', 3600)
+return 1
+`;
+
+/** KEYS: ready, rebuilding. ARGV: token. Declares the board complete if this is still the rebuild that it belongs to, and the same Redis. */
+const FINISH = `${LIFE}
+local claim = redis.call('GET', KEYS[2])
+if not claim then return 'lost' end
+if claim ~= ARGV[1] .. ':' .. life then
+  if string.sub(claim, -#life) == life then return 'taken' end
+  return 'lost'
+end
+redis.call('SET', KEYS[1], life)
+redis.call('DEL', KEYS[2])
+return 'done'
+`;
+
+/** KEYS: ready. ARGV: life. Takes back the completeness that another life of Redis declared. Returns 1 when the board is not complete. */
+const DOUBT = `
+local ready = redis.call('GET', KEYS[1])
+if ready == ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1])
+return 1
+`;
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    boardPage(
+      ready: string,
+      set: string,
+      offset: number,
+      limit: number,
+      around: string,
+    ): Result<[ready: string, n: number, offset: number, first: number, window: string[]], Context>;
+    boardRank(ready: string, set: string, wallet: string): Result<[ready: string, n: number, found: FoundWindow], Context>;
+    boardRanks(ready: string, set: string, ...wallets: string[]): Result<[ready: string, ranks: number[]], Context>;
+    beginRebuild(keyCount: number, ...keysAndToken: string[]): Result<0 | 1, Context>;
+    finishRebuild(ready: string, rebuilding: string, token: string): Result<'done' | 'taken' | 'lost', Context>;
+    doubtBoard(ready: string, life: string): Result<0 | 1, Context>;
+  }
+}
+
+/** What the Lua function `neighbourhood` returns; only the position, -1, of a wallet that is not listed. */
+export type FoundWindow = [position: number, first?: number, next?: string, window?: string[]];
+
+/** Teaches a connection the board scripts; each is sent once and then called by its hash. */
+export function boardScripts(redis: Redis): Redis {
+  if (typeof redis.boardPage === 'function') return redis;
+  redis.defineCommand('boardPage', { numberOfKeys: 2, lua: PAGE, readOnly: true });
+  redis.defineCommand('boardRank', { numberOfKeys: 2, lua: RANK, readOnly: true });
+  redis.defineCommand('boardRanks', { numberOfKeys: 2, lua: RANKS, readOnly: true });
+  redis.defineCommand('beginRebuild', { lua: BEGIN });
+  redis.defineCommand('finishRebuild', { numberOfKeys: 2, lua: FINISH });
+  redis.defineCommand('doubtBoard', { numberOfKeys: 1, lua: DOUBT });
+  return redis;
+}
+
+/** [wallet, score, …] with ranks. @param first rank of the first @param offset zero-based position of the first */
+export function rankedWindow(window: readonly string[], first: number, offset: number): Ranked[] {
+  const shown: { wallet: string; score: number }[] = [];
+  for (let i = 0; i + 1 < window.length; i += 2) shown.push({ wallet: window[i] ?? '', score: Number(window[i + 1]) });
+  const ranks = ranksOfPage(
+    shown.map((line) => line.score),
+    first,
+    offset,
+  );
+  return shown.map(({ wallet, score }, i) => ({ rank: ranks[i] ?? 0, wallet, score }));
+}
+
+/** What the Lua function `neighbourhood` found, as it is told. @param n how many wallets are listed */
+export function neighbourhoodOf([position, first = 1, next = '', window = []]: FoundWindow, n: number): Neighbourhood {
+  const offset = Math.max(position - NEIGHBOURS, 0);
+  const listed = rankedWindow(window, first, offset);
+  const own = listed[position - offset];
+  if (position < 0 || !own) return { rank: null, score: 0, percentile: null, pointsToNext: null, neighbours: [] };
+  return {
+    rank: own.rank,
+    score: own.score,
+    percentile: percentile(own.rank, n),
+    pointsToNext: next === '' ? null : Number(next) - own.score,
+    neighbours: listed.filter((line) => line !== own),
+  };
+}

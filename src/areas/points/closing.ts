@@ -1,0 +1,80 @@
+import type { App } from '../../context.ts';
+import { statement } from '../../db/sql.ts';
+import { bucketOf, PERIODS, type Period } from '../../lib/periods.ts';
+import { firstDay, storeFinals } from './finals.ts';
+import { DAY_LOCK } from './ledger.ts';
+
+/** A period ends at midnight and closes a minute later, seconds. */
+const GRACE_SEC = 60;
+/** How many periods one run closes, and of how many it stores finals. The next run goes on. */
+const MOST_CLOSED = 400;
+const MOST_STORED = 20;
+
+const selectDay = statement<{ day: number }>(
+  'select_closable_day',
+  `select floor((extract(epoch from app_now()) - ${GRACE_SEC}) / 86400)::int as day`,
+);
+
+const selectDue = statement<{ period: Period; bucket: number }>(
+  'select_due_periods',
+  `select p.period, b.bucket
+   from unnest($1::text[], $2::int[], $3::int[]) as p(period, first, last), lateral generate_series(p.first, p.last) as b(bucket)
+   where not exists (select 1 from closed_periods c where c.period = p.period and c.bucket = b.bucket)
+   order by p.period, b.bucket limit ${MOST_CLOSED}`,
+);
+
+const lockTimeout = statement('close_lock_timeout', `set local lock_timeout = '1s'`);
+const lockDays = statement('lock_days', `select pg_advisory_xact_lock(${DAY_LOCK})`);
+const insertClosed = statement(
+  'insert_closed_periods',
+  `insert into closed_periods (period, bucket) select * from unnest($1::text[], $2::int[]) on conflict do nothing`,
+);
+
+const selectUnstored = statement<{ period: Period; bucket: number }>(
+  'select_unstored_finals',
+  `select period, bucket from closed_periods where finals_at is null order by closed_at, period, bucket limit ${MOST_STORED}`,
+);
+
+/**
+ * Closes every day, week, month and year that has ended and is not closed yet, then stores the finals that are missing.
+ * Harmless at any time and in any number of processes.
+ */
+export async function closeEnded(app: App): Promise<void> {
+  const due = await findDue(app);
+  if (due.length > 0 && !(await close(app, due))) return;
+  for (const { period, bucket } of await app.db.query(selectUnstored)) {
+    if (await storeFinals(app, period, bucket)) app.log.info({ period, bucket }, 'finals are stored');
+  }
+}
+
+async function findDue(app: App): Promise<{ period: Period; bucket: number }[]> {
+  const first = await firstDay(app);
+  const day = (await app.db.query(selectDay))[0]?.day;
+  if (first === null || day === undefined) return [];
+  return await app.db.query(selectDue, [
+    PERIODS,
+    PERIODS.map((period) => bucketOf(period, first)),
+    PERIODS.map((period) => bucketOf(period, day) - 1),
+  ]);
+}
+
+/**
+ * Writers of points hold the lock shared and read the clock after taking it: whoever holds it alone knows that all rows
+ * of the ended days are committed, and that none will follow.
+ * @returns false when a writer held on for too long; the next run tries again
+ */
+async function close(app: App, due: readonly { period: Period; bucket: number }[]): Promise<boolean> {
+  try {
+    await app.tx(async (tx) => {
+      await tx.query(lockTimeout);
+      await tx.query(lockDays);
+      await tx.query(insertClosed, [due.map((d) => d.period), due.map((d) => d.bucket)]);
+    });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === '55P03')) throw error;
+    app.log.warn('writers of points were busy, periods are closed at the next try');
+    return false;
+  }
+  app.log.info({ due }, 'periods are closed');
+  return true;
+}

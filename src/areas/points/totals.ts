@@ -1,0 +1,20 @@
+import { type Queryable, statement } from '../../db/sql.ts';
+import type { LedgerEntry } from './ledger.ts';
+
+export type PointKind = LedgerEntry['kind'];
+
+const selectTotals = statement<{ kind: PointKind; points: number }>(
+  'select_point_totals',
+  `select kind, sum(points)::float8 as points from point_totals where mode = 'regular' and day between $1::int and $2::int group by kind`,
+);
+
+/**
+ * Regular points that were given (and taken back) in a span of UTC days, by what they are from; from counters, not the ledger.
+ * @param first first day, by default the first of all
+ * @param last last day, included
+ */
+export async function readPointTotals(db: Queryable, first = 0, last = 2 ** 31 - 1): Promise<Record<PointKind, number>> {
+  const totals: Record<PointKind, number> = { game: 0, quest: 0, referral: 0, conversion: 0 };
+  for (const { kind, points } of await db.query(selectTotals, [first, last])) totals[kind] = points;
+  return totals;
+}

@@ -1,0 +1,32 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Nonces that wait to be signed, and sessions. */
+export class Migration0004Auth extends Migration {
+  override up(): void {
+    // What a nonce's text is rendered from: all of it, so that a change of configuration in between changes nothing.
+    this.addSql(`
+      create table nonces (
+        nonce text collate "C" primary key,
+        domain text not null,
+        uri text not null,
+        statement text not null,
+        chain_id text not null,
+        issued_at timestamptz not null,
+        expires_at timestamptz not null,
+        consumed_at timestamptz
+      )`);
+    this.addSql(`create index nonces_expires_at on nonces (expires_at)`);
+
+    // key = SHA-256 of the id in the cookie: whoever reads this table holds no session.
+    this.addSql(`
+      create table sessions (
+        key bytea primary key,
+        wallet wallet not null,
+        created_at timestamptz not null,
+        extended_at timestamptz not null,
+        expires_at timestamptz not null check (expires_at <= created_at + interval '720 hours')
+      ) with (fillfactor = 85)`);
+    this.addSql(`create index sessions_wallet on sessions (wallet)`);
+    this.addSql(`create index sessions_expires_at on sessions (expires_at)`);
+  }
+}

@@ -1,0 +1,30 @@
+import type { Config } from '../config.ts';
+import type { Auth } from './route.ts';
+
+type Requirement = Record<string, string[]>;
+
+/** The header in which a webhook source signs. */
+const signatureHeader = (source: string) => (source === 'x' ? 'x-twitter-webhooks-signature' : 'webhook-signature');
+
+/** How callers say who they are, for the document. */
+export function securitySchemes(config: Config) {
+  const name = config.publicUrl.protocol === 'https:' ? '__Host-coinop.sid' : 'coinop.sid';
+  return {
+    session: { type: 'apiKey', in: 'cookie', name, description: 'Set by POST /auth/verify.' },
+    admin: { type: 'http', scheme: 'bearer', description: 'An admin token; a route may ask for one of its scopes.' },
+    internal: { type: 'http', scheme: 'bearer', description: 'An internal token, or an admin token with the scope money.' },
+    webhook: { type: 'apiKey', in: 'header', name: signatureHeader(''), description: 'Standard Webhooks, over the raw body.' },
+    webhookX: { type: 'apiKey', in: 'header', name: signatureHeader('x'), description: '`sha256=` and the base64 HMAC of the raw body.' },
+  } as const;
+}
+
+/** What a route asks for: any one of these. */
+export function securityOf(auth: Auth): Requirement[] {
+  if (auth === 'public') return [];
+  if (auth === 'optional') return [{}, { session: [] }];
+  if (auth === 'session') return [{ session: [] }];
+  if (auth === 'internal') return [{ internal: [] }];
+  if ('admin' in auth) return [{ admin: [] }];
+  if ('sessionOrAdmin' in auth) return [{ session: [] }, { admin: [] }];
+  return [auth.webhook === 'x' ? { webhookX: [] } : { webhook: [] }];
+}

@@ -1,0 +1,7 @@
+import { z } from 'zod';
+
+/** How much of a list: at most 500 at once. The whole count goes into the header `X-Total-Count`. */
+export const PageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+});

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { styleText } from 'node:util';
+import { prettyFactory } from 'pino-pretty';
+
+const COLOURS = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
+
+/** What people see of several processes in one terminal: each line under the name of who said it. */
+export class Console {
+  readonly #names: string[] = [];
+  readonly #width: number;
+  readonly #pretty = prettyFactory({
+    colorize: process.stdout.hasColors?.() ?? false,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname',
+    singleLine: true,
+  });
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  /** Prints what someone says; of several lines each gets the name. */
+  say(name: string, text: string): void {
+    const label = this.#label(name);
+    for (const line of text.split('\n')) process.stdout.write(`${label} ${line}\n`);
+  }
+
+  /** Prints what comes out of a stream, structured log lines in readable form; resolves when it has ended. */
+  follow(name: string, stream: Readable): Promise<void> {
+    return new Promise((resolve) => {
+      createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
+        .on('line', (line) => this.say(name, this.#readable(line)))
+        .once('close', resolve);
+    });
+  }
+
+  #readable(line: string): string {
+    return line.startsWith('{') ? this.#pretty(line).trimEnd() : line;
+  }
+
+  #label(name: string): string {
+    if (!this.#names.includes(name)) this.#names.push(name);
+    const colour = COLOURS[this.#names.indexOf(name) % COLOURS.length] ?? 'white';
+    return styleText(colour, `${name.padEnd(this.#width)} │`, { stream: process.stdout });
+  }
+}
+
+/** The last lines of a log file. */
+export function logTail(file: string, lines = 15): string {
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  } catch {
+    return '(no log)';
+  }
+}

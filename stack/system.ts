@@ -1,0 +1,142 @@
+import { join } from 'node:path';
+import { Console } from './logs.ts';
+import { anyPorts } from './ports.ts';
+import { type Postgres, startPostgres } from './postgres.ts';
+import { type OwnProcess, runProcess, startProcess, waitUntilReady } from './processes.ts';
+import { type Redis, startRedis } from './redis.ts';
+import { Supervisor } from './supervisor.ts';
+import { openTemporaryFolder } from './temporary.ts';
+
+const checkout = join(import.meta.dirname, '..');
+const READY_WITHIN = 60_000;
+
+/** The admin token of systems that tests and benches start. */
+export const SYSTEM_ADMIN_TOKEN = 'system-admin-token-0123456789';
+
+/** A whole system of real processes on parts of its own: for end-to-end tests, kills and benches. */
+export interface System {
+  /** One base URL per API process. */
+  readonly urls: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly postgres: Postgres;
+  readonly redis: Redis;
+  readonly apis: readonly Replaceable[];
+  readonly workers: readonly Replaceable[];
+  stop(): Promise<void>;
+}
+
+/** A process that may be killed and started again in its place. */
+export interface Replaceable {
+  readonly name: string;
+  /** Ends it as a crash would, and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Asks it to stop, and waits until it has finished what it had in hand. */
+  stop(): Promise<void>;
+  /** Starts it in its old place; resolves when it is ready. */
+  start(): Promise<void>;
+}
+
+/** What to start; one API and one worker on servers that keep nothing, unless told otherwise. */
+export interface SystemOptions {
+  readonly apis?: number;
+  readonly workers?: number;
+  /** true: the database waits for the disk, as in production. */
+  readonly durable?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts a system in a folder that goes with it. */
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
+  const { apis: apiCount = 1, workers: workerCount = 1, durable = false } = options;
+  const stack = new Supervisor((line) => console.error(line));
+  const temporary = await openTemporaryFolder('coinop-system-');
+  stack.afterwards(() => temporary.remove());
+  try {
+    const postgres = await stack.start(() => startPostgres({ folder: join(temporary.path, 'postgres'), durable }));
+    // It is restarted by whoever uses the system, so nobody watches over it.
+    const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: false });
+    stack.afterwards(() => redis.stop());
+    const ports = await anyPorts(apiCount);
+    const env = {
+      ...inherited(),
+      NODE_ENV: 'development',
+      LOG_LEVEL: 'error',
+      DATABASE_URL: postgres.url,
+      REDIS_URL: redis.url,
+      ADMIN_TOKENS: SYSTEM_ADMIN_TOKEN,
+      PUBLIC_URL: `http://localhost:${ports[0]}`,
+      ALLOWED_ORIGINS: ports.map((port) => `http://localhost:${port}`).join(','),
+      METRICS_PORT: '0',
+      ...options.env,
+    };
+    const output = new Console(9);
+    const script = (name: string, entry: string, own: Record<string, string> = {}) => ({
+      name,
+      command: process.execPath,
+      args: [join(checkout, entry)],
+      cwd: checkout,
+      env: { ...env, ...own },
+      output,
+    });
+    const migrated = await runProcess(stack, script('migrate', 'src/db/migrate.ts'));
+    if (migrated.code !== 0) throw new Error('the database could not be migrated');
+
+    const workers = Array.from({ length: workerCount }, (_, i) => new Place(() => startProcess(script(`worker-${i + 1}`, 'workers/main.ts'))));
+    const apis = ports.map((port, i) => {
+      const begin = () => startProcess(script(`api-${i + 1}`, 'src/server.ts', { PORT: String(port) }));
+      return new Place(begin, (api) => waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_WITHIN));
+    });
+    stack.afterwards(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
+    stack.afterwards(async () => void (await Promise.all(apis.map((api) => api.stop()))));
+    await Promise.all([...workers, ...apis].map((place) => place.start()));
+    return {
+      urls: ports.map((port) => `http://localhost:${port}`),
+      env,
+      postgres,
+      redis,
+      apis,
+      workers,
+      stop: async () => void (await stack.stop()),
+    };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+/** What our processes need of the surroundings, and nothing that would point them elsewhere. */
+function inherited(): Record<string, string> {
+  return Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+/** Where one process runs, and its successors after it. */
+class Place implements Replaceable {
+  readonly #begin: () => OwnProcess;
+  readonly #ready: (process: OwnProcess) => Promise<void>;
+  #process: OwnProcess | undefined;
+
+  constructor(begin: () => OwnProcess, ready: (process: OwnProcess) => Promise<void> = async () => {}) {
+    this.#begin = begin;
+    this.#ready = ready;
+  }
+
+  get name(): string {
+    return this.#process?.name ?? '';
+  }
+
+  async start(): Promise<void> {
+    if (this.#process?.isRunning) throw new Error(`${this.name} is running`);
+    this.#process = this.#begin();
+    await this.#ready(this.#process);
+  }
+
+  async kill(): Promise<void> {
+    if (!this.#process?.isRunning) return;
+    process.kill(this.#process.pid, 'SIGKILL');
+    await this.#process.exited;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process?.isRunning) await this.#process.stop();
+  }
+}

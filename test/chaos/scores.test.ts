@@ -1,0 +1,95 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { startSystem, SYSTEM_ADMIN_TOKEN, type System } from '../../stack/system.ts';
+import { registerGame } from '../support/arcade.ts';
+import { contradictions } from '../support/invariants.ts';
+import { eventually, type PatientPlayer, patientPlayer, type Receipt } from '../support/player.ts';
+
+const GAME = 'chaos-game';
+/** Rounds of every kill; bin/soak asks for more. */
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1);
+
+let system: System;
+let players: PatientPlayer[];
+const confirmed: Receipt[] = [];
+
+beforeAll(async () => {
+  system = await startSystem({ apis: 2, workers: 2 });
+  await registerGame(system.urls[0] ?? '', SYSTEM_ADMIN_TOKEN, GAME);
+  players = await Promise.all(Array.from({ length: 12 }, () => patientPlayer(system.urls)));
+}, 120_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+/** Keeps every player scoring while something terrible happens. */
+async function underLoad(disaster: () => Promise<void>): Promise<void> {
+  let over = false;
+  const load = players.map(async (player) => {
+    while (!over) confirmed.push(await player.score(GAME, randomInt(10_001)));
+  });
+  await sleep(400);
+  await disaster();
+  await sleep(400);
+  over = true;
+  await Promise.all(load);
+}
+
+async function expectNothingLostOrDoubled(): Promise<void> {
+  const db = new pg.Client({ connectionString: system.postgres.url });
+  await db.connect();
+  try {
+    const { rows } = await db.query('select id, points, normalized from scores');
+    expect(rows.length).toBe(confirmed.length);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    for (const receipt of confirmed) {
+      expect(byId.get(receipt.scoreId)).toMatchObject({ points: receipt.pointsAwarded, normalized: receipt.normalizedScore });
+    }
+  } finally {
+    await db.end();
+  }
+  const places = { databaseUrl: system.postgres.url, redisUrl: system.redis.url, redisPrefix: 'coinop' };
+  await eventually(async () => expect(await contradictions(places)).toEqual([]), 20_000);
+}
+
+function expectOnlyPatienceWasNeeded(): void {
+  for (const player of players) expect([...player.statuses.keys()].filter((status) => ![0, 200, 201, 503].includes(status))).toEqual([]);
+}
+
+for (let round = 1; round <= ROUNDS; round++) {
+  test(`a killed worker loses and doubles nothing (round ${round})`, async () => {
+    await underLoad(async () => {
+      const worker = system.workers[randomInt(2)];
+      await worker?.kill();
+      await worker?.start();
+    });
+    await expectNothingLostOrDoubled();
+    expectOnlyPatienceWasNeeded();
+  }, 120_000);
+
+  test(`both workers killed at once lose and double nothing (round ${round})`, async () => {
+    await underLoad(async () => {
+      await Promise.all(system.workers.map((worker) => worker.kill()));
+      await Promise.all(system.workers.map((worker) => worker.start()));
+    });
+    await expectNothingLostOrDoubled();
+    expectOnlyPatienceWasNeeded();
+  }, 120_000);
+
+  test(`a killed API process loses and doubles nothing (round ${round})`, async () => {
+    await underLoad(async () => {
+      const api = system.apis[randomInt(2)];
+      await api?.kill();
+      await api?.start();
+    });
+    await expectNothingLostOrDoubled();
+    expectOnlyPatienceWasNeeded();
+  }, 120_000);
+
+  test(`a Redis that comes back with an empty memory loses and doubles nothing, and logs nobody out (round ${round})`, async () => {
+    await underLoad(() => system.redis.restart({ empty: true }));
+    await expectNothingLostOrDoubled();
+    expectOnlyPatienceWasNeeded();
+  }, 120_000);
+}

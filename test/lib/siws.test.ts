@@ -1,0 +1,149 @@
+import { expect, test } from '@jest/globals';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { verifyStrict } from '../../src/lib/sign-in/ed25519.ts';
+import { MalformedTransaction, readMemoTransaction } from '../../src/lib/sign-in/memo-transaction.ts';
+import { nonceIn, renderSignIn, sameText } from '../../src/lib/sign-in/siws.ts';
+import { signInParts, transaction } from '../support/memo-transaction.ts';
+import { createWallet, signInText } from '../support/wallet.ts';
+
+const INPUT = {
+  domain: 'localhost:3000',
+  statement: 'Sign in to Coinop.',
+  uri: 'http://localhost:3000',
+  version: '1',
+  chainId: 'solana:mainnet',
+  nonce: 'k3XhQ9vT2mZr7LwB5cNf8JpD',
+  issuedAt: '2026-11-21T12:00:00.000Z',
+  expirationTime: '2026-11-21T12:05:00.000Z',
+} as const;
+const L = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+/** The eight points of small order, by multiplying a point outside the prime-order group by that group's order. */
+function smallOrderPoints(): Uint8Array[] {
+  for (let i = 0; ; i++) {
+    try {
+      const point = ed25519.Point.fromBytes(Uint8Array.of(...new Uint8Array(31).fill(i), 0));
+      const torsion = point.multiplyUnsafe(L - 1n).add(point);
+      if (torsion.double().double().equals(ed25519.Point.ZERO)) continue;
+      const points = [ed25519.Point.ZERO];
+      while (points.length < 8) points.push((points.at(-1) ?? torsion).add(torsion));
+      return points.map((p) => p.toBytes());
+    } catch {
+      // No point has this y.
+    }
+  }
+}
+
+/** Second encodings of points of small order: y + p where it fits, and x = 0 with the sign of a negative. */
+const SECOND_ENCODINGS = [
+  `ed${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(31)}`,
+  `ee${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(31)}`,
+  `01${'00'.repeat(30)}80`,
+  `ec${'ff'.repeat(31)}`,
+].map((hex) => Uint8Array.from(Buffer.from(hex, 'hex')));
+
+test('the text is what a wallet makes of the same input', () => {
+  expect(renderSignIn(INPUT, 'ADDRESS')).toBe(
+    'localhost:3000 wants you to sign in with your Solana account:\nADDRESS\n\nSign in to Coinop.\n\nURI: http://localhost:3000\nVersion: 1\n' +
+      'Chain ID: solana:mainnet\nNonce: k3XhQ9vT2mZr7LwB5cNf8JpD\nIssued At: 2026-11-21T12:00:00.000Z\nExpiration Time: 2026-11-21T12:05:00.000Z',
+  );
+  expect(renderSignIn(INPUT, 'ADDRESS')).toBe(signInText(INPUT, 'ADDRESS'));
+});
+
+test('the nonce is found on a line of its own', () => {
+  expect(nonceIn(renderSignIn(INPUT, 'ADDRESS'))).toBe(INPUT.nonce);
+  expect(nonceIn(`Nonce: ${INPUT.nonce}`)).toBeNull();
+  expect(nonceIn(`x\nRequest ID: ${INPUT.nonce}\n`)).toBeNull();
+  expect(nonceIn(`x\nNonce: ${INPUT.nonce}x\n`)).toBeNull();
+});
+
+test('texts are the same only byte for byte', () => {
+  expect(sameText('é', 'é')).toBe(true);
+  expect(sameText('é', 'e\u0301')).toBe(false);
+  expect(sameText('a', 'a\n')).toBe(false);
+});
+
+test('a signature verifies for its key and its message, and for no other', () => {
+  const wallet = createWallet();
+  const message = Buffer.from('message');
+  const signature = wallet.sign(message);
+  expect(verifyStrict(wallet.publicKey, message, signature)).toBe(true);
+  expect(verifyStrict(createWallet().publicKey, message, signature)).toBe(false);
+  expect(verifyStrict(wallet.publicKey, Buffer.from('massage'), signature)).toBe(false);
+  for (let i = 0; i < 64; i += 7) {
+    const changed = Uint8Array.from(signature);
+    changed[i] = (changed[i] ?? 0) ^ 1;
+    expect(verifyStrict(wallet.publicKey, message, changed)).toBe(false);
+  }
+});
+
+test('a second signature made by adding the order of the group is refused', () => {
+  const wallet = createWallet();
+  const message = Buffer.from('message');
+  const signature = wallet.sign(message);
+  const s = BigInt(`0x${Buffer.from(signature.slice(32)).reverse().toString('hex')}`) + L;
+  const forged = Buffer.concat([signature.slice(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()]);
+  expect(verifyStrict(wallet.publicKey, message, forged)).toBe(false);
+});
+
+test('keys of small order are refused, under every encoding and whatever the signature', () => {
+  const points = smallOrderPoints();
+  expect(new Set(points.map((p) => Buffer.from(p).toString('hex'))).size).toBe(8);
+  expect(points.some((p) => p.every((byte) => byte === 0))).toBe(true);
+  let takenByOthers = 0;
+  for (const key of [...points, ...SECOND_ENCODINGS]) {
+    for (let i = 0; i < 8; i++) {
+      const message = Buffer.from(`message ${i}`);
+      for (const r of points) {
+        const signature = Buffer.concat([r, new Uint8Array(32)]);
+        if (ed25519.verify(signature, message, key, { zip215: true })) takenByOthers++;
+        expect(verifyStrict(key, message, signature)).toBe(false);
+      }
+    }
+  }
+  // Else this test would prove nothing.
+  expect(takenByOthers).toBeGreaterThan(0);
+});
+
+test('bytes that are no key or no signature are refused, not thrown at', () => {
+  const wallet = createWallet();
+  const message = Buffer.from('message');
+  for (const key of [new Uint8Array(31), new Uint8Array(33), new Uint8Array(32).fill(0xff), Uint8Array.of(2, ...new Uint8Array(31))]) {
+    expect(verifyStrict(key, message, wallet.sign(message))).toBe(false);
+  }
+  expect(verifyStrict(wallet.publicKey, message, new Uint8Array(63))).toBe(false);
+});
+
+test('an ordinary signature of another implementation verifies', () => {
+  const secret = ed25519.utils.randomSecretKey();
+  const message = Buffer.from('message');
+  expect(verifyStrict(ed25519.getPublicKey(secret), message, ed25519.sign(message, secret))).toBe(true);
+});
+
+test('a memo transaction is read whole: every byte less or more is no transaction', () => {
+  const wallet = createWallet();
+  for (const version of ['legacy', 0] as const) {
+    const bytes = transaction({ ...signInParts(INPUT, wallet), version });
+    const read = readMemoTransaction(bytes, wallet.publicKey);
+    expect(read?.memo.toString()).toBe(signInText(INPUT, wallet.address));
+    expect(read && verifyStrict(wallet.publicKey, read.message, read.signature)).toBe(true);
+    for (let length = 0; length < bytes.length; length++) {
+      expect(() => readMemoTransaction(bytes.subarray(0, length), wallet.publicKey)).toThrow(MalformedTransaction);
+    }
+    expect(() => readMemoTransaction(Buffer.concat([bytes, Buffer.of(0)]), wallet.publicKey)).toThrow(MalformedTransaction);
+  }
+});
+
+test('a count that is not in its shortest form is no transaction', () => {
+  const wallet = createWallet();
+  const bytes = transaction(signInParts(INPUT, wallet));
+  expect(() => readMemoTransaction(Buffer.concat([Buffer.of(0x81, 0x00), bytes.subarray(1)]), wallet.publicKey)).toThrow(MalformedTransaction);
+});
+
+test('a transaction of another version is no transaction', () => {
+  const wallet = createWallet();
+  const bytes = transaction({ ...signInParts(INPUT, wallet), version: 1 });
+  expect(() => readMemoTransaction(bytes, wallet.publicKey)).toThrow(MalformedTransaction);
+});

@@ -1,0 +1,24 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { type App, openContext } from '../../src/context.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+
+/** A further API process of a test application, as far as one process can be two: a context and a server of its own. */
+export async function startApi(env: Readonly<Record<string, string>>, clock?: Clock): Promise<{ app: App; url: string; close(): Promise<void> }> {
+  const app = await openContext(readConfig({ ...env }), 'test-api', clock ? { clock } : {});
+  const server = createServer(createApp(app).callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    app,
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await app.close();
+    },
+  };
+}
