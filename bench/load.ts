@@ -8,6 +8,8 @@ export interface LoadResult {
   max: number;
   /** How often each status was answered. */
   statuses: Record<string, number>;
+  /** All that were answered, the warm-up's too. */
+  requests: number;
 }
 
 /**
@@ -24,6 +26,7 @@ export async function load(options: {
 }): Promise<LoadResult> {
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
+  let requests = 0;
   const begin = performance.now() + (options.warmupSeconds ?? 2) * 1_000;
   const end = begin + options.seconds * 1_000;
   const one = () =>
@@ -53,6 +56,7 @@ export async function load(options: {
         if (pending.length < head + 4 + length) return;
         pending = Buffer.alloc(0);
         const now = performance.now();
+        requests++;
         if (now >= begin && now <= end) {
           latencies.push(now - sent);
           const status = text.slice(9, 12);
@@ -64,7 +68,7 @@ export async function load(options: {
   await Promise.all(Array.from({ length: options.connections }, one));
   latencies.sort((a, b) => a - b);
   const at = (share: number) => Math.round(100 * (latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0)) / 100;
-  return { perSec: Math.round(latencies.length / options.seconds), p50: at(0.5), p99: at(0.99), max: at(1), statuses };
+  return { perSec: Math.round(latencies.length / options.seconds), p50: at(0.5), p99: at(0.99), max: at(1), statuses, requests };
 }
 
 /** The bytes of a request. */

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { startSystem } from '../stack/system.ts';
+import { cpuPerRequest, cpuSeconds } from './cpu.ts';
 import { load, request } from './load.ts';
 import { openPlays, SESSION_KEY, signedInWallets, withDatabase } from './wallets.ts';
 
@@ -41,13 +42,20 @@ try {
       const play = plays.pop();
       if (!play) return null;
       const headers = { Cookie: play.by.cookie, Origin: system.urls[0] ?? '' };
-      return request('POST', '/arcade/score', `localhost:${port}`, headers, { gameId: GAME, score: randomInt(1_000_000), playId: play.playId, durationMs: 50_000 });
+      return request('POST', '/arcade/score', `localhost:${port}`, headers, {
+        gameId: GAME,
+        score: randomInt(1_000_000),
+        playId: play.playId,
+        durationMs: 50_000,
+      });
     };
+    const before = cpuSeconds(system);
     const result = await load({ port, connections: target.connections, seconds: SECONDS, warmupSeconds: 3, next });
     const stored = await withDatabase(system, async (db) => (await db.query('select count(*)::int as n from scores')).rows[0].n);
+    const cpu = cpuPerRequest(before, cpuSeconds(system), result.requests);
     console.log(
       `scores, ${target.connections} connections: ${result.perSec}/s (${ratio(result.perSec / target.perSec)} of the target, ${ratio(result.perSec / PEER_PER_SEC)} of the peer)  ` +
-        `p50 ${result.p50} ms  p99 ${result.p99} ms (${ratio(result.p99 / target.p99)} of the limit)  max ${result.max} ms  statuses ${JSON.stringify(result.statuses)}  stored so far ${stored}`,
+        `p50 ${result.p50} ms  p99 ${result.p99} ms (${ratio(result.p99 / target.p99)} of the limit)  max ${result.max} ms  statuses ${JSON.stringify(result.statuses)}  stored so far ${stored}\n  ${cpu}`,
     );
   }
 } finally {

@@ -33,7 +33,12 @@ export async function signedInWallets(system: System, count: number): Promise<Be
 }
 
 /** Makes plays that began a minute ago and wait for their score, `each` per wallet. */
-export async function openPlays(system: System, wallets: readonly BenchWallet[], gameId: string, each: number): Promise<{ playId: string; by: BenchWallet }[]> {
+export async function openPlays(
+  system: System,
+  wallets: readonly BenchWallet[],
+  gameId: string,
+  each: number,
+): Promise<{ playId: string; by: BenchWallet }[]> {
   const plays = Array.from({ length: each }, () => wallets.map((by) => ({ playId: uuidv7(), by }))).flat();
   await withDatabase(system, async (db) => {
     for (let i = 0; i < plays.length; i += 20_000) {

@@ -39,6 +39,13 @@ function parseAdminToken(text: string, index: number): AdminToken {
   return entry;
 }
 
+/** An origin as browsers send it. What has an opaque one would be sent, and let in, as `null`. */
+function parseOrigin(text: string): string {
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null';
+  if (origin === 'null') throw new Error(`ALLOWED_ORIGINS: ${text} is not an http or https origin`);
+  return origin;
+}
+
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
   HOST: z.string().default('127.0.0.1'),
@@ -95,7 +102,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     port: e.PORT,
     metrics: { host: e.METRICS_HOST, port: e.METRICS_PORT },
     publicUrl,
-    allowedOrigins: [publicUrl.origin, ...e.ALLOWED_ORIGINS.map((origin) => new URL(origin).origin)],
+    allowedOrigins: [publicUrl.origin, ...e.ALLOWED_ORIGINS.map(parseOrigin)],
     trustProxy: e.TRUST_PROXY,
     database: { url: e.DATABASE_URL, pool: e.DATABASE_POOL },
     redis: { url: e.REDIS_URL, prefix: e.REDIS_PREFIX },

@@ -28,6 +28,8 @@ export interface System {
 /** A process that may be killed and started again in its place. */
 export interface Replaceable {
   readonly name: string;
+  /** 0 while it is not running. */
+  readonly pid: number;
   /** Ends it as a crash would, and waits until it is gone. */
   kill(): Promise<void>;
   /** Asks it to stop, and waits until it has finished what it had in hand. */
@@ -122,6 +124,10 @@ class Place implements Replaceable {
 
   get name(): string {
     return this.#process?.name ?? '';
+  }
+
+  get pid(): number {
+    return this.#process?.isRunning ? this.#process.pid : 0;
   }
 
   async start(): Promise<void> {

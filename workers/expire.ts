@@ -1,12 +1,22 @@
 import type { expire as job } from '../jobs/upkeep.ts';
 import { expireAuth } from '../src/areas/auth/auth.ts';
+import type { App } from '../src/context.ts';
 import { expireOutbox } from '../src/events/outbox.ts';
 import { expireIdempotencyKeys } from '../src/http/idempotency.ts';
+import type { Tx } from '../src/tx.ts';
 import type { Handler } from './handler.ts';
 
-/** Removes what has had its time, each kind in a transaction of its own. */
+/** Batches of one kind in one run; what is left waits for the next. */
+const MOST_BATCHES = 50;
+
+/** Removes what has had its time, in transactions of bounded size. */
 export const expire: Handler<typeof job> = async (app) => {
-  await app.tx(expireAuth);
-  await app.tx(expireOutbox);
-  await app.tx(expireIdempotencyKeys);
+  await repeat(app, async (tx) => (await expireAuth(tx)).more);
+  await repeat(app, expireOutbox);
+  await repeat(app, expireIdempotencyKeys);
 };
+
+/** @param batch removes a bounded number of rows; returns whether there may be more */
+async function repeat(app: App, batch: (tx: Tx) => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < MOST_BATCHES; i++) if (!(await app.tx(batch))) return;
+}

@@ -1,3 +1,4 @@
+import { gameBoard, rankOf } from '../src/areas/points/points.ts';
 import { type App, eventsBell } from '../src/context.ts';
 import { publishRound, type Ranks } from '../src/events/publisher.ts';
 
@@ -8,13 +9,29 @@ const RETRY_MS = 50;
 /** After the bell, how long it lets more events come in, ms. */
 const GATHER_MS = 8;
 
-const unranked: Ranks = async (entries) => entries.map(() => null);
+/** Ranks as the boards in Redis have them, asked once per game. */
+const ranksIn =
+  (app: App): Ranks =>
+  async (entries) => {
+    const found = new Map<(typeof entries)[number], number | null>();
+    await Promise.all(
+      [...Map.groupBy(entries, (entry) => entry.gameId)].map(async ([gameId, ofGame]) => {
+        const ranks = await rankOf(
+          app,
+          gameBoard(gameId),
+          ofGame.map((entry) => entry.wallet),
+        );
+        for (const [i, entry] of ofGame.entries()) found.set(entry, ranks[i] ?? null);
+      }),
+    );
+    return entries.map((entry) => found.get(entry) ?? null);
+  };
 
 /**
  * Publishes the outbox to the feed until closed: woken by the bell, and by itself every second.
- * @param ranks the ranks that broadcast scores show
+ * @param ranks the ranks that broadcast scores show; by default those of the boards in Redis
  */
-export function publishEvents(app: App, ranks: Ranks = unranked): { close(): Promise<void> } {
+export function publishEvents(app: App, ranks: Ranks = ranksIn(app)): { close(): Promise<void> } {
   const bell = app.connect();
   let closed = false;
   let rung = false;
@@ -63,7 +80,7 @@ export function publishEvents(app: App, ranks: Ranks = unranked): { close(): Pro
     async close() {
       closed = true;
       wake();
-      bell.disconnect();
+      bell.off('message', ring);
       await done;
     },
   };

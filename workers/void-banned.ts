@@ -1,5 +1,10 @@
 import type { voidBanned as job } from '../jobs/bans.ts';
 import { voidBannedScores } from '../src/areas/arcade/arcade.ts';
+import { endSessions } from '../src/areas/auth/auth.ts';
 import type { Handler } from './handler.ts';
 
-export const voidBanned: Handler<typeof job> = (app, { wallet }) => voidBannedScores(app, wallet);
+/** Ends the sessions of a banned wallet and takes its scores back, wherever the request that banned it was cut off. */
+export const voidBanned: Handler<typeof job> = async (app, { wallet }) => {
+  await endSessions(app, wallet);
+  await voidBannedScores(app, wallet);
+};

@@ -48,11 +48,10 @@ export class Follower {
     void this.#run();
   }
 
+  /** Reads no more. The connection ends with the others of the process. */
   close(): void {
-    if (this.#closed) return;
     this.#closed = true;
     this.#loaded.resolve();
-    this.#connection.disconnect();
   }
 
   get closed(): boolean {
@@ -82,8 +81,8 @@ export class Follower {
     while (!this.#closed) {
       try {
         const window = this.#window ?? (await this.#load());
-        retryMs = RETRY_MS;
         if (!(await this.#read(window)) && !this.#closed) await this.#load();
+        retryMs = RETRY_MS;
       } catch (err) {
         if (this.#closed) return;
         if (retryMs === 2 * RETRY_MS) this.#app.log.warn({ err }, 'the feed of events cannot be read now');

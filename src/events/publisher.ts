@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../context.ts';
 import { catalogue, type ScoreUpdate, scoreUpdate } from './catalogue.ts';
 import type { Category } from './event.ts';
@@ -7,6 +8,9 @@ import { newestBest, packScores, ranked } from './scores.ts';
 
 /** Tells the all-time ranks of wallets in their games, in the order asked; null where a board does not know. */
 export type Ranks = (entries: readonly { wallet: string; gameId: string }[]) => Promise<(number | null)[]>;
+
+/** Boards take scores right after their commit: ranks are read this much later, ms. */
+const BOARDS_MS = 10;
 
 /**
  * One look at the outbox, and one round if there is something to publish. Any number of publishers may run:
@@ -70,6 +74,7 @@ async function drafts(app: App, rows: readonly OutboxRow[], ranks: Ranks): Promi
 }
 
 async function broadcast(app: App, last: OutboxRow, best: readonly ScoreUpdate[], ranks: Ranks): Promise<Draft> {
+  await sleep(BOARDS_MS);
   // Ranks are an extra: boards that cannot tell must not hold up the events.
   const known = await ranks(best).catch((err: unknown) => {
     app.log.warn({ err }, 'scores are broadcast without their ranks');

@@ -6,20 +6,17 @@ import { unavailable } from '../lib/errors.ts';
 import { composeBatch } from './batch.ts';
 import { comparePlaces, type Entry, feedKey, readTail } from './feed.ts';
 import { Follower } from './follower.ts';
-import { type Bookmark, bookmark, heartbeat, opening, parseId, reset } from './frame.ts';
+import { type Bookmark, heartbeat, parseId } from './frame.ts';
+import { Subscriber, type Surroundings } from './subscriber.ts';
 import type { Reader, Window } from './window.ts';
 
-/** A subscriber that is further behind is dropped; it connects again and goes on where it was. Bytes. */
-const MAX_BEHIND = 1024 * 1024;
-/** What was missed is sent in pages, as fast as the client reads; what is more than this is told as a reset. Bytes. */
-const PAGE_BYTES = 256 * 1024;
-const MAX_MISSED = 8 * 1024 * 1024;
 const MAX_SUBSCRIBERS = 20_000;
 /** Subscribers written to before other work of the process gets its turn. */
 const SLICE = 500;
-/** How long streams may take to end when the process stops, and otherwise, ms. */
+/** Sessions that are asked for at the same time: requests must not wait behind them. */
+const SESSIONS_AT_ONCE = 20;
+/** How long streams may take to end when the process stops, ms. */
 const DRAIN_MS = 2_000;
-const END_MS = 30_000;
 
 /** The times of the streams, ms. */
 export interface StreamTimes {
@@ -39,22 +36,13 @@ export interface Subscription extends Reader {
   readonly lastEventId: string | null;
 }
 
-interface Subscriber extends Reader {
-  readonly response: ServerResponse;
-  readonly sessionId: string | null;
-  readonly until: number;
-  /** It is being sent what it missed, so far up to here; null = it is live. */
-  missing: { from: Bookmark; sent: number } | null;
-  /** It has seen more, from another process, than this one has read: nothing up to here is sent again. */
-  after: Bookmark | null;
-}
-
 /** All event streams of one process. They share one connection to Redis, one timer, and every encoded message. */
 export class Streams {
   readonly #app: App;
   readonly #times: StreamTimes;
   readonly #subscribers = new Set<Subscriber>();
   readonly #byWallet = new Map<string, Set<Subscriber>>();
+  readonly #surroundings: Surroundings;
   #follower: Follower | null = null;
   /** What all subscribers have been told of, or are being told in this turn. */
   #window: Window | null = null;
@@ -65,6 +53,13 @@ export class Streams {
   constructor(app: App, times: Partial<StreamTimes> = {}) {
     this.#app = app;
     this.#times = { ...TIMES, ...times };
+    this.#surroundings = {
+      window: () => {
+        if (this.#window === null) throw new Error('no stream begins before the feed was read');
+        return this.#window;
+      },
+      now: () => app.clock.now(),
+    };
   }
 
   get size(): number {
@@ -95,12 +90,11 @@ export class Streams {
     this.#draining = true;
     for (const timer of this.#timers) clearInterval(timer);
     const open = [...this.#subscribers];
-    const closed = open.map(({ response }) => new Promise((resolve) => response.once('close', resolve)));
-    for (const subscriber of open) this.#end(subscriber);
+    const ended = open.map((subscriber) => this.#end(subscriber));
     const timeout = new AbortController();
-    await Promise.race([Promise.all(closed), sleep(DRAIN_MS, undefined, { signal: timeout.signal }).catch(() => undefined)]);
+    await Promise.race([Promise.all(ended), sleep(DRAIN_MS, undefined, { signal: timeout.signal }).catch(() => undefined)]);
     timeout.abort();
-    for (const { response } of open) response.destroy();
+    for (const subscriber of open) subscriber.abort();
     this.#follower?.close();
   }
 
@@ -128,64 +122,19 @@ export class Streams {
 
   #join(response: ServerResponse, subscription: Subscription, from: Bookmark | null): void {
     response.on('error', ignore);
-    const window = this.#window;
     if (response.destroyed) return;
     // The process stops just now.
-    if (window === null || this.#draining) return void response.end();
-    const { mask, wallet, sessionId } = subscription;
-    const { rotateMs } = this.#times;
-    const until = performance.now() + rotateMs * (0.9 + 0.2 * Math.random());
-    const subscriber: Subscriber = { mask, wallet, sessionId, response, until, missing: null, after: null };
+    if (this.#draining) return void response.end();
+    const until = performance.now() + this.#times.rotateMs * (0.9 + 0.2 * Math.random());
+    const subscriber = new Subscriber(response, subscription, until, this.#surroundings);
     this.#subscribers.add(subscriber);
-    if (wallet !== null) {
-      const streams = this.#byWallet.get(wallet);
+    if (subscriber.wallet !== null) {
+      const streams = this.#byWallet.get(subscriber.wallet);
       if (streams) streams.add(subscriber);
-      else this.#byWallet.set(wallet, new Set([subscriber]));
+      else this.#byWallet.set(subscriber.wallet, new Set([subscriber]));
     }
     response.on('close', () => this.#leave(subscriber));
-    this.#begin(window, subscriber, subscription.lastEventId === null ? 'now' : from);
-  }
-
-  /** Begins a stream: live, or with what was missed, or with the news that it cannot be told. */
-  #begin(window: Window, subscriber: Subscriber, from: Bookmark | 'now' | null): void {
-    const { response } = subscriber;
-    const retryMs = 1_000 + Math.floor(3_000 * Math.random());
-    if (from === 'now') response.write(Buffer.concat([opening(retryMs, 'live'), bookmark(window.id)]));
-    else if (from === null || !window.covers(from)) response.write(Buffer.concat([opening(retryMs, 'reset'), this.#reset(window)]));
-    else {
-      response.write(opening(retryMs, 'resumed'));
-      if (comparePlaces(from, window.last) > 0) subscriber.after = from;
-      else {
-        subscriber.missing = { from, sent: 0 };
-        this.#catchUp(subscriber);
-      }
-    }
-  }
-
-  /** Sends what a subscriber missed, page by page as it reads. With the last page it is live, in the same turn: no gap, no double. */
-  #catchUp(subscriber: Subscriber): void {
-    const { response } = subscriber;
-    while (subscriber.missing !== null && this.#window !== null && !response.destroyed && !response.writableEnded) {
-      const window = this.#window;
-      const { from, sent } = subscriber.missing;
-      if (!window.covers(from) || sent > MAX_MISSED) {
-        subscriber.missing = null;
-        response.write(this.#reset(window));
-        return;
-      }
-      const { messages, end } = window.page(from, subscriber, PAGE_BYTES);
-      if (end === null) messages.push(bookmark(window.id));
-      const bytes = Buffer.concat(messages);
-      subscriber.missing = end && { from: end, sent: sent + bytes.length };
-      if (!response.write(bytes) && end !== null) {
-        response.once('drain', () => this.#catchUp(subscriber));
-        return;
-      }
-    }
-  }
-
-  #reset(window: Window): Buffer {
-    return reset(window.id, this.#app.clock.now());
+    subscriber.begin(subscription.lastEventId === null ? 'now' : from);
   }
 
   #leave(subscriber: Subscriber): void {
@@ -196,23 +145,9 @@ export class Streams {
     if (streams?.size === 0) this.#byWallet.delete(subscriber.wallet);
   }
 
-  #end(subscriber: Subscriber): void {
+  #end(subscriber: Subscriber): Promise<void> {
     this.#leave(subscriber);
-    const { response } = subscriber;
-    response.end();
-    // A client that does not read would keep its socket for ever.
-    const overdue = setTimeout(() => response.destroy(), END_MS).unref();
-    response.once('close', () => clearTimeout(overdue));
-  }
-
-  #send(subscriber: Subscriber, bytes: Buffer): void {
-    const { response } = subscriber;
-    if (bytes.length === 0 || response.destroyed || response.writableEnded) return;
-    if (response.writableLength <= MAX_BEHIND) response.write(bytes);
-    else {
-      this.#leave(subscriber);
-      response.destroy();
-    }
+    return subscriber.end();
   }
 
   /**
@@ -236,18 +171,14 @@ export class Streams {
     const items = entries.map((entry) => window.push(entry));
     const bytesFor = composeBatch(window.epoch, items, (wallet) => this.#byWallet.has(wallet));
     return (subscriber) => {
-      const { after } = subscriber;
-      this.#send(subscriber, bytesFor(subscriber, after));
-      if (after !== null && comparePlaces(window.last, after) >= 0) subscriber.after = null;
+      if (!subscriber.send(bytesFor(subscriber, subscriber.after), window)) this.#leave(subscriber);
     };
   }
 
   #replaced(window: Window): (subscriber: Subscriber) => void {
     this.#window = window;
-    const bytes = this.#reset(window);
     return (subscriber) => {
-      subscriber.after = null;
-      this.#send(subscriber, bytes);
+      if (!subscriber.sendReset()) this.#leave(subscriber);
     };
   }
 
@@ -257,8 +188,8 @@ export class Streams {
     const plain = heartbeat(null);
     const full = heartbeat(this.#window?.id ?? null);
     return (subscriber) => {
-      if (now > subscriber.until) this.#end(subscriber);
-      else this.#send(subscriber, subscriber.after === null && isLive(subscriber) ? full : plain);
+      if (now > subscriber.until) void this.#end(subscriber);
+      else if (!subscriber.send(subscriber.isLive && subscriber.after === null ? full : plain)) this.#leave(subscriber);
     };
   }
 
@@ -266,12 +197,12 @@ export class Streams {
   async #checkSessions(): Promise<void> {
     const sessions = new SessionStore(this.#app);
     const signedIn = [...this.#subscribers].filter((subscriber) => subscriber.sessionId !== null);
-    for (let i = 0; i < signedIn.length; i += SLICE) {
+    for (let i = 0; i < signedIn.length; i += SESSIONS_AT_ONCE) {
       await Promise.all(
-        signedIn.slice(i, i + SLICE).map(async (subscriber) => {
+        signedIn.slice(i, i + SESSIONS_AT_ONCE).map(async (subscriber) => {
           // While nobody can tell, the stream goes on.
           const session = await sessions.find(subscriber.sessionId ?? '').catch(() => undefined);
-          if (session === null) this.#end(subscriber);
+          if (session === null) void this.#end(subscriber);
         }),
       );
     }
@@ -280,7 +211,7 @@ export class Streams {
 
 const ignore = () => undefined;
 const isAny = () => true;
-const isLive = (subscriber: Subscriber) => subscriber.missing === null;
+const isLive = (subscriber: Subscriber) => subscriber.isLive;
 
 const all = new WeakMap<App, Streams>();
 

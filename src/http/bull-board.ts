@@ -21,8 +21,7 @@ export function bullBoard(app: App): Koa.Middleware {
   const secure = pageHeaders(app.config, { inlineStyles: true });
   let board: Promise<Koa.Middleware> | undefined;
 
-  return async (ctx, next) => {
-    if (!ctx.path.startsWith(PREFIX) || (ctx.path.length > PREFIX.length && ctx.path[PREFIX.length] !== '/')) return next();
+  async function serve(ctx: Koa.Context): Promise<void> {
     await secure(ctx);
     const token = authenticate(app, ctx);
     checkSameOrigin(app.config, ctx);
@@ -35,6 +34,12 @@ export function bullBoard(app: App): Koa.Middleware {
     });
     const show = await board;
     await show(ctx, () => Promise.reject(fail(404, 'no such resource')));
+  }
+
+  return (ctx, next) => {
+    const { path } = ctx;
+    const isOurs = path.startsWith(PREFIX) && (path.length === PREFIX.length || path[PREFIX.length] === '/');
+    return isOurs ? serve(ctx) : next();
   };
 }
 

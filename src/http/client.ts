@@ -39,7 +39,10 @@ interface Options {
 }
 
 /** What a route is called with. */
-export type Input<R extends Route> = Part<'params', TypesOf<R>['params']> & Part<'query', TypesOf<R>['query']> & Part<'body', TypesOf<R>['body']> & Options;
+export type Input<R extends Route> = Part<'params', TypesOf<R>['params']> &
+  Part<'query', TypesOf<R>['query']> &
+  Part<'body', TypesOf<R>['body']> &
+  Options;
 /** The argument is left out where nothing has to be said. */
 type Arguments<R extends Route> = Record<never, never> extends Input<R> ? [input?: Input<R>] : [input: Input<R>];
 
@@ -115,7 +118,10 @@ interface AnyInput extends Options {
 
 function urlOf(baseUrl: string, path: string, { params, query }: AnyInput): string {
   const values = new Map(Object.entries(params ?? {}));
-  const url = new URL(path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(values.get(name) ?? ''))), baseUrl);
+  const url = new URL(
+    path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(values.get(name) ?? ''))),
+    baseUrl,
+  );
   for (const [name, value] of Object.entries(query ?? {})) {
     for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) url.searchParams.append(name, String(one));
   }

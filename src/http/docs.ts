@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -6,7 +7,7 @@ import { gzip } from 'node:zlib';
 import type Koa from 'koa';
 import type { App } from '../context.ts';
 import { fail } from '../lib/errors.ts';
-import { etagOf, hasVersion } from './cache.ts';
+import { hasVersion } from './cache.ts';
 import { openApi } from './openapi.ts';
 import { pageHeaders } from './page.ts';
 import type { AnyRoute } from './route.ts';
@@ -73,9 +74,7 @@ export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
   const files = new Map<Source, Promise<File>>();
   const secure = pageHeaders(app.config, { inlineStyles: false });
 
-  return async (ctx, next) => {
-    const source = sources.get(ctx.path);
-    if (!source) return next();
+  async function send(ctx: Koa.Context, source: Source): Promise<void> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw fail(405, 'the method must be GET', { Allow: 'GET, HEAD' });
     let file = files.get(source);
     if (!file) {
@@ -95,11 +94,17 @@ export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
       ctx.set('Content-Encoding', 'gzip');
       ctx.body = zipped;
     } else ctx.body = plain;
+  }
+
+  return (ctx, next) => {
+    const source = sources.get(ctx.path);
+    return source ? send(ctx, source) : next();
   };
 }
 
 async function prepare(source: Source): Promise<File> {
   const plain = Buffer.from(await source.make());
+  const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
   // Weak: one tag for both encodings.
-  return { type: source.type, plain, zipped: await promisify(gzip)(plain), etag: `W/${etagOf(plain)}` };
+  return { type: source.type, plain, zipped: await promisify(gzip)(plain), etag: `W/"${hash}"` };
 }

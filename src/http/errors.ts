@@ -3,7 +3,17 @@ import { fail, Refusal, unavailable } from '../lib/errors.ts';
 /** PostgreSQL: connection lost or refused (08…, 57P…), out of resources (53…), read-only after a failover (25006), gave way (40001, 40P01), too slow (55P03, 57014). */
 const UNAVAILABLE_SQL = /^(?:08...|57P0.|53...|25006|40001|40P01|55P03|57014)$/;
 /** Of a connection: the same codes on a file are faults of ours. */
-const UNAVAILABLE_SYSTEM = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'EACCES', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+const UNAVAILABLE_SYSTEM = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'EACCES',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'EAI_AGAIN',
+]);
 const CONNECTION_CALLS = new Set(['connect', 'read', 'write', 'getaddrinfo']);
 /** What node-postgres and ioredis say without a code, and what Redis says while it loads, fails over or is full. */
 const UNAVAILABLE_TEXT =
@@ -11,7 +21,7 @@ const UNAVAILABLE_TEXT =
 
 /** Whether an error means that PostgreSQL or Redis is down, restarting or overloaded. */
 export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!Error.isError(error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const call = 'syscall' in error && typeof error.syscall === 'string' ? error.syscall : 'connect';
   if (UNAVAILABLE_SQL.test(code) || (UNAVAILABLE_SYSTEM.has(code) && CONNECTION_CALLS.has(call))) return true;

@@ -73,13 +73,18 @@ function located(issue: Issue, above: readonly PropertyKey[] = []): { path: read
   if (issue.code !== 'invalid_union') return { path, message: issue.message };
   const branch = bestBranch(issue.errors);
   if (branch?.[0]) return located(branch[0], path);
-  const kinds = issue.errors.flatMap((issues) => issues.flatMap((i) => (i.code === 'invalid_type' && i.path.length === 0 ? [kindOf(i.expected)] : [])));
+  const kinds = issue.errors.flatMap((issues) =>
+    issues.flatMap((i) => (i.code === 'invalid_type' && i.path.length === 0 ? [kindOf(i.expected)] : [])),
+  );
   return { path, message: kinds.length > 0 ? `must be ${[...new Set(kinds)].join(' or ')}` : issue.message };
 }
 
 /** `caps.points[0].score` */
 function nameOf(path: readonly PropertyKey[]): string {
-  const name = path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)), '');
+  const name = path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
+    '',
+  );
   return name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO)}…` : name;
 }
 

@@ -72,13 +72,16 @@ function replay(
   return reply(row.status, row.body, row.headers ?? {});
 }
 
-const expireKeys = statement(
+const EXPIRED_AT_ONCE = 10_000;
+const expireKeys = statement<{ n: number }>(
   'expire_idempotency_keys',
-  `delete from idempotency_keys where ctid = any(array(
-     select ctid from idempotency_keys where created_at < app_now() - interval '24 hours' limit 10000))`,
+  `with gone as (
+     delete from idempotency_keys where ctid = any(array(
+       select ctid from idempotency_keys where created_at < app_now() - interval '24 hours' limit ${EXPIRED_AT_ONCE})) returning 1)
+   select count(*)::int as n from gone`,
 );
 
-/** Forgets keys older than 24 h, a bounded number at a time. */
-export async function expireIdempotencyKeys(tx: Tx): Promise<void> {
-  await tx.query(expireKeys);
+/** Forgets keys older than 24 h, a bounded number at a time; returns whether there may be more. */
+export async function expireIdempotencyKeys(tx: Tx): Promise<boolean> {
+  return ((await tx.query(expireKeys))[0]?.n ?? 0) >= EXPIRED_AT_ONCE;
 }

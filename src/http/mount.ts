@@ -170,7 +170,8 @@ function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): void
   } else {
     const encode = (value: unknown) => checkedText(app, route, result.status, shape, value);
     const text = result.body instanceof SharedBody ? result.body.encode(shape, encode).text : encode(result.body);
-    ctx.type = 'application/json';
+    // Koa would look the type up for every answer.
+    ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
     ctx.body = text;
     if (route.cache && result.status === 200) {
       const { etag } = result.body instanceof SharedBody ? result.body.encode(shape, encode) : encoded(text);

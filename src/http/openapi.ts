@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathItemObject, type ZodOpenApiResponseObject } from 'zod-openapi';
 import type { Config } from '../config.ts';
-import { exampleOf } from './examples.ts';
 import { MAX_JSON_BYTES } from './body.ts';
-import { securityOf, securitySchemes } from './security.ts';
+import { exampleOf } from './examples.ts';
 import { ErrorBody, REFUSALS, refusalsOf } from './refusals.ts';
 import { type AnyRoute, isStream, type Stream } from './route.ts';
+import { securityOf, securitySchemes } from './security.ts';
 import { TAGS, tagOf } from './tags.ts';
 
 /** The OpenAPI 3.1 document. */
@@ -114,19 +114,20 @@ function requestBody(body: z.ZodType | Stream): NonNullable<ZodOpenApiOperationO
 
 function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenApiResponseObject {
   const shape = route.returns[status];
-  const isPaged = status === 200 && shape && !isStream(shape) && shape.def.type === 'array' && 'limit' in (objectOf(route, route.query)?.shape ?? {});
-  const isTagged = status === 200 && (route.cache !== undefined || versioned);
-  const headers = {
-    ...(isPaged ? { 'X-Total-Count': HEADERS['X-Total-Count'] } : {}),
-    ...(isTagged ? { ETag: HEADERS.ETag } : {}),
-    ...(status === 200 && route.cache ? { 'Cache-Control': HEADERS['Cache-Control'] } : {}),
-    ...(status === 202 ? { Location: HEADERS.Location } : {}),
-    ...(status === 429 || status === 503 ? { 'Retry-After': HEADERS['Retry-After'] } : {}),
+  const isPaged = shape && !isStream(shape) && shape.def.type === 'array' && 'limit' in (objectOf(route, route.query)?.shape ?? {});
+  const names: (keyof typeof HEADERS)[] = [];
+  if (status === 200 && isPaged) names.push('X-Total-Count');
+  if (status === 200 && (route.cache !== undefined || versioned)) names.push('ETag');
+  if (status === 200 && route.cache !== undefined) names.push('Cache-Control');
+  if (status === 202) names.push('Location');
+  if (status === 503) names.push('Retry-After');
+  const described = {
+    description: SUCCESS[status] ?? REFUSAL_RESPONSES.get(String(status))?.description ?? 'OK',
+    ...(names.length > 0 ? { headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])) } : {}),
   };
-  const description = SUCCESS[status] ?? REFUSAL_RESPONSES.get(String(status))?.description ?? 'OK';
-  if (!shape) return { description, headers };
-  if (isStream(shape)) return { description, headers, content: { [shape.stream]: { schema: streamSchema(shape) } } };
-  return { description, headers, content: { [JSON_TYPE]: { schema: shape } } };
+  if (!shape) return described;
+  const content = isStream(shape) ? { [shape.stream]: { schema: streamSchema(shape) } } : { [JSON_TYPE]: { schema: shape } };
+  return { ...described, content };
 }
 
 /** Text is a string; bytes have no schema in OpenAPI 3.1. */

@@ -26,7 +26,7 @@ export function checkOrigin(config: Config, ctx: Koa.Context): void {
 export function checkSameOrigin(config: Config, ctx: Koa.Context): void {
   if (!UNSAFE.has(ctx.method)) return;
   const { origin, 'sec-fetch-site': site } = ctx.headers;
-  const isOurs = origin === undefined || origin === config.publicUrl.origin || origin === ctx.origin;
+  const isOurs = origin === undefined || origin === config.publicUrl.origin || origin === `${ctx.protocol}://${ctx.host}`;
   if (!isOurs || !(site === undefined || site === 'same-origin' || site === 'none')) throw fail(403, 'Origin must be that of this service');
 }
 
@@ -35,7 +35,7 @@ export function cors(config: Config): Koa.Middleware {
   const allowed = new Set(config.allowedOrigins);
   return (ctx, next) => {
     const { origin } = ctx.headers;
-    ctx.set('Vary', 'Origin');
+    ctx.res.setHeader('Vary', 'Origin');
     if (origin === undefined || !allowed.has(origin)) return next();
     ctx.set('Access-Control-Allow-Origin', origin);
     ctx.set('Access-Control-Allow-Credentials', 'true');

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { App } from '../context.ts';
 import { statement } from '../db/sql.ts';
 import type { Tx } from '../tx.ts';
@@ -74,8 +74,9 @@ function decode(text: string): SessionRecord {
   return { wallet, createdAt: Number(createdAt), extendedAt: Number(extendedAt), expiresAt: Number(expiresAt) };
 }
 
-/** What the record and Redis know a session by: they hold no id that would open one. */
-const keyOf = (id: string): Buffer => createHash('sha256').update(id).digest();
+/** What the record and Redis know a session by, in base64url: they hold no id that would open one. */
+const keyOf = (id: string): string => hash('sha256', id, 'base64url');
+const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
 
 /** Whether it is time to extend a session, and doing so would let it live longer. */
 export function isDue(session: SessionRecord, now: number): boolean {
@@ -85,7 +86,7 @@ export function isDue(session: SessionRecord, now: number): boolean {
 /** Creates a session for a wallet. Its id goes into the cookie and nowhere else. */
 export async function createSession(tx: Tx, wallet: string): Promise<{ id: string; session: SessionRecord }> {
   const id = randomBytes(32).toString('base64url');
-  const [row] = await tx.query(insertSession, [keyOf(id), wallet]);
+  const [row] = await tx.query(insertSession, [bytesOf(keyOf(id)), wallet]);
   if (!row) throw new Error('a session was not inserted');
   return { id, session: toRecord(row) };
 }
@@ -121,8 +122,8 @@ export class SessionStore {
    */
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
     const key = keyOf(id);
-    const [extended] = await this.#app.tx((tx) => tx.query(extendSession, [key]));
-    const row = extended ?? (await this.#app.db.query(findSession, [key]))[0];
+    const [extended] = await this.#app.tx((tx) => tx.query(extendSession, [bytesOf(key)]));
+    const row = extended ?? (await this.#app.db.query(findSession, [bytesOf(key)]))[0];
     if (!row) return null;
     const session = toRecord(row);
     this.#ignoreFailure(this.#app.redis.eval(CACHE_UNLESS_OVER, 1, this.#cacheKey(key), encode(session), this.#ttl(session)));
@@ -137,14 +138,14 @@ export class SessionStore {
   /** Ends all sessions of a wallet. */
   async endAll(wallet: string): Promise<void> {
     for (;;) {
-      const keys = (await this.#app.db.query(sessionsOfWallet, [wallet])).map((row) => row.key);
+      const keys = (await this.#app.db.query(sessionsOfWallet, [wallet])).map((row) => row.key.toString('base64url'));
       if (keys.length === 0) return;
       await this.#end(keys);
     }
   }
 
-  async #load(key: Buffer): Promise<SessionRecord | null> {
-    const [row] = await this.#app.db.query(findSession, [key]);
+  async #load(key: string): Promise<SessionRecord | null> {
+    const [row] = await this.#app.db.query(findSession, [bytesOf(key)]);
     const session = row ? toRecord(row) : null;
     const cached = session ? encode(session) : GONE;
     this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), cached, 'PX', session ? this.#ttl(session) : ABSENT_MS, 'NX'));
@@ -152,13 +153,13 @@ export class SessionStore {
   }
 
   /** Marks first, deletes then: a process that is killed in between leaves a mark that outlives the session. */
-  async #end(keys: readonly Buffer[]): Promise<void> {
+  async #end(keys: readonly string[]): Promise<void> {
     await Promise.all(keys.map((key) => this.#app.redis.set(this.#cacheKey(key), ENDING, 'PX', LIFETIME_MS)));
     await this.#finish(keys);
   }
 
-  async #finish(keys: readonly Buffer[]): Promise<void> {
-    await this.#app.tx((tx) => tx.query(deleteSessions, [keys]));
+  async #finish(keys: readonly string[]): Promise<void> {
+    await this.#app.tx((tx) => tx.query(deleteSessions, [keys.map(bytesOf)]));
     for (const key of keys) this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), GONE, 'PX', GONE_MS));
   }
 
@@ -166,8 +167,8 @@ export class SessionStore {
     return this.#app.clock.now().getTime();
   }
 
-  #cacheKey(key: Buffer): string {
-    return `${this.#app.config.redis.prefix}:session:${key.toString('base64url')}`;
+  #cacheKey(key: string): string {
+    return `${this.#app.config.redis.prefix}:session:${key}`;
   }
 
   #ttl(session: SessionRecord): number {

@@ -8,7 +8,11 @@ export const TAGS: readonly { readonly name: string; readonly description: strin
   { name: 'Rewards', description: 'Epochs, proofs, claims.', words: ['rewards'] },
   { name: 'Referrals', description: 'Links, bindings, what they earned.', words: ['referral'] },
   { name: 'Profile', description: 'Points, preferences, daily tasks, payments.', words: ['profile', 'beta', 'tasks', 'debug', 'me/payments'] },
-  { name: 'Quests', description: 'Quests, their progress, the multiplier, the ledger.', words: ['quests', 'ledger', 'me/quests', 'me/quest-multiplier'] },
+  {
+    name: 'Quests',
+    description: 'Quests, their progress, the multiplier, the ledger.',
+    words: ['quests', 'ledger', 'me/quests', 'me/quest-multiplier'],
+  },
   { name: 'Events', description: 'The stream of events; burn events.', words: ['events'] },
   { name: 'Social', description: 'What can be shared, clips, incoming events of networks.', words: ['social', 'clip', 'clips', 'integrations'] },
   { name: 'Configuration', description: 'What everyone may know of how points and rewards come about.', words: ['config'] },

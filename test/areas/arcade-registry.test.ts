@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { loadGames, seedArcade } from '../../src/areas/arcade/arcade.ts';
+import { ArcadeState, CabinetView, GameStatsView, GameSummary, NormalizationConfig } from '../../src/areas/arcade/schema.ts';
+import { readConfig } from '../../src/config.ts';
+import { openContext } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '../support/app.ts';
+import { pause } from '../support/heartbeat.ts';
+import { bodyOf } from '../support/json.ts';
 import { send } from '../support/wallet.ts';
 
 let t: TestApp;
@@ -21,21 +27,23 @@ const game = (over: object = {}) => ({
   ...over,
 });
 
-function put(path: string, json: unknown, headers: Record<string, string> = {}) {
-  return send(t, path, { method: 'PUT', json, headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...headers } });
-}
-const get = async (path: string) => (await send(t, path)).json();
+const put = (path: string, json: unknown, headers: Record<string, string> = {}) =>
+  send(t, path, { method: 'PUT', json, headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...headers } });
+const games = () => bodyOf(send(t, '/config/games'), z.array(GameSummary));
+const cabinets = () => bodyOf(send(t, '/arcade/cabinets'), z.array(CabinetView));
+const stats = (id: string) => bodyOf(send(t, `/game/${id}/stats`), GameStatsView);
+const arcade = () => bodyOf(send(t, '/arcade/state'), ArcadeState);
 
 test('the seeded games are public, in the order of their ids, and say nothing of secrets', async () => {
   const response = await send(t, '/config/games');
   expect(response.status).toBe(200);
   expect(response.headers.get('Cache-Control')).toBe('public, max-age=5');
   const text = await response.text();
-  const games: { id: string; name: string; category: string; verification: string; version: number }[] = JSON.parse(text);
-  expect(games.length).toBeGreaterThanOrEqual(8);
-  expect(games.map((g) => g.id)).toEqual(games.map((g) => g.id).sort());
-  expect(new Set(games.map((g) => g.verification))).toEqual(new Set(['none', 'play', 'heartbeat']));
-  expect(games.find((g) => g.id === 'star-raiders')).toEqual({
+  const listed = z.array(GameSummary).parse(JSON.parse(text));
+  expect(listed.length).toBeGreaterThanOrEqual(8);
+  expect(listed.map((g) => g.id)).toEqual(listed.map((g) => g.id).sort());
+  expect(new Set(listed.map((g) => g.verification))).toEqual(new Set(['none', 'play', 'heartbeat']));
+  expect(listed.find((g) => g.id === 'star-raiders')).toEqual({
     id: 'star-raiders',
     name: 'Star Raiders',
     category: 'shooter',
@@ -48,12 +56,12 @@ test('the seeded games are public, in the order of their ids, and say nothing of
 });
 
 test('the normalization is public, with the cap over all games', async () => {
-  const config = await get('/config/normalization');
+  const config = await bodyOf(send(t, '/config/normalization'), NormalizationConfig);
   expect(config.scale).toBe(10_000);
   expect(config.dailyPointsCap).toBe(1_234);
-  expect(new Set(config.games.map((g: { normalization: { method: string } }) => g.normalization.method))).toEqual(new Set(['linear', 'log', 'piecewise']));
-  expect(config.games.find((g: { id: string }) => g.id === 'token-pusher')).toMatchObject({ rewards: false, verification: 'none', pointsPer10000: 50 });
-  expect(config.games.find((g: { id: string }) => g.id === 'star-raiders')).toMatchObject({ rewards: true, caps: { dailyPoints: 5_000, scorePerSec: 500 } });
+  expect(new Set(config.games.map((g) => g.normalization.method))).toEqual(new Set(['linear', 'log', 'piecewise']));
+  expect(config.games.find((g) => g.id === 'token-pusher')).toMatchObject({ rewards: false, verification: 'none', pointsPer10000: 50 });
+  expect(config.games.find((g) => g.id === 'star-raiders')).toMatchObject({ rewards: true, caps: { dailyPoints: 5_000, scorePerSec: 500 } });
 });
 
 test('seeding again fills nothing', async () => {
@@ -72,7 +80,7 @@ test('a game is created with 201, changed with 200 and a new version, and left a
     rewards: true,
     hasSecret: false,
   });
-  expect((await get('/config/games')).map((g: { id: string }) => g.id)).toContain('my-game');
+  expect((await games()).map((g) => g.id)).toContain('my-game');
 
   const same = await put('/admin/games/my-game', game());
   expect([same.status, same.headers.get('ETag')]).toEqual([200, '"1"']);
@@ -94,8 +102,6 @@ test('a game is created with 201, changed with 200 and a new version, and left a
 });
 
 test('a changed game takes effect in every process within a second', async () => {
-  const { openContext } = await import('../../src/context.ts');
-  const { readConfig } = await import('../../src/config.ts');
   const other = await openContext(readConfig(t.env), 'test-other');
   try {
     await put('/admin/games/seen-elsewhere', game());
@@ -105,7 +111,7 @@ test('a changed game takes effect in every process within a second', async () =>
     let name = '';
     while (name !== 'Newer' && performance.now() < deadline) {
       name = (await loadGames(other)).get('seen-elsewhere')?.name ?? '';
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
     }
     expect(name).toBe('Newer');
   } finally {
@@ -125,7 +131,7 @@ test('a secret is set, kept, and removed, and never leaves', async () => {
   const removed = await put('/admin/games/secretive', game({ name: 'Renamed', secret: null }));
   expect(await removed.json()).toMatchObject({ hasSecret: false, version: 3 });
   const short = await put('/admin/games/secretive', game({ secret: 'too short' }));
-  expect([short.status, (await short.json()).error]).toEqual([400, 'secret must be at least 16 characters long']);
+  expect([short.status, await short.json()]).toEqual([400, { error: 'secret must be at least 16 characters long' }]);
 });
 
 test('a stale If-Match is 412, also for a game that is not there', async () => {
@@ -152,7 +158,11 @@ test('a game that cannot be is refused with the field and what it must be', asyn
     ['/admin/games/Bad_Id', game(), 'id must be 1 to 64 lower-case letters, digits and inner hyphens'],
     ['/admin/games/x', game({ extra: 1 }), 'extra is not a known field'],
     ['/admin/games/x', game({ verification: 'vibes' }), 'verification must be one of none, play, heartbeat'],
-    ['/admin/games/x', game({ caps: { dailyPoints: 1, minDurationMs: 5_000, maxDurationMs: 5_000 } }), 'caps.minDurationMs must be below maxDurationMs'],
+    [
+      '/admin/games/x',
+      game({ caps: { dailyPoints: 1, minDurationMs: 5_000, maxDurationMs: 5_000 } }),
+      'caps.minDurationMs must be below maxDurationMs',
+    ],
     ['/admin/games/x', game({ normalization: { method: 'linear', min: 5, max: 5, direction: 'higher' } }), 'normalization.max must be above min'],
   ];
   for (const [path, body, error] of refusals) {
@@ -169,9 +179,9 @@ test('games and cabinets are changed by admins of content only', async () => {
 });
 
 test('the cabinets are public and normal', async () => {
-  const cabinets = await get('/arcade/cabinets');
-  expect(cabinets).toHaveLength(8);
-  expect(cabinets[0]).toMatchObject({ id: 'cabinet-1', gameId: 'star-raiders', status: 'normal', possessedBy: null, display: { name: 'Star Raiders' } });
+  const all = await cabinets();
+  expect(all).toHaveLength(8);
+  expect(all[0]).toMatchObject({ id: 'cabinet-1', gameId: 'star-raiders', status: 'normal', possessedBy: null, display: { name: 'Star Raiders' } });
 });
 
 test('a cabinet is created, changed and matched like a game', async () => {
@@ -183,7 +193,7 @@ test('a cabinet is created, changed and matched like a game', async () => {
   const moved = await put('/admin/cabinets/by-the-door', { ...body, gameId: 'block-cascade' }, { 'If-Match': '"1"' });
   expect([moved.status, moved.headers.get('ETag')]).toEqual([200, '"2"']);
   expect((await put('/admin/cabinets/by-the-door', body, { 'If-Match': '"1"' })).status).toBe(412);
-  expect((await get('/arcade/cabinets')).find((c: { id: string }) => c.id === 'by-the-door')).toMatchObject({ gameId: 'block-cascade', version: 2 });
+  expect((await cabinets()).find((c) => c.id === 'by-the-door')).toMatchObject({ gameId: 'block-cascade', version: 2 });
 });
 
 test('a cabinet that cannot be is refused', async () => {
@@ -201,16 +211,16 @@ test('a cabinet that cannot be is refused', async () => {
 });
 
 test('the state of the arcade shows the newest theme of the table', async () => {
-  const before = await get('/arcade/state');
+  const before = await arcade();
   expect(before).toMatchObject({ theme: { name: 'neon-night' }, themeVersion: 1, activeEvents: [], arcade: { name: 'Coinop', possessed: 0 } });
-  expect(before.arcade.games).toBe((await get('/config/games')).length);
+  expect(before.arcade.games).toBe((await games()).length);
   await t.app.tx((tx) => tx.query(statement('test_theme', `insert into settings (name, version, value) values ('theme', 2, '{"name":"noir"}')`)));
-  expect(await get('/arcade/state')).toMatchObject({ theme: { name: 'noir' }, themeVersion: 2 });
+  expect(await arcade()).toMatchObject({ theme: { name: 'noir' }, themeVersion: 2 });
 });
 
 test('statistics count plays, players and scores, and are shared for two seconds', async () => {
   await put('/admin/games/counted', game());
-  expect(await get('/game/counted/stats')).toEqual({
+  expect(await stats('counted')).toEqual({
     gameId: 'counted',
     totalPlays: 0,
     uniquePlayers: 0,
@@ -220,7 +230,10 @@ test('statistics count plays, players and scores, and are shared for two seconds
   });
   await t.app.tx(async (tx) => {
     await tx.query(
-      statement('test_counters', `insert into game_counters (game_id, shard, plays, scores, score_sum) values ('counted', 1, 4, 2, 9000), ('counted', 2, 3, 1, 1000)`),
+      statement(
+        'test_counters',
+        `insert into game_counters (game_id, shard, plays, scores, score_sum) values ('counted', 1, 4, 2, 9000), ('counted', 2, 3, 1, 1000)`,
+      ),
     );
     await tx.query(
       statement(
@@ -231,14 +244,14 @@ test('statistics count plays, players and scores, and are shared for two seconds
       ),
     );
   });
-  expect(await get('/game/counted/stats')).toMatchObject({ totalPlays: 0 });
+  expect(await stats('counted')).toMatchObject({ totalPlays: 0 });
   const deadline = performance.now() + 4_000;
-  let stats = await get('/game/counted/stats');
-  while (stats.totalPlays === 0 && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    stats = await get('/game/counted/stats');
+  let seen = await stats('counted');
+  while (seen.totalPlays === 0 && performance.now() < deadline) {
+    await pause(100);
+    seen = await stats('counted');
   }
-  expect(stats).toEqual({ gameId: 'counted', totalPlays: 7, uniquePlayers: 2, totalScores: 3, averageScore: 3_333.33, bestScore: 6_000 });
+  expect(seen).toEqual({ gameId: 'counted', totalPlays: 7, uniquePlayers: 2, totalScores: 3, averageScore: 3_333.33, bestScore: 6_000 });
 });
 
 test('an unknown game has no statistics', async () => {

@@ -85,6 +85,14 @@ test.each(['categories=gossip', 'categories=', 'categories=system&categories=rou
   },
 );
 
+test('a page of an allowed origin may listen, with its session', async () => {
+  const abort = new AbortController();
+  const response = await fetch(`${t.url}/events`, { headers: { Origin: t.origin }, signal: abort.signal });
+  abort.abort();
+  expect(response.headers.get('access-control-allow-origin')).toBe(t.origin);
+  expect(response.headers.get('access-control-allow-credentials')).toBe('true');
+});
+
 test('HEAD answers with the head of a stream and ends', async () => {
   const response = await fetch(`${t.url}/events`, { method: 'HEAD' });
   expect(response.status).toBe(200);

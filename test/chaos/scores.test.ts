@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { startSystem, SYSTEM_ADMIN_TOKEN, type System } from '../../stack/system.ts';
+import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../../stack/system.ts';
 import { registerGame } from '../support/arcade.ts';
 import { contradictions } from '../support/invariants.ts';
 import { eventually, type PatientPlayer, patientPlayer, type Receipt } from '../support/player.ts';

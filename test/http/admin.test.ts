@@ -80,7 +80,10 @@ afterAll(() => kit.close());
 const call = (method: string, path: string, authorization?: string, body: RequestInit['body'] = null) =>
   fetch(`${kit.url}${path}`, {
     method,
-    headers: { ...(authorization === undefined ? {} : { Authorization: authorization }), ...(body === null ? {} : { 'Content-Type': 'application/json' }) },
+    headers: {
+      ...(authorization === undefined ? {} : { Authorization: authorization }),
+      ...(body === null ? {} : { 'Content-Type': 'application/json' }),
+    },
     body,
   });
 const rows = () => kit.app.db.query(auditRows);
@@ -125,7 +128,10 @@ test('an action writes one row, reading none, a malformed request none', async (
   expect((await call('POST', '/admin/money/7', `Bearer ${TOKENS.all}`, '{"nonsense":1}')).status).toBe(400);
   expect((await rows()).length).toBe(before);
   const body = '{ "name": "ünïcode 😀" }';
-  expect(await answerOf(await call('POST', '/admin/money/7?why=test', `Bearer ${TOKENS.all}`, body))).toEqual({ status: 200, body: { by: 'admin-1' } });
+  expect(await answerOf(await call('POST', '/admin/money/7?why=test', `Bearer ${TOKENS.all}`, body))).toEqual({
+    status: 200,
+    body: { by: 'admin-1' },
+  });
   const after = await rows();
   expect(after.length).toBe(before + 1);
   expect(after.at(-1)).toMatchObject({ token_name: 'admin-1', method: 'POST', path: '/admin/money/7?why=test' });

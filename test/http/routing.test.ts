@@ -1,7 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { fail } from '../../src/lib/errors.ts';
 import { reply, route, stream } from '../../src/http/route.ts';
+import { fail } from '../../src/lib/errors.ts';
 import { answerOf, type Kit, sendRaw, startKit } from '../support/kit.ts';
 
 const Text = z.object({ text: z.string() });
@@ -66,7 +67,7 @@ const routes = [
     summary: 'Takes the response over',
     returns: { 200: stream('text/event-stream') },
     fails: [],
-    handler: async () => reply(200, (response) => void response.write('data: 1\n\n')),
+    handler: async () => reply(200, (response: ServerResponse) => void response.write('data: 1\n\n')),
   }),
   route({
     method: 'get',
@@ -151,22 +152,32 @@ test('HEAD of an endless stream ends at once', async () => {
   expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([200, 'text/event-stream; charset=utf-8', '']);
 });
 
-test.each(['/things/%', '/things/%zz', '/things/%c3%28', '/things/%ed%a0%80', '/%', '/things/%00', '/things/..%2f..%2fetc%2fpasswd', `/things/${'a'.repeat(600)}`])(
-  'garbage in a path is refused, never a fault: %s',
-  async (path) => {
-    const answer = await sendRaw(kit.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1\.1 (?:200|400|404) /);
-    expect(answer).not.toContain('root:');
-  },
-);
+test.each([
+  '/things/%',
+  '/things/%zz',
+  '/things/%c3%28',
+  '/things/%ed%a0%80',
+  '/%',
+  '/things/%00',
+  '/things/..%2f..%2fetc%2fpasswd',
+  `/things/${'a'.repeat(600)}`,
+])('garbage in a path is refused, never a fault: %s', async (path) => {
+  const answer = await sendRaw(kit.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1\.1 (?:200|400|404) /);
+  expect(answer).not.toContain('root:');
+});
 
-test.each(['/../../etc/passwd', '/docs/../../package.json', '/docs/..%2f..%2fpackage.json', '/docs/%2e%2e/package.json', '//etc/passwd', '/docs//swagger-ui.css'])(
-  'no path leads out of what is served: %s',
-  async (path) => {
-    const answer = await sendRaw(kit.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
-  },
-);
+test.each([
+  '/../../etc/passwd',
+  '/docs/../../package.json',
+  '/docs/..%2f..%2fpackage.json',
+  '/docs/%2e%2e/package.json',
+  '//etc/passwd',
+  '/docs//swagger-ui.css',
+])('no path leads out of what is served: %s', async (path) => {
+  const answer = await sendRaw(kit.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+});
 
 test.each([
   ['limit=0', 'limit must be at least 1'],

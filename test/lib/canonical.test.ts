@@ -7,9 +7,9 @@ test('keys are sorted by UTF-16 code units, at every depth, without white space'
 });
 
 test('the sorting example of RFC 8785 comes out in its order', () => {
-  const value = { '€': 'Euro Sign', '\r': 'Carriage Return', 'דּ': 'Hebrew', '1': 'One', '😀': 'Emoji', '\u0080': 'Control', ö: 'Latin' };
+  const value = { '€': 'Euro Sign', '\r': 'Carriage Return', '\ufb33': 'Hebrew', '1': 'One', '😀': 'Emoji', '\u0080': 'Control', ö: 'Latin' };
   const keys = [...canonicalize(value).matchAll(/"([^"]*)":/g)].map((match) => match[1]);
-  expect(keys).toEqual(['\\r', '1', '\u0080', 'ö', '€', '😀', 'דּ']);
+  expect(keys).toEqual(['\\r', '1', '\u0080', 'ö', '€', '😀', '\ufb33']);
 });
 
 test('numbers are written as ECMAScript writes them', () => {

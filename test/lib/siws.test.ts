@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { ed25519 } from '@noble/curves/ed25519.js';
+import { sameText } from '../../src/lib/same-text.ts';
 import { verifyStrict } from '../../src/lib/sign-in/ed25519.ts';
 import { MalformedTransaction, readMemoTransaction } from '../../src/lib/sign-in/memo-transaction.ts';
-import { nonceIn, renderSignIn, sameText } from '../../src/lib/sign-in/siws.ts';
+import { nonceIn, renderSignIn } from '../../src/lib/sign-in/siws.ts';
 import { signInParts, transaction } from '../support/memo-transaction.ts';
 import { createWallet, signInText } from '../support/wallet.ts';
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../../src/app.ts';
@@ -5,11 +6,15 @@ import { readConfig } from '../../src/config.ts';
 import { type App, openContext } from '../../src/context.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 
-/** A further API process of a test application, as far as one process can be two: a context and a server of its own. */
+/**
+ * A further API process of a test application, as far as one process can be two: a context and a server of its own.
+ * Returns once its Redis answers, or after a second without.
+ */
 export async function startApi(env: Readonly<Record<string, string>>, clock?: Clock): Promise<{ app: App; url: string; close(): Promise<void> }> {
   const app = await openContext(readConfig({ ...env }), 'test-api', clock ? { clock } : {});
   const server = createServer(createApp(app).callback());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  if (app.redis.status !== 'ready') await once(app.redis, 'ready', { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
   const { port } = server.address() as AddressInfo;
   return {
     app,

@@ -63,7 +63,7 @@ export async function startKit(routes?: readonly AnyRoute[], options: { env?: Re
 }
 
 /** Sends bytes as they are, for what no client would send; what comes back until the server closes, or `until` is seen. */
-export function sendRaw(port: number, bytes: string | Buffer, until = /\r\n\r\n[^]*\}$/): Promise<string> {
+export function sendRaw(port: number, bytes: string | Buffer, until = /\r\n\r\n.*\}$/s): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let answer = '';

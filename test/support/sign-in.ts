@@ -21,3 +21,6 @@ export async function count(t: Pick<TestApp, 'app'>, table: string, condition: s
   const [row] = await t.app.db.query(statement, values);
   return row?.n ?? 0;
 }
+
+/** The keys under which Redis knows of sessions. */
+export const sessionKeys = (t: Pick<TestApp, 'app' | 'env'>): Promise<string[]> => t.app.redis.keys(`${t.env.REDIS_PREFIX}:session:*`);

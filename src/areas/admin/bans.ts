@@ -16,7 +16,7 @@ export const postBan = route({
   params: BanParams,
   body: z.strictObject({ reason: line(200) }).meta({ id: 'BanRequest', example: { reason: 'bot' } }),
   returns: { 200: Ban },
-  fails: [404, 409],
+  fails: [404],
   handler: async ({ app, params, body }) => {
     await banWallet(app, params.wallet, body.reason);
     await endSessions(app, params.wallet);

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { statement } from '../../db/sql.ts';
 import type { Queryable } from '../../db/sql.ts';
+import { statement } from '../../db/sql.ts';
 import { NONCE_LENGTH, type SignInInput } from '../../lib/sign-in/siws.ts';
 import type { Tx } from '../../tx.ts';
 

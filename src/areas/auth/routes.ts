@@ -1,6 +1,6 @@
+import { reply, route } from '../../http/route.ts';
 import { enterSession, leaveSession, sessionOf } from '../../http/session.ts';
 import { createSession } from '../../http/session-store.ts';
-import { reply, route } from '../../http/route.ts';
 import { fail } from '../../lib/errors.ts';
 import { ensurePlayer } from '../points/players.ts';
 import { issueNonce, useNonce } from './nonces.ts';

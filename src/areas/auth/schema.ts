@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { NONCE_LENGTH } from '../../lib/sign-in/siws.ts';
 import { Instant, Wallet } from '../../lib/scalars.ts';
+import { NONCE_LENGTH } from '../../lib/sign-in/siws.ts';
 
 export const SignInInput = z
   .object({

@@ -60,6 +60,44 @@ end
 return { redis.call('GET', KEYS[1]) or '', ranks }
 `;
 
+/**
+ * KEYS: versions, all, day, week, month, year. ARGV: four expiry times (ms), then per standing wallet, version and five values
+ * ('' = not in the current bucket). Takes standings that are newer than what the board shows, a few commands for all of them.
+ * A wallet comes once.
+ */
+const TAKE = `
+local wallets = {}
+for at = 5, #ARGV, 7 do wallets[#wallets + 1] = ARGV[at] end
+local known = redis.call('HMGET', KEYS[1], unpack(wallets))
+local versions, better, gone = {}, {}, {}
+for k = 2, 6 do better[k], gone[k] = {}, {} end
+for i, wallet in ipairs(wallets) do
+  local at = 5 + (i - 1) * 7
+  if not known[i] or tonumber(known[i]) < tonumber(ARGV[at + 1]) then
+    versions[#versions + 1] = wallet
+    versions[#versions + 1] = ARGV[at + 1]
+    for k = 2, 6 do
+      local value = ARGV[at + k]
+      if value ~= '' then
+        if tonumber(value) > 0 then
+          better[k][#better[k] + 1] = value
+          better[k][#better[k] + 1] = wallet
+        else
+          gone[k][#gone[k] + 1] = wallet
+        end
+      end
+    end
+  end
+end
+if #versions > 0 then redis.call('HSET', KEYS[1], unpack(versions)) end
+for k = 2, 6 do
+  if #better[k] > 0 then redis.call('ZADD', KEYS[k], unpack(better[k])) end
+  if #gone[k] > 0 then redis.call('ZREM', KEYS[k], unpack(gone[k])) end
+  if k > 2 then redis.call('PEXPIREAT', KEYS[k], ARGV[k - 2]) end
+end
+return #versions
+`;
+
 /** Lua: which life of Redis this is. */
 const LIFE = `local life = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
 
@@ -106,6 +144,7 @@ declare module 'ioredis' {
     ): Result<[ready: string, n: number, offset: number, first: number, window: string[]], Context>;
     boardRank(ready: string, set: string, wallet: string): Result<[ready: string, n: number, found: FoundWindow], Context>;
     boardRanks(ready: string, set: string, ...wallets: string[]): Result<[ready: string, ranks: number[]], Context>;
+    takeStandings(...keysAndArgs: (string | number)[]): Result<number, Context>;
     beginRebuild(keyCount: number, ...keysAndToken: string[]): Result<0 | 1, Context>;
     finishRebuild(ready: string, rebuilding: string, token: string): Result<'done' | 'taken' | 'lost', Context>;
     doubtBoard(ready: string, life: string): Result<0 | 1, Context>;
@@ -121,6 +160,7 @@ export function boardScripts(redis: Redis): Redis {
   redis.defineCommand('boardPage', { numberOfKeys: 2, lua: PAGE, readOnly: true });
   redis.defineCommand('boardRank', { numberOfKeys: 2, lua: RANK, readOnly: true });
   redis.defineCommand('boardRanks', { numberOfKeys: 2, lua: RANKS, readOnly: true });
+  redis.defineCommand('takeStandings', { numberOfKeys: 6, lua: TAKE });
   redis.defineCommand('beginRebuild', { lua: BEGIN });
   redis.defineCommand('finishRebuild', { numberOfKeys: 2, lua: FINISH });
   redis.defineCommand('doubtBoard', { numberOfKeys: 1, lua: DOUBT });

@@ -10,3 +10,4 @@ export { closeEnded } from './closing.ts';
 export { rebuildBoard, watchBoards } from './rebuild.ts';
 export { refreshBoards } from './refresh.ts';
 export { readPointTotals } from './totals.ts';
+export { ensurePlayer } from './players.ts';

@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { rebuildBoard as rebuildJob } from '../../../jobs/points.ts';
 import type { App } from '../../context.ts';
 import { statement } from '../../db/sql.ts';
-import { bucketOf, PERIODS } from '../../lib/periods.ts';
+import { bucketOf, bucketStart, PERIODS } from '../../lib/periods.ts';
 import { boardScripts } from './board-scripts.ts';
-import { applyToBoard, boardKeys } from './boards.ts';
+import { boardKeys } from './boards.ts';
 import { knownBoards } from './known-boards.ts';
 import { lifeOf } from './redis-life.ts';
 import { STANDING_COLUMNS, type StandingRow } from './standings.ts';
 
+/** How many standings are read at once. Redis takes them in the order of their totals: neighbours in a sorted set are cheap to add. */
+const CHUNK = 20_000;
 /** How many standings one Redis call takes: a call keeps Redis from everybody else for as long as it lasts. */
-const CHUNK = 500;
+const CALL = 200;
 
 // The day is read after the rows, so that none of them is of a later day than the keys they are written to.
 const selectChunk = statement<StandingRow & { today: number }>(
@@ -54,13 +56,33 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
     // The next chunk is read while Redis takes this one.
     next = app.db.query(selectChunk, [board, last.wallet]);
     next.catch(() => undefined);
-    await applyToBoard(app, board, Math.max(...rows.map((row) => row.today)), rows);
+    rows.sort((a, b) => a.total - b.total);
+    for (let i = 0; i < rows.length; i += CALL) await take(app, board, last.today, rows.slice(i, i + CALL));
     wallets += rows.length;
   }
   const outcome = await redis.finishRebuild(keys.ready, rebuildingKey(keys.ready), token);
   if (outcome === 'lost') throw new Error(`Redis forgot the board ${board} during its rebuild`);
   // 'taken': another rebuild began later and owns the board now.
   if (outcome === 'done') app.log.info({ board, wallets, ms: Math.round(performance.now() - started) }, 'board is rebuilt');
+}
+
+const DAY_MS = 86_400_000;
+
+/** Shows standings where they are newer than what the board shows. @param day no earlier than any row's day */
+async function take(app: App, board: string, day: number, rows: readonly StandingRow[]): Promise<void> {
+  const keys = boardKeys(app.config.redis.prefix, board);
+  const buckets = PERIODS.map((period) => ({ period, bucket: bucketOf(period, day) }));
+  const args: (string | number)[] = [
+    keys.versions,
+    keys.span('all', 0),
+    ...buckets.map(({ period, bucket }) => keys.span(period, bucket)),
+    ...buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS),
+  ];
+  for (const row of rows) {
+    args.push(row.wallet, row.version, row.total);
+    for (const { period, bucket } of buckets) args.push(row[period] === bucket ? row[`${period}_value`] : '');
+  }
+  await boardScripts(app.redis).takeStandings(...args);
 }
 
 /** Asks for rebuilds; those that wait or run already are not asked for twice. */

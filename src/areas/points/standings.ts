@@ -52,8 +52,11 @@ const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
                            when s.${p} > excluded.${p} and coalesce(s.${p}_before < excluded.${p}, true) then excluded.${p}_value
                            else s.${p}_before_value end`;
 
-/** The upsert that feeds standings from `source`, a relation of (board, mode, wallet, all_time, in_period), one row per key. */
-export const feedStandings = (source: string, join: (a: string, b: string) => string) => `
+/**
+ * The upsert that feeds standings from `source`, a relation of (board, mode, wallet, all_time, in_period), one row per key.
+ * @param onlyIf which existing rows `s` are changed by `excluded`; the others are left alone and not returned
+ */
+export const feedStandings = (source: string, join: (a: string, b: string) => string, onlyIf = 'true') => `
   insert into standings as s (board, mode, wallet, version, total, ${PERIODS.flatMap((p) => [p, `${p}_value`]).join(', ')})
   select board, mode, wallet, 1, all_time, ${PERIODS.flatMap((_, i) => [`$${i + 1}::int`, 'in_period']).join(', ')}
   from ${source} order by board, mode, wallet
@@ -61,6 +64,7 @@ export const feedStandings = (source: string, join: (a: string, b: string) => st
     version = s.version + 1,
     total = ${join('s.total', 'excluded.total')},
     ${PERIODS.map((p) => periodUpdate(p, join)).join(',')}
+  where ${onlyIf}
   returning ${STANDING_COLUMNS}`;
 
 /** A wallet's new best on a game's board. */
@@ -76,11 +80,12 @@ const improveBests = statement<StandingRow>(
   `with best as (
      select board, mode, wallet, max(value) as all_time, max(value) as in_period
      from unnest($5::text[], $6::text[], $7::text[], $8::int8[]) as b(board, mode, wallet, value) group by 1, 2, 3)
-   ${feedStandings('best', (a, b) => `greatest(${a}, ${b})`)}`,
+   ${feedStandings('best', (a, b) => `greatest(${a}, ${b})`, 's.day <> excluded.day or s.day_value < excluded.day_value')}`,
 );
 
 /**
- * Raises wallets' bests, per period and for all time. Values that improve nothing change nothing but the version.
+ * Raises wallets' bests, per period and for all time. A value that is no better than the day's best improves no longer
+ * period either: it changes nothing and returns nothing.
  * @param day the UTC day number that the values belong to
  */
 export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): Promise<StandingRow[]> {

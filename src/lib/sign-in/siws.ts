@@ -1,5 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
-
 /** What a wallet's `solana:signIn` takes; all of it is decided by the service. */
 export interface SignInInput {
   /** Host and port of the page that asks. */
@@ -42,11 +40,4 @@ export function renderSignIn(input: SignInInput, address: string): string {
  */
 export function nonceIn(text: string): string | null {
   return NONCE.exec(text)?.[1] ?? null;
-}
-
-/** Whether two texts are the same, byte for byte, in a time that does not tell where they differ. */
-export function sameText(a: string, b: string): boolean {
-  const left = Buffer.from(a);
-  const right = Buffer.from(b);
-  return left.length === right.length && timingSafeEqual(left, right);
 }

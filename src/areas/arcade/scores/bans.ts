@@ -30,13 +30,12 @@ const unfinished = statement<{ wallet: string }>(
 
 /**
  * Bans a wallet: it may not sign in or score any more, and a job takes back all that it scored.
- * @throws 404 a wallet that never signed in; 409 banned already
+ * Again, it makes sure of the same. @throws 404 a wallet that never signed in
  */
 export async function banWallet(app: App, wallet: string, reason: string): Promise<void> {
   await app.tx(async (tx) => {
-    if ((await tx.query(ban, [wallet, reason])).length === 0) {
-      throw (await tx.query(known, [wallet])).length === 0 ? fail(404, 'no such wallet has signed in') : fail(409, 'the wallet is banned already');
-    }
+    const banned = await tx.query(ban, [wallet, reason]);
+    if (banned.length === 0 && (await tx.query(known, [wallet])).length === 0) throw fail(404, 'no such wallet has signed in');
     tx.ring(voidBanned, { wallet });
   });
 }

@@ -93,7 +93,7 @@ export async function decideScore(
     const points = earn(player, game.id, pointsFor(game, score.normalized), { game: game.caps.dailyPoints, all: app.config.dailyPointsCap });
     const board = gameBoard(game.id);
     const changed = await raiseBests(tx, open.day, [{ board, mode: score.mode, wallet: score.wallet, value: score.normalized }]);
-    const personalBest = changed.some((row) => row.total === score.normalized) && score.normalized > score.best;
+    const personalBest = score.normalized > score.best;
     await write(tx, open, decision, [{ ...score, status: 'accepted', points, personalBest, day: open.day }]);
     await saveEarnings(tx, open, [player]);
     if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, game, 'score', points)])));

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import { recordScores, type Submission } from '../../../../jobs/scores.ts';
 import type { App } from '../../../context.ts';
@@ -8,17 +9,26 @@ import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schema.ts';
 
 /** How long a score's request waits for its commit, ms. */
 const WAIT_MS = 5_000;
-/** Submissions in one job, and jobs being added at once. */
-const BATCHES = { most: 200, flights: 2 };
+/** Submissions in one job, and jobs on their way at once: what arrives meanwhile is the next job, so under load jobs are large and few. */
+const BATCHES = { most: 200, flights: Number(process.env.F1 ?? 2) };
+/** A job counts as on its way this long at most, ms: one worker's death does not hold up what the others could do. */
+const FLIGHT_MS = 250;
 
-const submitters = new WeakMap<App, (submission: Submission) => Promise<void>>();
+interface Waiting {
+  submission: Submission;
+  answered: Promise<unknown>;
+}
 
-/** Scores that arrive while a job is being added become the next one. */
-function submitter(app: App): (submission: Submission) => Promise<void> {
+const submitters = new WeakMap<App, (waiting: Waiting) => Promise<void>>();
+
+function submitter(app: App): (waiting: Waiting) => Promise<void> {
   let submit = submitters.get(app);
   if (!submit) {
-    submit = batching<Submission>(async (submissions) => {
+    submit = batching<Waiting>(async (batch) => {
+      const submissions = batch.map((waiting) => waiting.submission);
       await app.queues.add([{ job: recordScores, payload: { channel: app.replies.channel, submissions } }]);
+      const all = Promise.allSettled(batch.map((waiting) => waiting.answered));
+      await Promise.race([all, sleep(FLIGHT_MS, undefined, { ref: false })]);
     }, BATCHES);
     submitters.set(app, submit);
   }
@@ -46,7 +56,7 @@ export async function submitScore(app: App, wallet: string, request: ScoreReques
       .digest('hex'),
   };
   const answered = app.replies.wait(submission.id, WAIT_MS);
-  submitter(app)(submission).catch((error) => {
+  submitter(app)({ submission, answered }).catch((error) => {
     app.log.warn({ err: error }, 'a score could not be queued');
     app.replies.reject(submission.id, unavailable('scores cannot be taken at the moment, send the same score again'));
   });

@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { System } from '../stack/system.ts';
+
+/** Clock ticks a second of /proc, on every Linux that Node runs on. */
+const TICKS_PER_SEC = 100;
+
+/** CPU seconds that each part of a system has used so far, and the load itself. Linux only; empty elsewhere. */
+export function cpuSeconds(system: System): Record<string, number> {
+  try {
+    const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_PER_SEC;
+    return {
+      api: total(system.apis.map((api) => api.pid)),
+      worker: total(system.workers.map((worker) => worker.pid)),
+      postgresql: total([system.postgres.pid, ...childrenOf(system.postgres.pid)]),
+      redis: total([system.redis.pid]),
+      load: total([process.pid]),
+    };
+  } catch {
+    return {};
+  }
+}
+
+/** Where the time went between two readings, as microseconds of CPU per request. */
+export function cpuPerRequest(before: Record<string, number>, after: Record<string, number>, requests: number): string {
+  const parts = Object.keys(after).map((part) => `${part} ${Math.round((1e6 * ((after[part] ?? 0) - (before[part] ?? 0))) / requests)}`);
+  return parts.length > 0 ? `CPU µs per request: ${parts.join(', ')}` : '';
+}
+
+/** user + system time, with those of children that have ended. */
+function ticksOf(pid: number): number {
+  if (!existsSync(`/proc/${pid}/stat`)) return 0;
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i]), 0);
+}
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return (
+          Number(
+            readFileSync(`/proc/${pid}/stat`, 'utf8')
+              .replace(/^.*\) /s, '')
+              .split(' ')[1],
+          ) === parent
+        );
+      } catch {
+        return false;
+      }
+    });
+}

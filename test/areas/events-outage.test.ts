@@ -1,0 +1,78 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { notification } from '../../src/events/catalogue.ts';
+import { publishEvents } from '../../workers/publish-events.ts';
+import { startTestApp } from '../support/app.ts';
+import { testRedisUrl } from '../support/database.ts';
+import { openEvents } from '../support/sse.ts';
+
+/** A way to Redis that can be cut. */
+async function startDetour() {
+  const target = new URL(testRedisUrl());
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((socket) => {
+    if (isCut) return void socket.destroy();
+    const upstream = target.hostname ? connect(Number(target.port || 6379), target.hostname) : connect(target.pathname);
+    for (const end of [socket, upstream]) {
+      sockets.add(end);
+      end.on('error', () => undefined);
+      end.on('close', () => {
+        sockets.delete(end);
+        socket.destroy();
+        upstream.destroy();
+      });
+    }
+    socket.pipe(upstream).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    url: `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend() {
+      isCut = false;
+    },
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+test('while Redis is away new streams are refused and open ones stay; when it is back they go on, with all that happened', async () => {
+  const redis = await startDetour();
+  const t = await startTestApp({ workers: false, env: { REDIS_URL: redis.url } });
+  const publisher = publishEvents(t.app);
+  const notify = (text: string) => t.app.tx(async (tx) => tx.emit(notification, { text }));
+  const client = await openEvents(t);
+  try {
+    await notify('before');
+    await client.count(1);
+    redis.cut();
+    let refused = await fetch(`${t.url}/events`);
+    while (refused.status === 200) {
+      await refused.body?.cancel();
+      refused = await fetch(`${t.url}/events`);
+    }
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).not.toBeNull();
+    await notify('meanwhile');
+    expect(client.isOpen).toBe(true);
+    redis.mend();
+    await client.count(2);
+    await notify('after');
+    await client.count(3);
+    expect(client.values('text')).toEqual(['before', 'meanwhile', 'after']);
+    const resumed = await client.reconnect({ lastEventId: client.messages[0]?.id ?? '' });
+    await resumed.count(2);
+    resumed.close();
+    expect(resumed.values('text')).toEqual(['meanwhile', 'after']);
+  } finally {
+    client.close();
+    redis.mend();
+    await publisher.close();
+    await t.close();
+    await redis.close();
+  }
+});
