@@ -1,5 +1,6 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, MikroORM } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { entities } from './entities.ts';
 import { migrations } from './migrations/index.ts';
@@ -24,10 +25,16 @@ export function openOrm(config: Config): Promise<MikroORM> {
         idle_in_transaction_session_timeout: 30_000,
         statement_timeout: 30_000,
         application_name: 'coinop',
+        onPoolCreated: plansOnce,
       },
       migrations: { migrationsList: migrations, snapshot: false, silent: true, tableName: 'migrations' },
       ensureDatabase: false,
       debug: false,
     }),
   );
+}
+
+/** The statements of hot paths take arrays: planning them anew each time would cost more than running them. */
+function plansOnce(pool: Pool): void {
+  pool.on('connect', (client) => void client.query('set plan_cache_mode = force_generic_plan').catch(() => undefined));
 }

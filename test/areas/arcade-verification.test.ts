@@ -97,7 +97,7 @@ test('an upgrade that may not be is refused like any other request', async () =>
   }
 });
 
-test('a broken handshake is refused, and the play is not counted as begun', async () => {
+test('a broken handshake is refused, and put down to the client', async () => {
   const playId = await start();
   const Upgrade = { Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' };
   const answer = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
@@ -110,6 +110,9 @@ test('a broken handshake is refused, and the play is not counted as begun', asyn
     asked.end();
   });
   expect(answer).toEqual({ status: 400, text: '{"error":"the WebSocket handshake must be valid: Missing or invalid Sec-WebSocket-Key header"}' });
+  const known = () => t.app.redis.hmget(`${t.env.REDIS_PREFIX}:beats:${playId}`, 'left', 'count');
+  while ((await known())[0] !== 'client') await pause(10);
+  expect(await known()).toEqual(['client', '0']);
 });
 
 test('other upgrades that a client offers are ignored', async () => {

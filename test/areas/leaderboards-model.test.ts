@@ -113,31 +113,35 @@ class History {
   }
 }
 
-test.each([1, 2, 3])('boards say what a plain model says, from Redis, by SQL and from finals (history %i)', async (seed) => {
-  const t = await startTestApp({ workers: false });
-  try {
-    await t.clock.set(START);
-    for (const id of GAMES) await createGame(t.app, id);
-    const history = new History(t, seed);
-    for (let round = 0; round < 4; round++) {
-      for (let i = 0; i < 40; i++) await history.step();
-      await history.compare();
+test.each([1, 2, 3])(
+  'boards say what a plain model says, from Redis, by SQL and from finals (history %i)',
+  async (seed) => {
+    const t = await startTestApp({ workers: false });
+    try {
+      await t.clock.set(START);
+      for (const id of GAMES) await createGame(t.app, id);
+      const history = new History(t, seed);
+      for (let round = 0; round < 4; round++) {
+        for (let i = 0; i < 40; i++) await history.step();
+        await history.compare();
 
-      await history.rebuild();
-      for (const board of BOARDS) expect(await readyOf(t.app, board)).not.toBeNull();
-      await history.compare();
-      await history.compareRanks(true);
+        await history.rebuild();
+        for (const board of BOARDS) expect(await readyOf(t.app, board)).not.toBeNull();
+        await history.compare();
+        await history.compareRanks(true);
 
-      await loseBoards(t.app, 'ready');
-      await history.compare();
-      await history.compareRanks(false);
+        await loseBoards(t.app, 'ready');
+        await history.compare();
+        await history.compareRanks(false);
 
-      await closeEnded(t.app);
-      await history.rebuild();
-      await history.compare();
+        await closeEnded(t.app);
+        await history.rebuild();
+        await history.compare();
+      }
+      expect(history.model.marks.length).toBeGreaterThan(80);
+    } finally {
+      await t.close();
     }
-    expect(history.model.marks.length).toBeGreaterThan(80);
-  } finally {
-    await t.close();
-  }
-}, 120_000);
+  },
+  120_000,
+);

@@ -1,3 +1,4 @@
+import { setTimeout as poll } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { expire } from '../../jobs/upkeep.ts';
@@ -49,7 +50,10 @@ async function expectUnavailable(url: string, withinMs = 2_000): Promise<void> {
 /** Polls until a path answers 200 again. */
 async function expectRecovery(url: string): Promise<void> {
   const end = performance.now() + 10_000;
-  while ((await fetch(url)).status !== 200) expect(performance.now()).toBeLessThan(end);
+  while ((await fetch(url)).status !== 200) {
+    expect(performance.now()).toBeLessThan(end);
+    await poll(20);
+  }
 }
 
 let kit: Kit;

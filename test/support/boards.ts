@@ -14,10 +14,7 @@ import type { App } from '../../src/context.ts';
 import { type Statement, statement } from '../../src/db/sql.ts';
 import type { Tx } from '../../src/tx.ts';
 
-const insertGame = statement(
-  'test_insert_game',
-  `insert into games (id, version, definition) values ($1, 1, $2) on conflict (id) do nothing`,
-);
+const insertGame = statement('test_insert_game', `insert into games (id, version, definition) values ($1, 1, $2) on conflict (id) do nothing`);
 
 /** A game in the registry. */
 export async function createGame(app: App, id: string): Promise<void> {

@@ -31,6 +31,15 @@ export const FreeObject = z.looseObject({}).refine(isStorable, STORABLE);
 /** Any id in a path: one that is no game's is 404, whatever it looks like. */
 export const GamePath = z.object({ id: z.string().meta({ description: 'The game’s id.', example: 'star-raiders' }) });
 
+/** A game, for examples: what the registry holds, with all that has a default. */
+const EXAMPLE = {
+  normalization: { method: 'linear', min: 0, max: 100_000, direction: 'higher' },
+  pointsPer10000: 500,
+  caps: { dailyPoints: 5_000, scorePerSec: 500, minDurationMs: 15_000, maxDurationMs: 1_800_000 },
+  verification: 'heartbeat',
+  rewards: true,
+} as const;
+
 /** A game, as everyone may know it. */
 export const GameSummary = z
   .strictObject({ id: Slug, name: z.string(), category: Slug, verification: Verification, version: z.int().min(1) })
@@ -52,7 +61,7 @@ export const NormalizationConfig = z
       }),
     ),
   })
-  .meta({ id: 'NormalizationConfig' });
+  .meta({ id: 'NormalizationConfig', example: { scale: SCALE, dailyPointsCap: 50_000, games: [{ id: 'star-raiders', ...EXAMPLE }] } });
 
 /** A game as its operators see it; whether it has a secret is told, the secret is not. */
 export const GameView = GameDefinition.safeExtend({
@@ -60,7 +69,10 @@ export const GameView = GameDefinition.safeExtend({
   version: z.int().min(1),
   rewards: z.boolean(),
   hasSecret: z.boolean(),
-}).meta({ id: 'Game' });
+}).meta({
+  id: 'Game',
+  example: { id: 'star-raiders', version: 3, name: 'Star Raiders', category: 'shooter', ...EXAMPLE, hasSecret: false },
+});
 
 export const CabinetView = z
   .strictObject({

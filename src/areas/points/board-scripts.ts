@@ -114,6 +114,7 @@ return 1
 
 /** KEYS: ready, rebuilding. ARGV: token. Declares the board complete if this is still the rebuild that it belongs to, and the same Redis. */
 const FINISH = `${LIFE}
+if redis.call('GET', KEYS[1]) == life then return 'taken' end
 local claim = redis.call('GET', KEYS[2])
 if not claim then return 'lost' end
 if claim ~= ARGV[1] .. ':' .. life then

@@ -97,6 +97,5 @@ export class Migration0002Points extends Migration {
         at timestamptz not null,
         primary key (source_id, kind)
       )`);
-    this.addSql(`create index activities_wallet on activities (wallet, kind, at desc)`);
   }
 }

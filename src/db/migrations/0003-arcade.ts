@@ -36,7 +36,7 @@ export class Migration0003Arcade extends Migration {
       create table plays (
         id uuid primary key,
         wallet wallet not null,
-        game_id text not null references games,
+        game_id text not null,
         started_at timestamptz not null
       )`);
     // The id rides along, so that the plays of the last hour are counted without reading their rows. A play is used once scores names it.
@@ -45,7 +45,7 @@ export class Migration0003Arcade extends Migration {
       create table scores (
         id uuid primary key,
         wallet wallet not null,
-        game_id text not null references games,
+        game_id text not null,
         game_version int not null,
         play_id uuid,
         idempotency_key text,

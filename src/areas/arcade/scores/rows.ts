@@ -67,7 +67,7 @@ const insertScores = statement(
      insert into scores (id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, personal_best,
                          status, reasons, mode, duration_ms, battle_id, day, at)
      select id, wallet, game_id, game_version, play_id, idempotency_key, decode(body_hash, 'hex'), score, normalized, points, personal_best,
-            status, coalesce((select array_agg(r) from jsonb_array_elements_text(reasons) r), '{}'), mode, duration_ms, battle_id, $1::int, $2::timestamptz
+            status, case when reasons is null then '{}' else array(select jsonb_array_elements_text(reasons)) end, mode, duration_ms, battle_id, $1::int, $2::timestamptz
      from unnest($4::uuid[], $5::text[], $6::text[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::int8[], $12::int[], $13::int[], $14::bool[],
                  $15::text[], $16::jsonb[], $17::text[], $18::int[], $19::uuid[])
        as s(id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, personal_best,
@@ -97,7 +97,7 @@ export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly Scor
     rows.map((r) => r.points),
     rows.map((r) => r.personalBest),
     rows.map((r) => r.status),
-    rows.map((r) => JSON.stringify(r.reasons)),
+    rows.map((r) => (r.reasons.length === 0 ? null : JSON.stringify(r.reasons))),
     rows.map((r) => r.mode),
     rows.map((r) => r.durationMs),
     rows.map((r) => r.battleId),
