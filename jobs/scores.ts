@@ -15,6 +15,8 @@ export const Submission = z.strictObject({
   idempotencyKey: z.string().nullable(),
   /** Hex SHA-256 of the canonical request: tells a repeat from another score under the same play or key. */
   bodyHash: z.string().length(64),
+  /** When it was submitted: a play ends then, however long the queue is. */
+  at: z.iso.datetime(),
 });
 export type Submission = z.infer<typeof Submission>;
 

@@ -32,10 +32,14 @@ export interface App {
 /** The key of the channel that wakes the publisher of events. */
 export const eventsBell = (config: Config) => `${config.redis.prefix}:events:bell`;
 
+/** How long one statement of a request may take, ms; and of a job, which may read a million rows. */
+const REQUEST_PATIENCE_MS = 5_000;
+export const JOB_PATIENCE_MS = 120_000;
+
 /** Opens everything a process needs. Succeeds while dependencies are down: they are reconnected to, and 503 meanwhile. */
-export async function openContext(config: Config, name: string, overrides: { clock?: Clock; log?: Logger } = {}): Promise<App> {
-  const log = overrides.log ?? openLog(config, name);
-  const orm = await openOrm(config);
+export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; patienceMs?: number } = {}): Promise<App> {
+  const log = options.log ?? openLog(config, name);
+  const orm = await openOrm(config, options.patienceMs ?? REQUEST_PATIENCE_MS);
   const connections: Redis[] = [];
   const connect = (options = PATIENT) => {
     const redis = openRedis(config, log, options);
@@ -50,7 +54,7 @@ export async function openContext(config: Config, name: string, overrides: { clo
   return {
     config,
     log,
-    clock: overrides.clock ?? systemClock,
+    clock: options.clock ?? systemClock,
     orm,
     db: queryable(() => kysely),
     tx: transactions(orm, queues, log, () => redis.publish(eventsBell(config), '1')),

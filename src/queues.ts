@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Job, QueueName } from '../jobs/job.ts';
 import { QUEUES } from '../jobs/job.ts';
+import { unavailable } from './lib/errors.ts';
 
 /** Finished jobs are kept this long (ops look at them); failed ones longer. Seconds and counts. */
 const KEEP_DONE = { age: 60, count: 200 };
@@ -33,6 +35,7 @@ export function openQueues(connection: Redis, prefix: string): Queues {
   return {
     all,
     async add(jobs) {
+      if (connection.status !== 'ready') await readySoon(connection);
       const byQueue = Map.groupBy(jobs, ({ job }) => job.queue);
       await Promise.all(
         [...byQueue].map(([name, entries]) =>
@@ -56,4 +59,16 @@ export function openQueues(connection: Redis, prefix: string): Queues {
       await Promise.all([...all.values()].map((queue) => queue.close()));
     },
   };
+}
+
+/** How long an addition waits for a connection that is being made, ms. */
+const CONNECT_WAIT_MS = 1_000;
+
+/** BullMQ would wait for ever for a Redis that was never there. @throws 503 when it is not there in time */
+async function readySoon(connection: Redis): Promise<void> {
+  try {
+    await once(connection, 'ready', { signal: AbortSignal.timeout(CONNECT_WAIT_MS) });
+  } catch {
+    throw unavailable('the queues are not available, try again');
+  }
 }

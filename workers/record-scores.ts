@@ -1,11 +1,8 @@
 import type { recordScores as job, Submission } from '../jobs/scores.ts';
-import { forgetGames, judgeHeartbeats, loadGames } from '../src/areas/arcade/arcade.ts';
-import { type Evidence, recordBatch } from '../src/areas/arcade/scores/record.ts';
-import { respond } from '../src/areas/arcade/scores/respond.ts';
-import { readPlays } from '../src/areas/arcade/scores/rows.ts';
+import { processScores } from '../src/areas/arcade/arcade.ts';
 import type { App } from '../src/context.ts';
 import { batching } from '../src/lib/batching.ts';
-import { type Answer, answer } from '../src/replies.ts';
+import { answer } from '../src/replies.ts';
 import type { Handler } from './handler.ts';
 
 interface Asked {
@@ -22,46 +19,20 @@ const recorders = new WeakMap<App, (asked: Asked) => Promise<void>>();
 function recorder(app: App): (asked: Asked) => Promise<void> {
   let record = recorders.get(app);
   if (!record) {
-    record = batching((batch) => commit(app, batch), BATCHES);
+    record = batching((batch) => processAndAnswer(app, batch), BATCHES);
     recorders.set(app, record);
   }
   return record;
 }
 
-async function commit(app: App, batch: readonly Asked[]): Promise<void> {
-  const submissions = batch.map((asked) => asked.submission);
-  const recorded = await recordBatch(app, submissions, await gatherEvidence(app, submissions));
-  const outcomes = await respond(app, recorded);
-  const byChannel = new Map<string, Answer[]>();
-  outcomes.forEach((outcome, i) => {
-    const channel = batch[i]?.channel ?? '';
-    byChannel.set(channel, [...(byChannel.get(channel) ?? []), outcome]);
-  });
-  await answer(app.redis, byChannel);
-}
-
-/** The registry; read anew for a game that it does not hold yet, so that a game may be played from the moment it is registered. */
-async function gamesOf(app: App, submissions: readonly Submission[]): ReturnType<typeof loadGames> {
-  const games = await loadGames(app);
-  if (submissions.every((s) => games.has(s.gameId))) return games;
-  forgetGames(app);
-  return await loadGames(app);
-}
-
-async function gatherEvidence(app: App, submissions: readonly Submission[]): Promise<Evidence> {
-  const games = await gamesOf(app, submissions);
-  const plays = await readPlays(
-    app.db,
-    submissions.flatMap((s) => s.playId ?? []),
-  );
-  const endedAt = app.clock.now();
-  const beating = [...plays.values()].filter((play) => games.get(play.gameId)?.verification === 'heartbeat');
-  const verdicts = await judgeHeartbeats(
+async function processAndAnswer(app: App, batch: readonly Asked[]): Promise<void> {
+  const outcomes = await processScores(
     app,
-    beating.map((play) => ({ playId: play.id, startedAt: play.startedAt, endedAt })),
+    batch.map((asked) => asked.submission),
   );
-  const heartbeats = new Map(beating.flatMap((play, i) => (verdicts[i] ? [[play.id, verdicts[i]] as const] : [])));
-  return { games, plays, heartbeats };
+  const answers = outcomes.map((outcome, i) => ({ channel: batch[i]?.channel ?? '', ...outcome }));
+  const byChannel = Map.groupBy(answers, (one) => one.channel);
+  await answer(app.redis, new Map([...byChannel].map(([channel, of]) => [channel, of.map(({ id, outcome }) => ({ id, outcome }))])));
 }
 
 /** Records a job's scores together with those of other running jobs; answers whoever waits. */

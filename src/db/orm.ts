@@ -9,8 +9,9 @@ import { PreparingClient } from './sql.ts';
 /**
  * Opens the record. No connection is made before the first query, so a process starts while the database is down.
  * @param config where the database is and how many connections this process may hold
+ * @param patienceMs how long one statement may take; a database that does not answer is an error then, not a hang
  */
-export function openOrm(config: Config): Promise<MikroORM> {
+export function openOrm(config: Config, patienceMs: number): Promise<MikroORM> {
   return MikroORM.init(
     defineConfig({
       clientUrl: config.database.url,
@@ -23,7 +24,8 @@ export function openOrm(config: Config): Promise<MikroORM> {
         Client: PreparingClient,
         connectionTimeoutMillis: 3_000,
         idle_in_transaction_session_timeout: 30_000,
-        statement_timeout: 30_000,
+        statement_timeout: patienceMs,
+        query_timeout: patienceMs + 1_000,
         application_name: 'coinop',
         onPoolCreated: plansOnce,
       },

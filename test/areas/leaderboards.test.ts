@@ -43,6 +43,7 @@ const PAGES = [
   ['/leaderboard/quests', 0],
   ['/game/alpha-run/leaderboard', 0],
 ] as const;
+const PATHS = PAGES.map(([path]) => path);
 
 test.each(PAGES)('GET %s lists wallets best first, ties under one rank', async (path, more) => {
   const response = await get(`${path}?period=day`);
@@ -69,7 +70,39 @@ test('converted points count for all time alone, beta points never', async () =>
   expect(list[0]).toEqual({ rank: 1, wallet: others[2], score: 1_047 });
 });
 
-test.each(PAGES)('GET %s answers 304 to who has the page, and 200 once it changed', async (path) => {
+test('stats add up what was given', async () => {
+  const response = await get('/leaderboard/global/stats');
+  expect(response.status).toBe(200);
+  const quests = 500 + 300 + 300 + 40;
+  expect(await response.json()).toEqual({
+    totalParticipants: 4,
+    totalPointsDistributed: quests + 28 + 1_000,
+    pointsBySource: { games: 0, quests, referrals: 28, conversions: 1_000 },
+    topScore: 1_047,
+    participantsToday: 4,
+    pointsToday: quests + 28 + 1_000,
+  });
+  expect(await (await get('/leaderboard/quests/stats')).json()).toEqual({
+    totalParticipants: 4,
+    totalPointsDistributed: quests,
+    topScore: 500,
+    participantsToday: 4,
+    pointsToday: quests,
+  });
+});
+
+test('period stats tell the day unless another period is asked for', async () => {
+  const day = await (await get('/leaderboard/global/period-stats')).json();
+  expect(day).toEqual({ period: 'day', from: DAY, to: DAY, participants: 4, points: 1_168, topScore: 507, averageScore: 292 });
+  const week = await (await get(`/leaderboard/global/period-stats?period=week&at=${DAY}`)).json();
+  expect(week).toMatchObject({ period: 'week', from: '2032-05-10', to: '2032-05-16', participants: 4, points: 1_168 });
+  const before = await (await get('/leaderboard/global/period-stats?period=month&at=2032-02-11')).json();
+  expect(before).toEqual({ period: 'month', from: '2032-02-01', to: '2032-02-29', participants: 0, points: 0, topScore: null, averageScore: null });
+  expect((await get('/leaderboard/global/period-stats?period=hour')).status).toBe(400);
+  expect((await get('/leaderboard/global/period-stats?at=2032-05-13')).status).toBe(400);
+});
+
+test.each(PATHS)('GET %s answers 304 to who has the page, and 200 once it changed', async (path) => {
   const tag = (await get(path)).headers.get('ETag') ?? '';
   const again = await fetch(`${t.url}${path}`, { headers: { 'If-None-Match': tag } });
   expect(again.status).toBe(304);
@@ -80,7 +113,7 @@ test.each(PAGES)('GET %s answers 304 to who has the page, and 200 once it change
   expect(changed.status).toBe(200);
 });
 
-test.each(PAGES)('GET %s centres on the caller when asked to', async (path) => {
+test.each(PATHS)('GET %s centres on the caller when asked to', async (path) => {
   const whole = (await (await get(path)).json()) as Ranked[];
   const place = whole.findIndex((line) => line.wallet === me.wallet);
   const response = await me.fetch(`${path}?around=me&limit=2&offset=3`);
@@ -90,7 +123,7 @@ test.each(PAGES)('GET %s centres on the caller when asked to', async (path) => {
   expect(await (await stranger.fetch(`${path}?around=me&limit=2&offset=3`)).json()).toEqual(whole.slice(0, 2));
 });
 
-test.each(PAGES)('GET %s refuses what it cannot do, naming the field', async (path) => {
+test.each(PATHS)('GET %s refuses what it cannot do, naming the field', async (path) => {
   expect(await error(await get(`${path}?around=me`))).toEqual([401, 'around requires a session, sign in first']);
   expect(await error(await get(`${path}?limit=0`))).toEqual([400, 'limit must be at least 1']);
   expect(await error(await get(`${path}?limit=501`))).toEqual([400, 'limit must be at most 500']);
@@ -142,38 +175,6 @@ test('boards of unknown games are 404', async () => {
   expect(await error(await get('/game/no-such-game/leaderboard'))).toEqual([404, 'no such game']);
   expect(await error(await me.fetch('/game/no-such-game/rank'))).toEqual([404, 'no such game']);
   expect((await get('/game/No%20Game/leaderboard')).status).toBe(400);
-});
-
-test('stats add up what was given', async () => {
-  const response = await get('/leaderboard/global/stats');
-  expect(response.status).toBe(200);
-  const quests = 500 + 300 + 300 + 40 + 3;
-  expect(await response.json()).toEqual({
-    totalParticipants: 7,
-    totalPointsDistributed: quests + 28 + 1_000,
-    pointsBySource: { games: 0, quests, referrals: 28, conversions: 1_000 },
-    topScore: 1_047,
-    participantsToday: 7,
-    pointsToday: quests + 28 + 1_000,
-  });
-  expect(await (await get('/leaderboard/quests/stats')).json()).toEqual({
-    totalParticipants: 7,
-    totalPointsDistributed: quests,
-    topScore: 500,
-    participantsToday: 7,
-    pointsToday: quests,
-  });
-});
-
-test('period stats tell the day unless another period is asked for', async () => {
-  const day = await (await get('/leaderboard/global/period-stats')).json();
-  expect(day).toEqual({ period: 'day', from: DAY, to: DAY, participants: 7, points: 1_171, topScore: 507, averageScore: 167.29 });
-  const week = await (await get(`/leaderboard/global/period-stats?period=week&at=${DAY}`)).json();
-  expect(week).toMatchObject({ period: 'week', from: '2032-05-10', to: '2032-05-16', participants: 7, points: 1_171 });
-  const before = await (await get('/leaderboard/global/period-stats?period=month&at=2032-02-11')).json();
-  expect(before).toEqual({ period: 'month', from: '2032-02-01', to: '2032-02-29', participants: 0, points: 0, topScore: null, averageScore: null });
-  expect((await get('/leaderboard/global/period-stats?period=hour')).status).toBe(400);
-  expect((await get('/leaderboard/global/period-stats?at=2032-05-13')).status).toBe(400);
 });
 
 test('a write shows in every read that begins after it, however many read', async () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createApp } from '../../src/app.ts';
 import { attachVerification } from '../../src/areas/arcade/arcade.ts';
 import { readConfig } from '../../src/config.ts';
-import { type App, openContext } from '../../src/context.ts';
+import { type App, JOB_PATIENCE_MS, openContext } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { publishEvents } from '../../workers/publish-events.ts';
@@ -89,7 +89,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
 
 /** A worker of an application, in this process. */
 export async function startWorker(env: Record<string, string>, clock?: Clock): Promise<{ app: App; close(): Promise<void> }> {
-  const app = await openContext(readConfig(env), 'test-worker', clock ? { clock } : {});
+  const app = await openContext(readConfig(env), 'test-worker', { patienceMs: JOB_PATIENCE_MS, ...(clock ? { clock } : {}) });
   const fleet = await serveQueues(app, app.config.queues);
   const publisher = publishEvents(app);
   return {

@@ -38,7 +38,7 @@ function schemaHash(): string {
   const hash = createHash('sha256');
   const folder = join(root, 'db/migrations');
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
-  hash.update(readFileSync(join(root, 'db/seed.ts')));
+  for (const file of ['db/seed.ts', 'areas/arcade/seeds.ts']) hash.update(readFileSync(join(root, file)));
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -52,7 +52,7 @@ async function template(client: pg.Client): Promise<string> {
       const building = `${name}_building`;
       await client.query(`drop database if exists ${building} with (force)`);
       await client.query(`create database ${building}`);
-      const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }));
+      const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }), 60_000);
       try {
         await orm.migrator.up();
         await seed(orm);

@@ -5,6 +5,7 @@ export { type EndedPlay, type HeartbeatVerdict, judgeHeartbeats } from './judge-
 export { findGame, forgetGames, loadGames, putGame } from './registry.ts';
 export { CabinetView, FreeObject, GameView } from './schema.ts';
 export { banWallet, sweepUnfinishedBans, unbanWallet, voidBannedScores } from './scores/bans.ts';
+export { processScores } from './scores/batch.ts';
 export { seedArcade } from './seeds.ts';
 export { readTheme, THEME, type Theme } from './theme.ts';
 export { attachVerification, type Verification } from './verification.ts';

@@ -2,7 +2,7 @@ import { reply, route } from '../../http/route.ts';
 import { enterSession, leaveSession, sessionOf } from '../../http/session.ts';
 import { createSession } from '../../http/session-store.ts';
 import { fail } from '../../lib/errors.ts';
-import { ensurePlayer } from '../points/players.ts';
+import { ensurePlayer } from '../points/points.ts';
 import { issueNonce, useNonce } from './nonces.ts';
 import { checkProof, notAccepted } from './proof.ts';
 import { Me, SignedIn, SignedOut, SignInNonce, SignInProof } from './schema.ts';

@@ -51,7 +51,14 @@ export const SignInProof = z
       refuse('transaction', 'must come without message and signature');
     }
   })
-  .meta({ id: 'SignInProof' });
+  .meta({
+    id: 'SignInProof',
+    example: {
+      publicKey: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin',
+      message: 'coinop.example wants you to sign in with your Solana account:\n9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin\n\nSign in to Coinop.\n…',
+      signature: '2ypcWzUuy8LZ6UaYYN4gWzsXQXWzvZ3tLQ1JkVdAXRq5bDDLH3Yfkq7dhWWvUwFv7kcYnnq2TtGKV8PJxjHhAmRz',
+    },
+  });
 export type SignInProof = z.output<typeof SignInProof>;
 
 export const SignedIn = z
@@ -68,7 +75,7 @@ export const Me = z
       .string()
       .regex(/^\d+$/)
       .nullable()
-      .meta({ description: 'Base units of the gate’s token that the wallet holds; null while no gate is configured.' }),
+      .meta({ description: 'Base units of the gate’s token that the wallet holds; null while no gate is configured.', example: '2500000000' }),
     session: z.object({ createdAt: Instant, expiresAt: Instant, lastExtendedAt: Instant }),
   })
   .meta({ id: 'Me' });

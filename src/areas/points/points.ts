@@ -1,13 +1,13 @@
 /** The door of points: ledger, standings, activities and the boards in Redis. */
 export { type Activity, appendActivities } from './activities.ts';
-export { applyToBoard, boardKeys, type Neighbourhood, UNRANKED } from './boards.ts';
-export { appendPoints, COUNTER_SHARDS, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
-export { type Best, gameBoard, type Mode, raiseBests, readStandings, refreshLater, resetBest, type StandingRow } from './standings.ts';
-export { earn, lockPlayers, type Player, saveEarnings } from './earnings.ts';
 export { type PageAsk, type ReadPage, rankOf, readPage, readRank, type When } from './board-reader.ts';
 export type { Ranked } from './board-scripts.ts';
+export { applyToBoard, boardKeys, type Neighbourhood, UNRANKED } from './boards.ts';
 export { closeEnded } from './closing.ts';
+export { earn, lockPlayers, type Player, saveEarnings } from './earnings.ts';
+export { appendPoints, COUNTER_SHARDS, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
+export { ensurePlayer } from './players.ts';
 export { rebuildBoard, watchBoards } from './rebuild.ts';
 export { refreshBoards } from './refresh.ts';
+export { type Best, gameBoard, type Mode, raiseBests, readStandings, refreshLater, resetBest, type StandingRow } from './standings.ts';
 export { readPointTotals } from './totals.ts';
-export { ensurePlayer } from './players.ts';

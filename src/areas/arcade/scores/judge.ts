@@ -25,9 +25,9 @@ const refused = (error: string): Verdict => ({ verdict: 'refused', error });
  * Judges a submission. Pure: everything it needs is given.
  * @param play the play that `playId` names, if there is one
  * @param heartbeats of that play, where the game verifies by heartbeat
- * @param now when the submission is judged
+ * @param endedAt when it was submitted
  */
-export function judge(game: Game, submission: Submission, play: Play | undefined, heartbeats: Heartbeats | undefined, now: Date): Verdict {
+export function judge(game: Game, submission: Submission, play: Play | undefined, heartbeats: Heartbeats | undefined, endedAt: Date): Verdict {
   const { min, max } = game.normalization;
   if (submission.score < min || submission.score > max) return refused(`score must be an integer from ${min} to ${max} in this game`);
   if (game.secret !== null && !signed(game.secret, submission)) {
@@ -35,11 +35,11 @@ export function judge(game: Game, submission: Submission, play: Play | undefined
   }
   if (submission.playId === null) return game.verification === 'none' ? { verdict: 'accepted' } : refused('playId is required in this game');
   if (!play || play.wallet !== submission.wallet || play.gameId !== game.id) return refused('playId must be a play of yours in this game');
-  return judgePlay(game, submission, play, heartbeats, now);
+  return judgePlay(game, submission, play, heartbeats, endedAt);
 }
 
-function judgePlay(game: Game, submission: Submission, play: Play, heartbeats: Heartbeats | undefined, now: Date): Verdict {
-  const elapsedMs = now.getTime() - play.startedAt.getTime();
+function judgePlay(game: Game, submission: Submission, play: Play, heartbeats: Heartbeats | undefined, endedAt: Date): Verdict {
+  const elapsedMs = endedAt.getTime() - play.startedAt.getTime();
   const { minDurationMs, maxDurationMs, scorePerSec } = game.caps;
   if (elapsedMs > maxDurationMs + TOLERANCE_MS) return refused(`playId must be of a play begun within ${Math.round(maxDurationMs / 1000)} seconds`);
   if (elapsedMs < minDurationMs) return refused(`playId must be of a play that lasted ${minDurationMs} ms or longer`);

@@ -116,7 +116,8 @@ class Batch {
     if (!player || player.banned) return { submission, status: 403, error: 'this wallet may not submit scores' };
     const play = submission.playId === null ? undefined : this.#evidence.plays.get(submission.playId);
     const heartbeats = submission.playId === null ? undefined : this.#evidence.heartbeats.get(submission.playId);
-    const verdict = judge(game, submission, play, heartbeats, this.#open.at);
+    const endedAt = new Date(Math.min(Date.parse(submission.at), this.#open.at.getTime()));
+    const verdict = judge(game, submission, play, heartbeats, endedAt);
     if (verdict.verdict === 'refused') return { submission, status: 400, error: verdict.error };
     const row = this.#score(game, player, submission, verdict.verdict === 'held' ? verdict.reasons : null);
     this.fresh.push(row);

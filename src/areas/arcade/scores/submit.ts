@@ -51,6 +51,7 @@ export async function submitScore(app: App, wallet: string, request: ScoreReques
     battleId,
     signature,
     idempotencyKey,
+    at: app.clock.now().toISOString(),
     bodyHash: createHash('sha256')
       .update(JSON.stringify([gameId, score, playId, durationMs, battleId, signature]))
       .digest('hex'),
