@@ -52,6 +52,13 @@ try {
       });
     };
     if (target === WARMUP) {
+      const unread = [...wallets];
+      const me = () => {
+        const wallet = unread.pop();
+        return wallet ? request('GET', '/me', `localhost:${port}`, { Cookie: wallet.cookie }) : null;
+      };
+      // Sessions as they are in use: in the cache.
+      await load({ port, connections: 16, seconds: 30, next: me });
       await load({ port, connections: target.connections, seconds: 5, next });
       continue;
     }

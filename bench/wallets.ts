@@ -48,7 +48,7 @@ export async function openPlays(
         [chunk.map((p) => p.playId), chunk.map((p) => p.by.wallet), gameId],
       );
     }
-    await db.query('vacuum analyze');
+    await db.query('vacuum analyze plays, players, sessions');
   });
   return plays;
 }

@@ -39,6 +39,24 @@ function parseAdminToken(text: string, index: number): AdminToken {
   return entry;
 }
 
+/** Who delivers to us by webhook. */
+export const WEBHOOK_SOURCES = ['payment-status', 'chat-bridge', 'x'] as const;
+export type WebhookSource = (typeof WEBHOOK_SOURCES)[number];
+
+/** The key in a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. Errors do not repeat the secret. */
+function parseStandardSecret(variable: string, text: string): Buffer {
+  const encoded = text.startsWith('whsec_') ? text.slice('whsec_'.length) : '';
+  const key = Buffer.from(encoded, 'base64');
+  if (key.toString('base64') === encoded && key.length >= 24 && key.length <= 64) return key;
+  throw new Error(`${variable}: each secret must be whsec_ and the base64 of 24 to 64 bytes`);
+}
+
+/** The consumer secret of X is used as it is. */
+function parseConsumerSecret(text: string): Buffer {
+  if (/^[\x21-\x7e]{16,256}$/.test(text)) return Buffer.from(text);
+  throw new Error('WEBHOOK_SECRET_X: each secret must be 16 to 256 printable characters');
+}
+
 /** An origin as browsers send it. What has an opaque one would be sent, and let in, as `null`. */
 function parseOrigin(text: string): string {
   const origin = URL.canParse(text) ? new URL(text).origin : 'null';
@@ -65,6 +83,10 @@ const Environment = z.object({
     .default('coinop'),
   ADMIN_TOKENS: list(''),
   INTERNAL_TOKENS: list(''),
+  /** Newest first; all of them are accepted. A source without a secret is refused everything. */
+  WEBHOOK_SECRET_PAYMENT_STATUS: list(''),
+  WEBHOOK_SECRET_CHAT_BRIDGE: list(''),
+  WEBHOOK_SECRET_X: list(''),
   /** Newest first; older ones are still accepted, and re-signed. */
   SESSION_KEYS: list(DEVELOPMENT_SESSION_KEY),
   SIGN_IN_CHAIN: z.enum(['mainnet', 'testnet', 'devnet', 'localnet']).default('mainnet'),
@@ -95,6 +117,12 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     throw new Error('configuration: SESSION_KEYS must be set in production, each of 32 characters or more');
   }
   if (production && !e.PUBLIC_URL) throw new Error('configuration: PUBLIC_URL must be set in production');
+  /** HMAC keys, newest first. */
+  const webhookKeys: Readonly<Record<WebhookSource, readonly Buffer[]>> = {
+    'payment-status': e.WEBHOOK_SECRET_PAYMENT_STATUS.map((text) => parseStandardSecret('WEBHOOK_SECRET_PAYMENT_STATUS', text)),
+    'chat-bridge': e.WEBHOOK_SECRET_CHAT_BRIDGE.map((text) => parseStandardSecret('WEBHOOK_SECRET_CHAT_BRIDGE', text)),
+    x: e.WEBHOOK_SECRET_X.map(parseConsumerSecret),
+  };
   const publicUrl = new URL(e.PUBLIC_URL ?? `http://localhost:${e.PORT}`);
   return {
     production,
@@ -108,6 +136,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     redis: { url: e.REDIS_URL, prefix: e.REDIS_PREFIX },
     adminTokens: e.ADMIN_TOKENS.map(parseAdminToken),
     internalTokens: e.INTERNAL_TOKENS,
+    webhookKeys,
     sessionKeys: e.SESSION_KEYS,
     signIn: { chain: e.SIGN_IN_CHAIN, statement: e.SIGN_IN_STATEMENT },
     logLevel: e.LOG_LEVEL,

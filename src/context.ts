@@ -2,7 +2,7 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Redis } from 'ioredis';
 import type { Config } from './config.ts';
 import { openOrm } from './db/orm.ts';
-import { type Queryable, queryable } from './db/sql.ts';
+import { pooled, type Queryable } from './db/sql.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { type Logger, openLog } from './log.ts';
 import { openQueues, type Queues } from './queues.ts';
@@ -50,13 +50,12 @@ export async function openContext(config: Config, name: string, options: { clock
   // A job carries a batch of a hundred scores: it may take longer than a read, but not for ever.
   const queues = openQueues(connect({ ...FAIL_FAST, enableAutoPipelining: false, commandTimeout: 3_000 }), config.redis.prefix);
   const replies = await openReplies(connect(), config.redis.prefix);
-  const kysely = orm.em.fork().getKysely<unknown>();
   return {
     config,
     log,
     clock: options.clock ?? systemClock,
     orm,
-    db: queryable(() => kysely),
+    db: pooled(() => orm.em.getConnection().getNativeClient()),
     tx: transactions(orm, queues, log, () => redis.publish(eventsBell(config), '1')),
     redis,
     queues,

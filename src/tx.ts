@@ -1,7 +1,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { Job } from '../jobs/job.ts';
-import { type Queryable, queryable, statement } from './db/sql.ts';
+import { connectionOf, type Queryable, statement } from './db/sql.ts';
 import type { EventType } from './events/event.ts';
 import type { Logger } from './log.ts';
 import type { Queues } from './queues.ts';
@@ -32,11 +32,10 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
     const jobs: { job: Job; payload: unknown }[] = [];
     const events: { type: string; wallet: string | null; payload: string }[] = [];
     const result = await orm.em.fork({ clear: true }).transactional(async (inner) => {
-      const kysely = inner.getKysely<unknown>();
-      const db = queryable(() => kysely);
+      const connection = await connectionOf(inner.getKysely<unknown>());
       const tx: Tx = {
         em: inner,
-        query: db.query,
+        query: connection.query,
         ring: (job, payload) => void jobs.push({ job, payload: job.payload.parse(payload) }),
         emit: (event, payload, wallet) =>
           void events.push({ type: event.type, wallet: wallet ?? null, payload: JSON.stringify(event.payload.parse(payload)) }),
@@ -48,12 +47,9 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
       return value;
     });
     // The commit stands whatever happens to Redis now: a sweep rings again, the publisher looks by itself.
-    const after: Promise<unknown>[] = [];
-    if (jobs.length > 0) after.push(queues.add(jobs));
-    if (events.length > 0) after.push(rung());
-    for (const outcome of await Promise.allSettled(after)) {
-      if (outcome.status === 'rejected') log.warn({ err: outcome.reason }, 'committed, but the bell did not ring');
-    }
+    const unheard = (err: unknown) => log.warn({ err }, 'committed, but the bell did not ring');
+    if (events.length > 0) void rung().catch(unheard);
+    if (jobs.length > 0) await queues.add(jobs).catch(unheard);
     return result;
   };
 }

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { entities } from './entities.ts';
 import { migrations } from './migrations/index.ts';
-import { PreparingClient } from './sql.ts';
+import { OpenHandedClient } from './sql.ts';
 
 /**
  * Opens the record. No connection is made before the first query, so a process starts while the database is down.
@@ -21,11 +21,12 @@ export function openOrm(config: Config, patienceMs: number): Promise<MikroORM> {
       driverOptions: {
         connectionString: config.database.url,
         max: config.database.pool,
-        Client: PreparingClient,
+        Client: OpenHandedClient,
         connectionTimeoutMillis: 3_000,
         idle_in_transaction_session_timeout: 30_000,
         statement_timeout: patienceMs,
         query_timeout: patienceMs + 1_000,
+        pipeline: true,
         application_name: 'coinop',
         onPoolCreated: plansOnce,
       },

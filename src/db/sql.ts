@@ -1,34 +1,21 @@
-import type { Kysely } from 'kysely';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import pg from 'pg';
 
 /** A statement of a hot path: its text, and the row it returns. Prepared once per connection under its name. */
 export interface Statement<Row> {
+  /** Without one it is planned each time: for statements that are seldom run. */
+  readonly name?: string;
   readonly text: string;
-  /** Carries the row's type only. */
+  /** Carries the row's type only; never set. */
   readonly row?: Row;
 }
 
-const PREPARED = /^\/\* prepared ([a-z_]+) \*\//;
-
 /**
- * Declares a statement. Rows are what node-postgres makes of them: cast bigint to `int` or `text` in the SQL.
+ * Declares a statement. Rows are what node-postgres makes of them: cast bigint to `int`, `float8` or `text` in the SQL.
  * @param name unique in the service; PostgreSQL keeps the plan under it
  */
 export function statement<Row>(name: string, text: string): Statement<Row> {
-  return { text: `/* prepared ${name} */ ${text}` };
-}
-
-/** A connection that prepares the statements declared here. Kysely passes on text alone, so the name rides in a comment. */
-export class PreparingClient extends pg.Client {
-  // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this forwards all of them.
-  override query(...args: any[]): any {
-    const [text, values, ...rest] = args;
-    const name = typeof text === 'string' ? PREPARED.exec(text)?.[1] : undefined;
-    // biome-ignore lint/suspicious/noExplicitAny: see above.
-    const query = super.query.bind(this) as (...all: any[]) => any;
-    return name ? query({ name, text, values }, ...rest) : query(...args);
-  }
+  return { name, text };
 }
 
 /** Whatever can run a statement: a transaction, or the pool for reads outside one. */
@@ -36,12 +23,39 @@ export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Makes a Kysely (of the pool or of a transaction) run statements. */
-export function queryable(kysely: () => Kysely<unknown>): Queryable {
+/** What a connection is asked for by whoever wants it itself. No server ever sees it. */
+const ITSELF = '/* the connection itself */';
+
+/**
+ * A connection that hands itself over when asked: Kysely and MikroORM keep theirs to themselves, and pass on neither
+ * the names of statements nor several of them at once.
+ */
+export class OpenHandedClient extends pg.Client {
+  // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this forwards all of them.
+  override query(...args: any[]): any {
+    if (args[0] === ITSELF) return Promise.resolve({ command: '', rowCount: 0, rows: [this] });
+    // biome-ignore lint/suspicious/noExplicitAny: see above.
+    return (super.query as (...all: any[]) => any).apply(this, args);
+  }
+}
+
+/**
+ * The connection behind a transaction's Kysely, for statements by name. They go out at once, one after the other:
+ * those that are asked for together (`Promise.all`) share one round trip, and run in the order asked.
+ */
+export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable> {
+  const client = (await kysely.executeQuery<pg.Client>(CompiledQuery.raw(ITSELF))).rows[0];
+  if (!client) throw new Error('the database driver kept its connection to itself');
   return {
-    async query<Row>(statement: Statement<Row>, values: readonly unknown[] = []) {
-      const result = await kysely().executeQuery<Row>(CompiledQuery.raw(statement.text, [...values]));
-      return result.rows;
-    },
+    query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) =>
+      (await client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] })).rows,
+  };
+}
+
+/** Runs statements on any connection of a pool. */
+export function pooled(pool: () => Promise<pg.Pool>): Queryable {
+  return {
+    query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) =>
+      (await (await pool()).query<Row & pg.QueryResultRow>({ ...statement, values: [...values] })).rows,
   };
 }

@@ -2,10 +2,10 @@ import type Koa from 'koa';
 import type { AdminToken } from '../config.ts';
 import type { App } from '../context.ts';
 import { fail } from '../lib/errors.ts';
-import { auditAdmin, matchToken } from './admin.ts';
+import { auditAdmin } from './admin.ts';
+import { requireBasic } from './basic.ts';
 import { hasBody, readJson } from './body.ts';
 import { asRefusal } from './errors.ts';
-import { checkSameOrigin } from './origin.ts';
 import { pageHeaders } from './page.ts';
 
 const PREFIX = '/admin/queues';
@@ -23,8 +23,7 @@ export function bullBoard(app: App): Koa.Middleware {
 
   async function serve(ctx: Koa.Context): Promise<void> {
     await secure(ctx);
-    const token = authenticate(app, ctx);
-    checkSameOrigin(app.config, ctx);
+    const token = requireBasic(app, ctx);
     if (!READING.has(ctx.method)) await admit(app, ctx, token);
     if (ctx.path.startsWith(`${PREFIX}/static/`)) ctx.set('Cache-Control', 'private, max-age=86400');
     // Loaded for the first who asks: most processes never show it.
@@ -41,16 +40,6 @@ export function bullBoard(app: App): Koa.Middleware {
     const isOurs = path.startsWith(PREFIX) && (path.length === PREFIX.length || path[PREFIX.length] === '/');
     return isOurs ? serve(ctx) : next();
   };
-}
-
-function authenticate(app: App, ctx: Koa.Context): AdminToken {
-  const credentials = /^Basic ([A-Za-z0-9+/]+=*)$/i.exec(ctx.get('Authorization'))?.[1] ?? '';
-  const text = Buffer.from(credentials, 'base64').toString('utf8');
-  const token = text.includes(':') ? matchToken(app.config.adminTokens, text.slice(text.indexOf(':') + 1)) : null;
-  if (token) return token;
-  throw fail(401, 'Authorization must be HTTP Basic with an admin token as the password', {
-    'WWW-Authenticate': 'Basic realm="Coinop queues", charset="UTF-8"',
-  });
 }
 
 /** Reads the body before the board does, to hash it. */

@@ -1,9 +1,11 @@
 import findMyWay from 'find-my-way';
 import type Koa from 'koa';
 import { z } from 'zod';
+import type { WebhookSource } from '../config.ts';
 import type { App } from '../context.ts';
 import { fail, Refusal } from '../lib/errors.ts';
 import { auditAdmin, requireAdminToken, requireInternalToken } from './admin.ts';
+import { requireBasic } from './basic.ts';
 import { boundedStream, hasBody, MAX_JSON_BYTES, readJson } from './body.ts';
 import { conditional } from './cache.ts';
 import { explain, refuse } from './explain.ts';
@@ -13,6 +15,7 @@ import { reads, refusalsOf } from './refusals.ts';
 import { type AnyRoute, type Call, isStream, type Reply } from './route.ts';
 import { type Sessions, walletOf } from './session.ts';
 import { encoded, SharedBody } from './shared.ts';
+import { type Delivered, readDelivery, storeOnce } from './webhook.ts';
 
 const PARSING = { error: explain };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -26,7 +29,8 @@ interface Caller {
 interface Endpoint {
   readonly route: AnyRoute;
   readonly readsSession: boolean;
-  readonly checksOrigin: boolean;
+  /** Whose webhook it is, if it is one. */
+  readonly source: WebhookSource | null;
   readonly refusals: ReadonlySet<number>;
 }
 
@@ -37,7 +41,7 @@ export function mount(app: App, routes: readonly AnyRoute[], sessions: Sessions)
   for (const route of routes) {
     const method = METHODS.find((m) => m.toLowerCase() === route.method) ?? 'GET';
     const { session, webhook } = reads(route);
-    const endpoint: Endpoint = { route, readsSession: session, checksOrigin: webhook === null, refusals: new Set(refusalsOf(route)) };
+    const endpoint: Endpoint = { route, readsSession: session, source: webhook, refusals: new Set(refusalsOf(route)) };
     router.on(method, route.path.replace(/\{(\w+)\}/g, ':$1'), noop, endpoint);
   }
   return async (ctx) => {
@@ -46,7 +50,8 @@ export function mount(app: App, routes: readonly AnyRoute[], sessions: Sessions)
     if (!found) return answerWithMethods(router, ctx);
     const endpoint: Endpoint = found.store;
     ctx.state.route = endpoint.route;
-    if (endpoint.checksOrigin) checkOrigin(app.config, ctx);
+    // Webhooks come without; HTTP Basic asks for our own pages.
+    if (endpoint.source === null && endpoint.route.auth !== 'basic') checkOrigin(app.config, ctx);
     if (endpoint.readsSession) await sessions(ctx, () => serve(app, endpoint, ctx, found.params));
     else await serve(app, endpoint, ctx, found.params);
   };
@@ -67,6 +72,7 @@ function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
   if (auth === 'public') return { wallet: null, admin: null };
   if (auth === 'optional') return { wallet: walletOf(ctx), admin: null };
   if (auth === 'internal') return { wallet: null, admin: requireInternalToken(app, ctx) };
+  if (auth === 'basic') return { wallet: null, admin: requireBasic(app, ctx).name };
   if (auth === 'session') {
     const wallet = walletOf(ctx);
     if (wallet === null) throw fail(401, 'a session is required, sign in first');
@@ -79,15 +85,18 @@ function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
     if (ctx.get('Authorization') === '') throw fail(401, 'a session is required, sign in first');
     return { wallet, admin: requireAdminToken(app, ctx, auth.sessionOrAdmin).name };
   }
-  throw new Error('webhook routes have no door yet');
+  auth.webhook satisfies WebhookSource;
+  // Not by who sends it: `readDelivery` asks for the signature of what is sent.
+  return { wallet: null, admin: null };
 }
 
 async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: Record<string, string | undefined>): Promise<void> {
-  const { route } = endpoint;
+  const { route, source } = endpoint;
   const caller = authenticate(app, route, ctx);
+  const delivered = source === null ? null : await readDelivery(app, ctx.req, source);
   const params = decode('path', route.params, rawParams);
   const query = decode('query', route.query, route.query ? ctx.query : {});
-  const { body, bytes } = await decodeBody(route, ctx);
+  const { body, bytes } = await decodeBody(route, ctx, delivered);
   if (caller.admin !== null && route.method !== 'get') {
     await auditAdmin(app, { tokenName: caller.admin, method: ctx.method, path: ctx.url, body: bytes });
   }
@@ -100,6 +109,7 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
     // The types that a handler sees follow from its auth mode, which `authenticate` has just enforced.
     wallet: caller.wallet as never,
     admin: caller.admin as never,
+    delivery: (delivered?.delivery ?? null) as never,
     ctx,
     idempotencyKey: key,
     once: async (work) => {
@@ -108,7 +118,10 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
       return (await once(app, [...owner, route.method, ctx.path, key], [query, body], work)) as Awaited<ReturnType<typeof work>>;
     },
   };
-  write(app, route, ctx, await act(app, endpoint, call));
+  const result = delivered
+    ? await storeOnce(app, delivered, (tx) => act(app, endpoint, { ...call, once: (work) => work(tx) }))
+    : await act(app, endpoint, call);
+  write(app, route, ctx, result);
 }
 
 /** Runs the handler; a refusal that its route does not declare is a fault of ours. */
@@ -138,8 +151,9 @@ function decode(where: 'path' | 'query' | 'body', schema: z.ZodType | undefined,
 const NOTHING = Buffer.alloc(0);
 const NO_FIELDS = z.strictObject({});
 
-async function decodeBody(route: AnyRoute, ctx: Koa.Context): Promise<{ body: unknown; bytes: Buffer }> {
+async function decodeBody(route: AnyRoute, ctx: Koa.Context, delivered: Delivered | null): Promise<{ body: unknown; bytes: Buffer }> {
   const shape = route.body;
+  if (delivered) return { body: shape && !isStream(shape) ? decode('body', shape, delivered.value) : undefined, bytes: delivered.bytes };
   if (shape && isStream(shape)) {
     if (!ctx.is(shape.stream)) throw fail(415, `Content-Type must be ${shape.stream}`);
     return { body: boundedStream(ctx.req, shape.maxBytes ?? MAX_JSON_BYTES), bytes: NOTHING };

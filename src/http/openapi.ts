@@ -3,10 +3,11 @@ import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathItem
 import type { Config } from '../config.ts';
 import { MAX_JSON_BYTES } from './body.ts';
 import { exampleOf } from './examples.ts';
-import { ErrorBody, REFUSALS, refusalsOf } from './refusals.ts';
+import { ErrorBody, REFUSALS, reads, refusalsOf } from './refusals.ts';
 import { type AnyRoute, isStream, type Stream } from './route.ts';
 import { securityOf, securitySchemes } from './security.ts';
 import { TAGS, tagOf } from './tags.ts';
+import { isStandard } from './webhook-signature.ts';
 
 /** The OpenAPI 3.1 document. */
 export type OpenApi = ReturnType<typeof createDocument>;
@@ -33,6 +34,8 @@ const PARAMETERS = {
   'Idempotency-Key': 'Names this request: sent again with the same body it gets the same answer for 24 hours, with another body 409.',
   'If-None-Match': 'The ETag that the caller has; 304 when it is still current.',
   'If-Match': 'The ETag that the caller builds on; 412 when it is no longer current.',
+  'webhook-id': 'Names this delivery: the same again is acknowledged and does nothing; with another body it is 409.',
+  'webhook-timestamp': 'When it was sent, seconds since 1970; at most 300 from now.',
 };
 
 /** Writes the document from the route values alone. */
@@ -75,6 +78,7 @@ function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObje
     ...(route.idempotent ? (['Idempotency-Key'] as const) : []),
     ...(route.cache ? (['If-None-Match'] as const) : []),
     ...(route.fails.includes(412) ? (['If-Match'] as const) : []),
+    ...(isStandard(reads(route).webhook) ? (['webhook-id', 'webhook-timestamp'] as const) : []),
   ];
   return {
     operationId: operationId(route),
@@ -83,7 +87,13 @@ function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObje
     ...(route.description === undefined ? {} : { description: route.description }),
     security: securityOf(route.auth),
     requestParams: { ...(path ? { path } : {}), ...(query ? { query } : {}) },
-    parameters: sent.map((name) => ({ name, in: 'header' as const, description: PARAMETERS[name], schema: { type: 'string' as const } })),
+    parameters: sent.map((name) => ({
+      name,
+      in: 'header' as const,
+      ...(name.startsWith('webhook-') ? { required: true } : {}),
+      description: PARAMETERS[name],
+      schema: { type: 'string' as const },
+    })),
     ...(route.body ? { requestBody: requestBody(route.body) } : {}),
     responses: {
       ...Object.fromEntries(Object.keys(route.returns).map((status) => [status, success(route, Number(status), versioned)])),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WebhookSource } from '../config.ts';
 import type { AnyRoute } from './route.ts';
 
 /** The body of every refusal. */
@@ -16,7 +17,7 @@ interface RefusalKind {
 /** Every status that the service refuses with. All have one shape, `{ error }`. */
 export const REFUSALS = {
   400: { id: 'BadRequest', meaning: 'Missing or invalid parameters.', example: 'limit must be at most 500' },
-  401: { id: 'Unauthorized', meaning: 'Missing or invalid session or signature.', example: 'a session is required, sign in first' },
+  401: { id: 'Unauthorized', meaning: 'Missing or invalid session, password or signature.', example: 'a session is required, sign in first' },
   403: {
     id: 'Forbidden',
     meaning: 'Insufficient permissions, or a foreign origin.',
@@ -45,7 +46,7 @@ export const REFUSALS = {
 export type RefusalStatus = keyof typeof REFUSALS;
 
 /** What a route's auth mode reads of a request: the session, an admin or internal token, the signature of a webhook source. */
-export function reads(route: AnyRoute): { session: boolean; token: boolean; webhook: string | null } {
+export function reads(route: AnyRoute): { session: boolean; token: boolean; webhook: WebhookSource | null } {
   const { auth } = route;
   if (typeof auth === 'string') return { session: auth === 'session' || auth === 'optional', token: auth === 'internal', webhook: null };
   if ('webhook' in auth) return { session: false, token: false, webhook: auth.webhook };
@@ -60,8 +61,9 @@ export function refusalsOf(route: AnyRoute): RefusalStatus[] {
   const statuses = new Set<RefusalStatus>([...route.fails, 500, 503]);
   if (hasInput) statuses.add(400);
   if (isUnsafe) statuses.add(413).add(415);
-  if ((session && route.auth !== 'optional') || webhook !== null) statuses.add(401);
+  if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
   if (token || (isUnsafe && webhook === null)) statuses.add(403);
+  if (webhook !== null) statuses.add(409);
   if (route.idempotent) statuses.add(409).add(400);
   return [...statuses].sort((a, b) => a - b);
 }

@@ -2,13 +2,17 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type Koa from 'koa';
 import type { z } from 'zod';
-import type { Scope } from '../config.ts';
+import type { Scope, WebhookSource } from '../config.ts';
 import type { App } from '../context.ts';
 import type { Tx } from '../tx.ts';
 import type { RefusalStatus } from './refusals.ts';
 import type { SharedBody } from './shared.ts';
+import type { Delivery } from './webhook.ts';
 
-/** Who may call a route. `optional`: anyone, a session is read if there is one. */
+/**
+ * Who may call a route. `optional`: anyone, a session is read if there is one. `basic`: HTTP Basic with an admin token
+ * as the password, for pages of operators. `webhook`: who holds the source's secret; see `readDelivery`.
+ */
 export type Auth =
   | 'public'
   | 'optional'
@@ -16,7 +20,8 @@ export type Auth =
   | 'internal'
   | { readonly admin: Scope }
   | { readonly sessionOrAdmin: Scope }
-  | { readonly webhook: string };
+  | { readonly webhook: WebhookSource }
+  | 'basic';
 
 /** A body or an answer that is not JSON. It skips parsing, not auth, limits, errors or the document. */
 export interface Stream {
@@ -50,7 +55,8 @@ type BodyOf<Shape> = Shape extends z.ZodType ? z.input<Shape> | SharedBody<z.inp
 export type ReplyOf<R extends Returns> = { [S in keyof R & number]: Reply<S, BodyOf<R[S]>> }[keyof R & number];
 
 type WalletOf<A extends Auth> = A extends 'session' ? string : A extends 'optional' | { sessionOrAdmin: Scope } ? string | null : null;
-type AdminOf<A extends Auth> = A extends { admin: Scope } ? string : A extends { sessionOrAdmin: Scope } ? string | null : null;
+type AdminOf<A extends Auth> = A extends 'basic' | { admin: Scope } ? string : A extends { sessionOrAdmin: Scope } ? string | null : null;
+type DeliveryOf<A extends Auth> = A extends { webhook: WebhookSource } ? Delivery : null;
 type InputOf<B> = B extends z.ZodType ? z.output<B> : B extends Stream ? Readable : undefined;
 
 /** What a handler is given. */
@@ -63,6 +69,8 @@ export interface Call<A extends Auth, Params, Query, Body> {
   readonly wallet: WalletOf<A>;
   /** The name of the caller's admin token, where the route takes one. */
   readonly admin: AdminOf<A>;
+  /** What came by webhook, where the route takes one: its handler runs for each delivery once. */
+  readonly delivery: DeliveryOf<A>;
   /** The Koa context, for cookies, headers and streams. */
   readonly ctx: Koa.Context;
   /** The `Idempotency-Key` header, checked; only where the route is `idempotent`. */
@@ -70,6 +78,7 @@ export interface Call<A extends Auth, Params, Query, Body> {
   /**
    * A transaction whose reply is kept under the caller's `Idempotency-Key` for 24 h: the same request again
    * gets the same reply, another body under the same key 409. Without the header, a plain transaction.
+   * In a webhook route, the transaction that stores the delivery: what the handler rings is in the commit of its row.
    */
   once<R extends Reply>(work: (tx: Tx) => Promise<R>): Promise<R>;
 }

@@ -1,10 +1,8 @@
 import type { Config } from '../config.ts';
 import type { Auth } from './route.ts';
+import { STANDARD_SIGNATURE, X_SIGNATURE } from './webhook-signature.ts';
 
 type Requirement = Record<string, string[]>;
-
-/** The header in which a webhook source signs. */
-const signatureHeader = (source: string) => (source === 'x' ? 'x-twitter-webhooks-signature' : 'webhook-signature');
 
 /** How callers say who they are, for the document. */
 export function securitySchemes(config: Config) {
@@ -13,8 +11,9 @@ export function securitySchemes(config: Config) {
     session: { type: 'apiKey', in: 'cookie', name, description: 'Set by POST /auth/verify.' },
     admin: { type: 'http', scheme: 'bearer', description: 'An admin token; a route may ask for one of its scopes.' },
     internal: { type: 'http', scheme: 'bearer', description: 'An internal token, or an admin token with the scope money.' },
-    webhook: { type: 'apiKey', in: 'header', name: signatureHeader(''), description: 'Standard Webhooks, over the raw body.' },
-    webhookX: { type: 'apiKey', in: 'header', name: signatureHeader('x'), description: '`sha256=` and the base64 HMAC of the raw body.' },
+    basic: { type: 'http', scheme: 'basic', description: 'Any user name, and an admin token as the password.' },
+    webhook: { type: 'apiKey', in: 'header', name: STANDARD_SIGNATURE, description: 'Standard Webhooks: id, timestamp and raw body signed.' },
+    webhookX: { type: 'apiKey', in: 'header', name: X_SIGNATURE, description: '`sha256=` and the base64 HMAC of the raw body.' },
   } as const;
 }
 
@@ -24,6 +23,7 @@ export function securityOf(auth: Auth): Requirement[] {
   if (auth === 'optional') return [{}, { session: [] }];
   if (auth === 'session') return [{ session: [] }];
   if (auth === 'internal') return [{ internal: [] }];
+  if (auth === 'basic') return [{ basic: [] }];
   if ('admin' in auth) return [{ admin: [] }];
   if ('sessionOrAdmin' in auth) return [{ session: [] }, { admin: [] }];
   return [auth.webhook === 'x' ? { webhookX: [] } : { webhook: [] }];

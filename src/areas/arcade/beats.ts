@@ -1,4 +1,5 @@
-import type { Redis, Result } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { script } from '../../redis-script.ts';
 
 /** The times of a play's session, ms. Tests use shorter ones. */
 export interface Timing {
@@ -67,19 +68,13 @@ export async function readBeats(redis: Redis, prefix: string, playId: string): P
 }
 
 /** Writes the hash where it is missing, or held by ARGV[1] and last touched at ARGV[2] ('' = whenever). ARGV[3]: ms to keep it. */
-const SAVE = `
+const save = script<0 | 1>(`
 local was = redis.call('HMGET', KEYS[1], 'holder', 'last')
 if was[1] and (was[1] ~= ARGV[1] or (ARGV[2] ~= '' and was[2] ~= ARGV[2])) then return 0 end
 redis.call('HSET', KEYS[1], unpack(ARGV, 4))
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
-`;
-
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    saveBeats(...args: (string | number)[]): Result<number, Context>;
-  }
-}
+`);
 
 /** Which hash may be replaced: that of a holder, as it was at its last sign of life if that is given. */
 export type Known = Pick<Beats, 'holder'> & Partial<Pick<Beats, 'last'>>;
@@ -90,7 +85,6 @@ export type Known = Pick<Beats, 'holder'> & Partial<Pick<Beats, 'last'>>;
  * @returns false when Redis holds something else
  */
 export async function saveBeats(redis: Redis, prefix: string, playId: string, beats: Beats, known: Known | null, keepMs: number): Promise<boolean> {
-  if (typeof redis.saveBeats !== 'function') redis.defineCommand('saveBeats', { numberOfKeys: 1, lua: SAVE });
   const fields = Object.entries(beats).flat();
-  return (await redis.saveBeats(beatsKey(prefix, playId), known?.holder ?? '', known?.last ?? '', keepMs, ...fields)) === 1;
+  return (await save(redis, [beatsKey(prefix, playId)], [known?.holder ?? '', known?.last ?? '', keepMs, ...fields])) === 1;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis, Result } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { App } from '../../context.ts';
+import { script } from '../../redis-script.ts';
 import type { Timing } from './beats.ts';
 
 /**
@@ -15,7 +16,7 @@ export function presenceKeys(prefix: string) {
 }
 
 /** KEYS: alive, any, since. ARGV: ms to live, now, '1' for what was expected to be alive still, '1' for a process that stood still. */
-const REFRESH = `
+const refreshPresence = script<string>(`
 local lost = redis.call('EXISTS', KEYS[2]) == 0 or (ARGV[3] == '1' and redis.call('EXISTS', KEYS[1]) == 0) or ARGV[4] == '1'
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 redis.call('SET', KEYS[2], '1', 'PX', ARGV[1])
@@ -25,13 +26,7 @@ if not since or (lost and since < tonumber(ARGV[2])) then
   redis.call('SET', KEYS[3], ARGV[2])
 end
 return tostring(since)
-`;
-
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    refreshPresence(...args: (string | number)[]): Result<string, Context>;
-  }
-}
+`);
 
 /** Whether a process has said lately that it is alive. */
 export async function isAlive(redis: Redis, prefix: string, process: string, timing: Timing): Promise<boolean> {
@@ -55,7 +50,6 @@ export class Presence {
   constructor(app: App, timing: Timing) {
     this.#app = app;
     this.#timing = timing;
-    if (typeof app.redis.refreshPresence !== 'function') app.redis.defineCommand('refreshPresence', { numberOfKeys: 3, lua: REFRESH });
   }
 
   /** Begins to tell the others. @param afterwards runs every time Redis was reached */
@@ -87,14 +81,10 @@ export class Presence {
     const cutOff = this.#refreshedAt !== null && startedAt - this.#refreshedAt > aliveMs;
     const expected = this.#refreshedAt !== null && !cutOff;
     const now = this.#app.clock.now().getTime();
-    const since = await this.#app.redis.refreshPresence(
-      keys.alive(this.id),
-      keys.any,
-      keys.since,
-      aliveMs,
-      now,
-      expected ? '1' : '0',
-      cutOff || this.#stalled ? '1' : '0',
+    const since = await refreshPresence(
+      this.#app.redis,
+      [keys.alive(this.id), keys.any, keys.since],
+      [aliveMs, now, expected ? '1' : '0', cutOff || this.#stalled ? '1' : '0'],
     );
     this.#stalled = false;
     this.#refreshedAt = startedAt;

@@ -2,11 +2,11 @@ import type { App } from '../../context.ts';
 import { reply } from '../../http/route.ts';
 import { SharedBody } from '../../http/shared.ts';
 import { fail } from '../../lib/errors.ts';
-import { gather } from '../../lib/gather.ts';
 import { bucketOf, bucketStart, dayNumber, dayStart, type Period, parseDay } from '../../lib/periods.ts';
 import { findGame } from '../arcade/arcade.ts';
 import { gameBoard, type Neighbourhood, type PageAsk, type Ranked, readPage, readPointTotals, readRank } from '../points/points.ts';
-import type { BoardQuery, PeriodStats, WhenQuery } from './schema.ts';
+import type { BoardQuery, GlobalStats, PeriodStats, QuestStats, WhenQuery } from './schema.ts';
+import { sharing } from './sharing.ts';
 
 /** Own writes must show in the next read: a page is kept, but asked for anew. Stored finals never change. */
 export const FRESH = 'no-cache';
@@ -27,15 +27,7 @@ async function list(app: App, board: string, ask: PageAsk): Promise<Listed> {
   return { body: new SharedBody(entries), headers: { 'X-Total-Count': String(total), 'Cache-Control': kept } };
 }
 
-type Lists = (key: string, ask: { board: string; ask: PageAsk }) => Promise<Listed>;
-const lists = new WeakMap<App, Lists>();
-
-/** Requests for one page that come in together, or while it is being read, share the next read and its encoded body. */
-function listsOf(app: App): Lists {
-  const known = lists.get(app) ?? gather(([{ board, ask }]) => list(app, board, ask));
-  lists.set(app, known);
-  return known;
-}
+const sharedList = sharing<Listed>();
 
 /**
  * Answers with a page of a board.
@@ -48,7 +40,7 @@ export async function listBoard(app: App, board: string, query: BoardQuery, wall
   const ask = { ...when, limit, offset, around: query.around === undefined ? undefined : (wallet ?? undefined) };
   const { body, headers } = ask.around
     ? await list(app, board, ask)
-    : await listsOf(app)(`${board} ${when.span} ${when.at ?? ''} ${limit} ${offset}`, { board, ask });
+    : await sharedList(app, `${board} ${when.span} ${when.at ?? ''} ${limit} ${offset}`, () => list(app, board, ask));
   return reply(200, body, headers);
 }
 
@@ -87,38 +79,51 @@ async function totalsOf(app: App, board: 'global' | 'quests') {
   return { totalParticipants: all.participants, topScore: all.topScore, participantsToday: day.participants, given, givenToday };
 }
 
-export async function globalStats(app: App) {
-  const { given, givenToday, ...stats } = await totalsOf(app, 'global');
-  return {
-    ...stats,
-    totalPointsDistributed: given.game + given.quest + given.referral + given.conversion,
-    pointsBySource: { games: given.game, quests: given.quest, referrals: given.referral, conversions: given.conversion },
-    pointsToday: givenToday.game + givenToday.quest + givenToday.referral + givenToday.conversion,
-  };
+const sharedGlobal = sharing<SharedBody<GlobalStats>>();
+const sharedQuests = sharing<SharedBody<QuestStats>>();
+
+/** What the global board amounts to, and all that was given. */
+export function globalStats(app: App): Promise<SharedBody<GlobalStats>> {
+  return sharedGlobal(app, 'global', async () => {
+    const { given, givenToday, ...stats } = await totalsOf(app, 'global');
+    return new SharedBody({
+      ...stats,
+      totalPointsDistributed: given.game + given.quest + given.referral + given.conversion,
+      pointsBySource: { games: given.game, quests: given.quest, referrals: given.referral, conversions: given.conversion },
+      pointsToday: givenToday.game + givenToday.quest + givenToday.referral + givenToday.conversion,
+    });
+  });
 }
 
-export async function questStats(app: App) {
-  const { given, givenToday, ...stats } = await totalsOf(app, 'quests');
-  return { ...stats, totalPointsDistributed: given.quest, pointsToday: givenToday.quest };
+/** What the quest board amounts to. */
+export function questStats(app: App): Promise<SharedBody<QuestStats>> {
+  return sharedQuests(app, 'quests', async () => {
+    const { given, givenToday, ...stats } = await totalsOf(app, 'quests');
+    return new SharedBody({ ...stats, totalPointsDistributed: given.quest, pointsToday: givenToday.quest });
+  });
 }
 
 const dayText = (day: number) => dayStart(day).toISOString().slice(0, 10);
+
+const sharedPeriod = sharing<{ body: SharedBody<PeriodStats>; headers: Record<string, string> }>();
 
 /**
  * What the global board of one period amounts to.
  * @throws 400 when `at` is in the future
  */
-export async function periodStats(app: App, period: Period, at: string | undefined): Promise<{ stats: PeriodStats; cacheControl: string }> {
-  const day = at === undefined ? dayNumber(app.clock.now()) : parseDay(at);
-  const bucket = bucketOf(period, day);
-  const first = bucketStart(period, bucket);
-  const last = bucketStart(period, bucket + 1) - 1;
-  const { participants, topScore, final } = await summarize(app, 'global', { span: period, at: day });
-  const given = await readPointTotals(app.db, first, last);
-  const points = given.game + given.quest + given.referral;
-  const averageScore = participants === 0 ? null : Math.round((100 * points) / participants) / 100;
-  return {
-    stats: { period, from: dayText(first), to: dayText(last), participants, points, topScore, averageScore },
-    cacheControl: final ? FOREVER : FRESH,
-  };
+export function periodStats(app: App, period: Period, at: string | undefined) {
+  return sharedPeriod(app, `${period} ${at}`, async () => {
+    const day = at === undefined ? dayNumber(app.clock.now()) : parseDay(at);
+    const bucket = bucketOf(period, day);
+    const first = bucketStart(period, bucket);
+    const last = bucketStart(period, bucket + 1) - 1;
+    const { participants, topScore, final } = await summarize(app, 'global', { span: period, at: day });
+    const given = await readPointTotals(app.db, first, last);
+    const points = given.game + given.quest + given.referral;
+    const averageScore = participants === 0 ? null : Math.round((100 * points) / participants) / 100;
+    return {
+      body: new SharedBody({ period, from: dayText(first), to: dayText(last), participants, points, topScore, averageScore }),
+      headers: { 'Cache-Control': final ? FOREVER : FRESH },
+    };
+  });
 }

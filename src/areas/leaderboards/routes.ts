@@ -38,8 +38,8 @@ const globalPeriodStats = route({
   fails: [],
   cache: FRESH,
   handler: async ({ app, query }) => {
-    const { stats, cacheControl } = await periodStats(app, query.period, query.at);
-    return reply(200, stats, { 'Cache-Control': cacheControl });
+    const { body, headers } = await periodStats(app, query.period, query.at);
+    return reply(200, body, headers);
   },
 });
 

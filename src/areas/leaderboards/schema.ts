@@ -76,6 +76,7 @@ export const GlobalStats = z
     pointsToday: points('Points of this UTC day.'),
   })
   .meta({ id: 'GlobalStats' });
+export type GlobalStats = z.infer<typeof GlobalStats>;
 
 export const QuestStats = z
   .strictObject({
@@ -86,6 +87,7 @@ export const QuestStats = z
     pointsToday: points('Quest points of this UTC day.'),
   })
   .meta({ id: 'QuestStats' });
+export type QuestStats = z.infer<typeof QuestStats>;
 
 export const PeriodStats = z
   .strictObject({

@@ -2,7 +2,7 @@ import type { App } from '../../context.ts';
 import { isUnavailable } from '../../http/errors.ts';
 import { fail } from '../../lib/errors.ts';
 import { bucketOf, dayNumber, type Span } from '../../lib/periods.ts';
-import { boardScripts, neighbourhoodOf, rankedWindow } from './board-scripts.ts';
+import { boardPage, boardRank, boardRanks, neighbourhoodOf, rankedWindow } from './board-scripts.ts';
 import type { Spot } from './board-values.ts';
 import { boardKeys, type Neighbourhood } from './boards.ts';
 import { hasFinals, isBeforeTime, readFinals } from './finals.ts';
@@ -80,7 +80,7 @@ export async function readPage(app: App, board: string, ask: PageAsk): Promise<R
 export async function readRank(app: App, board: string, ask: When & { wallet: string }): Promise<Neighbourhood> {
   const spot = spotOf(app, board, ask);
   if (!spot.past) {
-    const found = await fromRedis(app, board, () => boardScripts(app.redis).boardRank(...redisKeys(app, spot), ask.wallet));
+    const found = await fromRedis(app, board, () => boardRank(app.redis, redisKeys(app, spot), [ask.wallet]));
     if (found) return neighbourhoodOf(found[2], found[1]);
   }
   const { found } = await readPlaced(app, spot, [{ wallet: ask.wallet, reach: 2 }]);
@@ -91,7 +91,7 @@ export async function readRank(app: App, board: string, ask: When & { wallet: st
 export async function rankOf(app: App, board: string, wallets: readonly string[]): Promise<(number | null)[]> {
   if (wallets.length === 0) return [];
   const keys = redisKeys(app, { board, span: 'all', bucket: 0, past: false });
-  const found = await fromRedis(app, board, () => boardScripts(app.redis).boardRanks(...keys, ...wallets));
+  const found = await fromRedis(app, board, () => boardRanks(app.redis, keys, wallets));
   return wallets.map((_, i) => found?.[1][i] || null);
 }
 
@@ -101,7 +101,7 @@ function redisKeys(app: App, { board, span, bucket }: Spot): [ready: string, set
 }
 
 async function redisPage(app: App, spot: Spot, { offset, limit, around }: PageAsk): Promise<Page | null> {
-  const found = await fromRedis(app, spot.board, () => boardScripts(app.redis).boardPage(...redisKeys(app, spot), offset, limit, around ?? ''));
+  const found = await fromRedis(app, spot.board, () => boardPage(app.redis, redisKeys(app, spot), [offset, limit, around ?? '']));
   if (!found) return null;
   const [, total, from, first, window] = found;
   return { entries: rankedWindow(window, first, from), total };

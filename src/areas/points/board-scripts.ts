@@ -1,5 +1,5 @@
-import type { Redis, Result } from 'ioredis';
 import { percentile, ranksOfPage } from '../../lib/ranking.ts';
+import { script } from '../../redis-script.ts';
 import type { Neighbourhood } from './boards.ts';
 
 /** How many wallets a neighbourhood shows on either side. */
@@ -32,7 +32,7 @@ end
 `;
 
 /** KEYS: ready, sorted set. ARGV: offset, limit, the wallet to centre on or ''. Returns [ready, n, offset, rank of the first, [wallet, score, …]]. */
-const PAGE = `
+export const boardPage = script<[ready: string, n: number, offset: number, first: number, window: string[]]>(`
 local from = tonumber(ARGV[1])
 local limit = tonumber(ARGV[2])
 if ARGV[3] ~= '' then
@@ -43,29 +43,29 @@ local window = redis.call('ZRANGE', KEYS[2], from, from + limit - 1, 'REV', 'WIT
 local first = 1
 if from > 0 and window[2] then first = redis.call('ZCOUNT', KEYS[2], '(' .. window[2], '+inf') + 1 end
 return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), from, first, window }
-`;
+`);
 
 /** KEYS: ready, sorted set. ARGV: a wallet. Returns [ready, n, neighbourhood]. */
-const RANK = `${NEIGHBOURHOOD}
+export const boardRank = script<[ready: string, n: number, found: FoundWindow]>(`${NEIGHBOURHOOD}
 return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1]) }
-`;
+`);
 
 /** KEYS: ready, sorted set. ARGV: wallets. Returns [ready, rank or 0 per wallet]. */
-const RANKS = `
+export const boardRanks = script<[ready: string, ranks: number[]]>(`
 local ranks = {}
 for i, wallet in ipairs(ARGV) do
   local score = redis.call('ZSCORE', KEYS[2], wallet)
   ranks[i] = score and redis.call('ZCOUNT', KEYS[2], '(' .. score, '+inf') + 1 or 0
 end
 return { redis.call('GET', KEYS[1]) or '', ranks }
-`;
+`);
 
 /**
  * KEYS: versions, all, day, week, month, year. ARGV: four expiry times (ms), then per standing wallet, version and five values
  * ('' = not in the current bucket). Takes standings that are newer than what the board shows, a few commands for all of them.
  * A wallet comes once.
  */
-const TAKE = `
+export const takeStandings = script<number>(`
 local wallets = {}
 for at = 5, #ARGV, 7 do wallets[#wallets + 1] = ARGV[at] end
 local known = redis.call('HMGET', KEYS[1], unpack(wallets))
@@ -96,7 +96,7 @@ for k = 2, 6 do
   if k > 2 then redis.call('PEXPIREAT', KEYS[k], ARGV[k - 2]) end
 end
 return #versions
-`;
+`);
 
 /** Lua: which life of Redis this is. */
 const LIFE = `local life = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
@@ -105,15 +105,15 @@ const LIFE = `local life = string.match(redis.call('INFO', 'server'), 'run_id:(%
  * KEYS: ready, rebuilding, then all that the board consists of. ARGV: token.
  * Empties the board and claims it for a rebuild; nothing when it is complete already. Returns whether the rebuild is to go on.
  */
-const BEGIN = `${LIFE}
+export const beginRebuild = script<0 | 1>(`${LIFE}
 if redis.call('GET', KEYS[1]) == life then return 0 end
 redis.call('UNLINK', KEYS[1], unpack(KEYS, 3))
 redis.call('SET', KEYS[2], ARGV[1] .. ':' .. life, 'EX', 3600)
 return 1
-`;
+`);
 
 /** KEYS: ready, rebuilding. ARGV: token. Declares the board complete if this is still the rebuild that it belongs to, and the same Redis. */
-const FINISH = `${LIFE}
+export const finishRebuild = script<'done' | 'taken' | 'lost'>(`${LIFE}
 if redis.call('GET', KEYS[1]) == life then return 'taken' end
 local claim = redis.call('GET', KEYS[2])
 if not claim then return 'lost' end
@@ -124,49 +124,18 @@ end
 redis.call('SET', KEYS[1], life)
 redis.call('DEL', KEYS[2])
 return 'done'
-`;
+`);
 
 /** KEYS: ready. ARGV: life. Takes back the completeness that another life of Redis declared. Returns 1 when the board is not complete. */
-const DOUBT = `
+export const doubtBoard = script<0 | 1>(`
 local ready = redis.call('GET', KEYS[1])
 if ready == ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 return 1
-`;
-
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    boardPage(
-      ready: string,
-      set: string,
-      offset: number,
-      limit: number,
-      around: string,
-    ): Result<[ready: string, n: number, offset: number, first: number, window: string[]], Context>;
-    boardRank(ready: string, set: string, wallet: string): Result<[ready: string, n: number, found: FoundWindow], Context>;
-    boardRanks(ready: string, set: string, ...wallets: string[]): Result<[ready: string, ranks: number[]], Context>;
-    takeStandings(...keysAndArgs: (string | number)[]): Result<number, Context>;
-    beginRebuild(keyCount: number, ...keysAndToken: string[]): Result<0 | 1, Context>;
-    finishRebuild(ready: string, rebuilding: string, token: string): Result<'done' | 'taken' | 'lost', Context>;
-    doubtBoard(ready: string, life: string): Result<0 | 1, Context>;
-  }
-}
+`);
 
 /** What the Lua function `neighbourhood` returns; only the position, -1, of a wallet that is not listed. */
 export type FoundWindow = [position: number, first?: number, next?: string, window?: string[]];
-
-/** Teaches a connection the board scripts; each is sent once and then called by its hash. */
-export function boardScripts(redis: Redis): Redis {
-  if (typeof redis.boardPage === 'function') return redis;
-  redis.defineCommand('boardPage', { numberOfKeys: 2, lua: PAGE, readOnly: true });
-  redis.defineCommand('boardRank', { numberOfKeys: 2, lua: RANK, readOnly: true });
-  redis.defineCommand('boardRanks', { numberOfKeys: 2, lua: RANKS, readOnly: true });
-  redis.defineCommand('takeStandings', { numberOfKeys: 6, lua: TAKE });
-  redis.defineCommand('beginRebuild', { lua: BEGIN });
-  redis.defineCommand('finishRebuild', { numberOfKeys: 2, lua: FINISH });
-  redis.defineCommand('doubtBoard', { numberOfKeys: 1, lua: DOUBT });
-  return redis;
-}
 
 /** [wallet, score, …] with ranks. @param first rank of the first @param offset zero-based position of the first */
 export function rankedWindow(window: readonly string[], first: number, offset: number): Ranked[] {

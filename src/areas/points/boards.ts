@@ -1,7 +1,7 @@
-import type { Redis, Result } from 'ioredis';
 import type { App } from '../../context.ts';
 import { bucketOf, bucketStart, PERIODS, type Span } from '../../lib/periods.ts';
 import { percentile, ranksOfPage } from '../../lib/ranking.ts';
+import { script } from '../../redis-script.ts';
 import type { StandingRow } from './standings.ts';
 
 /**
@@ -44,7 +44,7 @@ export const NEIGHBOURS = 2;
  * per standing wallet, version and five values ('' = not in the current bucket), then the wallets asked for.
  * Returns [ready, n, [position, rank of the window's first, next better score, wallet, score, …] per wallet asked].
  */
-const APPLY = `
+const apply = script<[ready: string, n: number, ...found: (string | number)[][]]>(`
 local n = tonumber(ARGV[5])
 local at = 6
 for i = 1, n do
@@ -84,19 +84,7 @@ for i = at, #ARGV do
   end
 end
 return out
-`;
-
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    applyBoard(...args: (string | number)[]): Result<[string, number, ...(string | number)[][]], Context>;
-  }
-}
-
-/** Teaches a connection the board script; it is sent once and then called by its hash. */
-function scripted(redis: Redis): Redis {
-  if (typeof redis.applyBoard !== 'function') redis.defineCommand('applyBoard', { numberOfKeys: 7, lua: APPLY });
-  return redis;
-}
+`);
 
 /**
  * Shows standings on a board, where they are newer than what it shows: idempotent, in any order, totals may fall.
@@ -114,13 +102,8 @@ export async function applyToBoard(
 ): Promise<Neighbourhood[] | null> {
   const keys = boardKeys(app.config.redis.prefix, board);
   const buckets = PERIODS.map((period) => bucketOf(period, day));
-  const args: (string | number)[] = [
-    keys.ready,
-    keys.versions,
-    keys.span('all', 0),
-    ...PERIODS.map((period, i) => keys.span(period, buckets[i] ?? 0)),
-    ...PERIODS.map((period, i) => (bucketStart(period, (buckets[i] ?? 0) + 1) + 2) * DAY_MS),
-  ];
+  const used = [keys.ready, keys.versions, keys.span('all', 0), ...PERIODS.map((period, i) => keys.span(period, buckets[i] ?? 0))];
+  const args: (string | number)[] = [...PERIODS.map((period, i) => (bucketStart(period, (buckets[i] ?? 0) + 1) + 2) * DAY_MS)];
   const shown = rows.filter((row) => row.mode === 'regular' && row.board === board);
   args.push(shown.length);
   for (const row of shown) {
@@ -130,7 +113,7 @@ export async function applyToBoard(
     });
   }
   args.push(...asked);
-  const [ready, n, ...found] = await scripted(app.redis).applyBoard(...args);
+  const [ready, n, ...found] = await apply(app.redis, used, args);
   return ready === '' ? null : found.map((entry) => neighbourhood(entry, n));
 }
 

@@ -3,26 +3,42 @@ import { type Statement, statement } from '../../db/sql.ts';
 import { bucketOf, PERIODS, type Period } from '../../lib/periods.ts';
 import { BOARD_KINDS, type BoardKind, kindOf, type Spot, valueParams, valuesSql } from './board-values.ts';
 import { knownBoards } from './known-boards.ts';
-import { type Ask, type Placed, type PlacedRecord, placed, positions, wantedSql } from './placed.ts';
+import { type Ask, type Placed, type PlacedRow, placed } from './placed.ts';
 
-const findFinals = statement<PlacedRecord>(
-  'find_finals',
-  `with own as (select position, rank from finals where board = $1::text and period = $2::text and bucket = $3::int and wallet = any($5::text[])),
-   wanted as (${wantedSql('$4', '$6')})
-   select c.total, f.position, f.rank, f.wallet, f.value::float8 as score
-   from (select coalesce(max(position), 0)::int as total from finals where board = $1::text and period = $2::text and bucket = $3::int) c
-   left join (wanted cross join lateral unnest(wanted.positions) as w(positions)
-              join finals f on f.board = $1::text and f.period = $2::text and f.bucket = $3::int
-                and f.position >= lower(w.positions) and f.position < upper(w.positions)) on true`,
+// Plain conditions on one index each: a plan that reads a whole period would take a second.
+const countFinals = statement<{ total: number }>(
+  'count_finals',
+  'select position as total from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1',
+);
+const selectFinals = statement<PlacedRow>(
+  'select_finals',
+  `select position, rank, wallet, value::float8 as score from finals
+   where board = $1 and period = $2 and bucket = $3 and position between $4 and $5 order by position`,
+);
+const selectPlaces = statement<{ position: number; rank: number }>(
+  'select_final_places',
+  'select position, rank from finals where board = $1 and period = $2 and bucket = $3 and wallet = $4',
 );
 
 /** Reads the stored final ranks of a closed period. */
-export async function readFinals(app: App, spot: Spot, asks: readonly Ask[]): Promise<Placed> {
-  const pages = asks.filter((ask) => 'limit' in ask);
-  const around = asks.filter((ask) => 'wallet' in ask);
-  const reach = Math.max(0, ...around.map((ask) => ask.reach));
-  const params = [spot.board, spot.span, spot.bucket, positions(pages), around.map((ask) => ask.wallet), reach];
-  return placed(await app.db.query(findFinals, params));
+export async function readFinals(app: App, { board, span, bucket }: Spot, asks: readonly Ask[]): Promise<Placed> {
+  const key = [board, span, bucket];
+  const ranges = await Promise.all(
+    asks.map(async (ask) => {
+      if ('limit' in ask) return [[ask.offset + 1, ask.offset + ask.limit]];
+      const place = (await app.db.query(selectPlaces, [...key, ask.wallet]))[0];
+      if (!place) return [];
+      return [
+        [place.position - ask.reach, place.position + ask.reach],
+        [place.rank - 1, place.rank - 1],
+      ];
+    }),
+  );
+  const [total, ...rows] = await Promise.all([
+    app.db.query(countFinals, key),
+    ...ranges.flat().map((range) => app.db.query(selectFinals, [...key, ...range])),
+  ]);
+  return placed(total[0]?.total ?? 0, rows.flat());
 }
 
 const selectClosed = statement<{ stored: boolean }>(
@@ -72,7 +88,8 @@ const lockClosed = statement(
   'lock_closed_period',
   'select 1 from closed_periods where period = $1 and bucket = $2 and finals_at is null for update skip locked',
 );
-const allowTime = statement('finals_statement_timeout', `set local statement_timeout = '10min'`);
+// What was just stored is to be found by its indexes at once, not when the table is next looked at by itself.
+const analyze = statement('analyze_finals', 'analyze finals');
 const markStored = statement(
   'mark_finals_stored',
   'update closed_periods set finals_at = app_now() where period = $1 and bucket = $2 and finals_at is null',
@@ -101,12 +118,14 @@ export async function storeFinals(app: App, period: Period, bucket: number): Pro
     if (!insert) throw new Error(`no statement stores finals of ${board}`);
     const mine = await app.tx(async (tx) => {
       if ((await tx.query(lockClosed, [period, bucket])).length === 0) return false;
-      await tx.query(allowTime);
       await tx.query(insert, [board, ...valueParams({ span: period, bucket, past: true })]);
       return true;
     });
     if (!mine) return false;
   }
-  await app.tx((tx) => tx.query(markStored, [period, bucket]));
+  await app.tx(async (tx) => {
+    await tx.query(analyze);
+    await tx.query(markStored, [period, bucket]);
+  });
   return true;
 }

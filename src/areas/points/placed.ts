@@ -22,26 +22,10 @@ export interface Placed {
   rows: ReadonlyMap<number, PlacedRow>;
 }
 
-/** Rows of a statement that left-joins lines to the count: one without a line when nothing was asked for that exists. */
-export type PlacedRecord = { total: number } & (PlacedRow | { position: null });
-
-/** Collects rows of a statement. */
-export function placed(records: readonly PlacedRecord[]): Placed {
-  const rows = new Map<number, PlacedRow>();
-  for (const record of records) if (record.position !== null) rows.set(record.position, record);
-  return { total: records[0]?.total ?? 0, rows };
+/** Collects lines. @param total how many wallets are listed */
+export function placed(total: number, lines: readonly PlacedRow[]): Placed {
+  return { total, rows: new Map(lines.map((line) => [line.position, line])) };
 }
-
-/** A page's positions, as the int4multirange that the statements take. */
-export const positions = (pages: readonly { offset: number; limit: number }[]): string =>
-  `{${pages.map(({ offset, limit }) => `[${offset + 1},${offset + limit + 1})`).join(',')}}`;
-
-/** SQL: the positions wanted for page windows `$windows` and for wallets whose place is in `own (position, rank)`, `$reach` around each. */
-export const wantedSql = (windows: string, reach: string) => `
-  select ${windows}::int4multirange
-    + coalesce(range_agg(int4range(greatest(position - ${reach}::int, 1), position + ${reach}::int, '[]')), '{}')
-    + coalesce(range_agg(int4range(rank - 1, rank)) filter (where rank > 1), '{}') as positions
-  from own`;
 
 /** Picks a page. */
 export function pageOf({ total, rows }: Placed, offset: number, limit: number): Page {

@@ -9,5 +9,5 @@ export { appendPoints, COUNTER_SHARDS, type LedgerEntry, type OpenDay, openDay }
 export { ensurePlayer } from './players.ts';
 export { rebuildBoard, watchBoards } from './rebuild.ts';
 export { refreshBoards } from './refresh.ts';
-export { type Best, gameBoard, type Mode, raiseBests, readStandings, refreshLater, resetBest, type StandingRow } from './standings.ts';
+export { type Best, gameBoard, type Mode, raiseBests, readStandings, readTotals, refreshLater, resetBest, type StandingRow } from './standings.ts';
 export { readPointTotals } from './totals.ts';

@@ -3,7 +3,7 @@ import { rebuildBoard as rebuildJob } from '../../../jobs/points.ts';
 import type { App } from '../../context.ts';
 import { statement } from '../../db/sql.ts';
 import { bucketOf, bucketStart, PERIODS } from '../../lib/periods.ts';
-import { boardScripts } from './board-scripts.ts';
+import { beginRebuild, doubtBoard, finishRebuild, takeStandings } from './board-scripts.ts';
 import { boardKeys } from './boards.ts';
 import { knownBoards } from './known-boards.ts';
 import { lifeOf } from './redis-life.ts';
@@ -30,8 +30,6 @@ export async function today(app: App): Promise<number> {
   return row.day;
 }
 
-const rebuildingKey = (ready: string) => `${ready}:rebuilding`;
-
 /**
  * Fills a board in Redis from its standings while scores go on: what is newer wins, whoever writes it. The board counts as
  * complete only if Redis lived through the whole of it. Does nothing when it is complete already.
@@ -39,13 +37,12 @@ const rebuildingKey = (ready: string) => `${ready}:rebuilding`;
  */
 export async function rebuildBoard(app: App, board: string): Promise<void> {
   const started = performance.now();
-  const redis = boardScripts(app.redis);
   const keys = boardKeys(app.config.redis.prefix, board);
   const token = randomUUID();
   const day = await today(app);
   const parts = [keys.versions, keys.span('all', 0), ...PERIODS.map((period) => keys.span(period, bucketOf(period, day)))];
-  const all = [keys.ready, rebuildingKey(keys.ready), ...parts];
-  if ((await redis.beginRebuild(all.length, ...all, token)) === 0) return;
+  const claim = [keys.ready, `${keys.ready}:rebuilding`];
+  if ((await beginRebuild(app.redis, [...claim, ...parts], [token])) === 0) return;
 
   let wallets = 0;
   let next = app.db.query(selectChunk, [board, '']);
@@ -57,10 +54,16 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
     next = app.db.query(selectChunk, [board, last.wallet]);
     next.catch(() => undefined);
     rows.sort((a, b) => a.total - b.total);
-    for (let i = 0; i < rows.length; i += CALL) await take(app, board, last.today, rows.slice(i, i + CALL));
+    let taken: Promise<unknown> = Promise.resolve();
+    for (let i = 0; i < rows.length; i += CALL) {
+      const call = takeCall(app, board, last.today, rows.slice(i, i + CALL));
+      await taken;
+      taken = takeStandings(app.redis, call.keys, call.args);
+    }
+    await taken;
     wallets += rows.length;
   }
-  const outcome = await redis.finishRebuild(keys.ready, rebuildingKey(keys.ready), token);
+  const outcome = await finishRebuild(app.redis, claim, [token]);
   if (outcome === 'lost') throw new Error(`Redis forgot the board ${board} during its rebuild`);
   // 'taken': another rebuild began later and owns the board now.
   if (outcome === 'done') app.log.info({ board, wallets, ms: Math.round(performance.now() - started) }, 'board is rebuilt');
@@ -68,21 +71,16 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
 
 const DAY_MS = 86_400_000;
 
-/** Shows standings where they are newer than what the board shows. @param day no earlier than any row's day */
-async function take(app: App, board: string, day: number, rows: readonly StandingRow[]): Promise<void> {
+/** Has standings shown where they are newer than what the board shows. @param day no earlier than any row's day */
+function takeCall(app: App, board: string, day: number, rows: readonly StandingRow[]): { keys: string[]; args: (string | number)[] } {
   const keys = boardKeys(app.config.redis.prefix, board);
   const buckets = PERIODS.map((period) => ({ period, bucket: bucketOf(period, day) }));
-  const args: (string | number)[] = [
-    keys.versions,
-    keys.span('all', 0),
-    ...buckets.map(({ period, bucket }) => keys.span(period, bucket)),
-    ...buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS),
-  ];
+  const args: (string | number)[] = buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS);
   for (const row of rows) {
     args.push(row.wallet, row.version, row.total);
     for (const { period, bucket } of buckets) args.push(row[period] === bucket ? row[`${period}_value`] : '');
   }
-  await boardScripts(app.redis).takeStandings(...args);
+  return { keys: [keys.versions, keys.span('all', 0), ...buckets.map(({ period, bucket }) => keys.span(period, bucket))], args };
 }
 
 /** Asks for rebuilds; those that wait or run already are not asked for twice. */
@@ -92,10 +90,9 @@ export async function ringRebuilds(app: App, boards: readonly string[]): Promise
 
 /** Finds the boards that Redis lost, or kept from an earlier life, and has them rebuilt. */
 export async function watchBoards(app: App): Promise<void> {
-  const redis = boardScripts(app.redis);
-  const life = await lifeOf(redis);
+  const life = await lifeOf(app.redis);
   const boards = await knownBoards(app.db);
-  const incomplete = await Promise.all(boards.map((board) => redis.doubtBoard(boardKeys(app.config.redis.prefix, board).ready, life)));
+  const incomplete = await Promise.all(boards.map((board) => doubtBoard(app.redis, [boardKeys(app.config.redis.prefix, board).ready], [life])));
   const lost = boards.filter((_, i) => incomplete[i] === 1);
   if (lost.length > 0) await ringRebuilds(app, lost);
 }

@@ -3,7 +3,7 @@ import { type Statement, statement } from '../../db/sql.ts';
 import { gather } from '../../lib/gather.ts';
 import { PERIODS, type Span } from '../../lib/periods.ts';
 import { BOARD_KINDS, type BoardKind, kindOf, type Spot, valueParams, valuesSql } from './board-values.ts';
-import { type Ask, type Placed, type PlacedRecord, placed, positions, wantedSql } from './placed.ts';
+import { type Ask, type Placed, type PlacedRow, placed } from './placed.ts';
 
 /** How many asks one query answers. */
 const MOST_ASKS = 2_000;
@@ -12,6 +12,9 @@ const SHARED_MS = 1_000;
 
 const LINE = `wallet, value::float8 as score, rank() over (order by value desc)::int as rank,
   row_number() over (order by value desc, wallet collate "C" desc)::int as position`;
+
+/** Rows of a statement that left-joins lines to the count: one without a line when none was asked for that exists. */
+type RankedRow = { total: number } & (PlacedRow | { position: null });
 
 /** The lines down to position $2, of which those in $3 are returned. No whole board is sorted for its top. */
 const topSql = (values: string) => `
@@ -23,14 +26,18 @@ const topSql = (values: string) => `
 const aroundSql = (values: string) => `
   with ranked as materialized (select ${LINE} from (${values}) v),
   own as (select position, rank from ranked where wallet = any($3::text[])),
-  wanted as (${wantedSql('$2', '$4')})
+  wanted as (
+    select $2::int4multirange
+      + coalesce(range_agg(int4range(greatest(position - $4::int, 1), position + $4::int, '[]')), '{}')
+      + coalesce(range_agg(int4range(rank - 1, rank)) filter (where rank > 1), '{}') as positions
+    from own)
   select c.total, r.* from (select count(*)::int as total from ranked) c cross join wanted
   left join ranked r on r.position <@ wanted.positions`;
 
 const FIRST_VALUE_PARAM = { top: 4, around: 5 } as const;
 type Form = keyof typeof FIRST_VALUE_PARAM;
 
-function declared(form: Form, kind: BoardKind, span: Span, past: boolean): [string, Statement<PlacedRecord>] {
+function declared(form: Form, kind: BoardKind, span: Span, past: boolean): [string, Statement<RankedRow>] {
   const values = valuesSql(kind, span, past, FIRST_VALUE_PARAM[form]);
   const name = past ? `past_${form}_${kind}_${span}` : `${form}_${span}`;
   return [name, statement(`board_${name}`, form === 'top' ? topSql(values) : aroundSql(values))];
@@ -43,7 +50,7 @@ const statements = new Map(
   ]),
 );
 
-function statementFor(form: Form, { board, span, past }: Spot): Statement<PlacedRecord> {
+function statementFor(form: Form, { board, span, past }: Spot): Statement<RankedRow> {
   const found = statements.get(past ? `past_${form}_${kindOf(board)}_${span}` : `${form}_${span}`);
   if (!found) throw new Error(`no statement ranks ${span}`);
   return found;
@@ -61,10 +68,14 @@ export async function rankBySql(app: App, spot: Spot, asks: readonly Ask[]): Pro
       reach = Math.max(reach, ask.reach);
     }
   }
-  const windows = positions(pages);
+  const windows = `{${pages.map(({ offset, limit }) => `[${offset + 1},${offset + limit + 1})`).join(',')}}`;
   const form = wallets.length > 0 ? 'around' : 'top';
   const params = form === 'around' ? [windows, wallets, reach] : [Math.max(...pages.map((page) => page.offset + page.limit)), windows];
-  return placed(await app.db.query(statementFor(form, spot), [spot.board, ...params, ...valueParams(spot)]));
+  const found = await app.db.query(statementFor(form, spot), [spot.board, ...params, ...valueParams(spot)]);
+  return placed(
+    found[0]?.total ?? 0,
+    found.flatMap((row) => (row.position === null ? [] : [row])),
+  );
 }
 
 /** A process's SQL reads of boards: one query per part of a board at a time. */

@@ -101,14 +101,29 @@ export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): P
 
 const selectStandings = statement<StandingRow>(
   'select_standings',
-  `select ${STANDING_COLUMNS} from standings s
-   join unnest($1::text[], $2::text[], $3::text[]) as k(board, mode, wallet) on s.board = k.board and s.mode = k.mode and s.wallet = k.wallet`,
+  // One look into the index per key, also where the plan was made while the table was small.
+  `select s.* from unnest($1::text[], $2::text[], $3::text[]) as k(board, mode, wallet), lateral (
+     select ${STANDING_COLUMNS} from standings s where s.board = k.board and s.mode = k.mode and s.wallet = k.wallet offset 0) s`,
 );
 
 /** Reads standings by key; keys without a row are left out. */
 export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { board: string; mode: Mode; wallet: string }[]): Promise<StandingRow[]> {
   if (keys.length === 0) return [];
   return await db.query(selectStandings, [keys.map((k) => k.board), keys.map((k) => k.mode), keys.map((k) => k.wallet)]);
+}
+
+const selectTotals = statement<{ board: string; mode: Mode; wallet: string; total: number }>(
+  'select_totals',
+  `select s.* from unnest($1::text[], $2::text[]) as k(board, wallet), unnest(array['regular', 'beta']) as m(mode), lateral (
+     select board, mode, wallet, total::float8 as total from standings s where s.board = k.board and s.mode = m.mode and s.wallet = k.wallet offset 0) s`,
+);
+
+/** All-time totals of wallets on boards, in either mode. */
+export async function readTotals(
+  tx: Tx,
+  keys: readonly { board: string; wallet: string }[],
+): Promise<{ board: string; mode: Mode; wallet: string; total: number }[]> {
+  return await tx.query(selectTotals, [keys.map((k) => k.board), keys.map((k) => k.wallet)]);
 }
 
 const reset = statement<StandingRow>(

@@ -2,6 +2,7 @@ import { Migration0001Kit } from './0001-kit.ts';
 import { Migration0002Points } from './0002-points.ts';
 import { Migration0003Arcade } from './0003-arcade.ts';
 import { Migration0004Auth } from './0004-auth.ts';
+import { Migration0005Webhooks } from './0005-webhooks.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -9,4 +10,5 @@ export const migrations = [
   { name: '0002-points', class: Migration0002Points },
   { name: '0003-arcade', class: Migration0003Arcade },
   { name: '0004-auth', class: Migration0004Auth },
+  { name: '0005-webhooks', class: Migration0005Webhooks },
 ];

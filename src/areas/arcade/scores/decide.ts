@@ -82,7 +82,7 @@ export async function decideScore(
 ): Promise<void> {
   await app.tx(async (tx) => {
     const open = await openDay(tx);
-    const score = await lockOne(tx, open, scoreId);
+    const score = await lockOne(tx, scoreId);
     if (score.status !== 'held') throw fail(409, `the score is ${score.status}, not held`);
     if (verdict === 'reject' || !game) {
       await write(tx, open, decision, [{ ...score, status: 'rejected' }]);
@@ -90,12 +90,12 @@ export async function decideScore(
       return;
     }
     const player = score.player;
-    const points = earn(player, game.id, pointsFor(game, score.normalized), { game: game.caps.dailyPoints, all: app.config.dailyPointsCap });
+    const points = earn(player, open, game.id, pointsFor(game, score.normalized), { game: game.caps.dailyPoints, all: app.config.dailyPointsCap });
     const board = gameBoard(game.id);
     const changed = await raiseBests(tx, open.day, [{ board, mode: score.mode, wallet: score.wallet, value: score.normalized }]);
     const personalBest = score.normalized > score.best;
     await write(tx, open, decision, [{ ...score, status: 'accepted', points, personalBest, day: open.day }]);
-    await saveEarnings(tx, open, [player]);
+    await saveEarnings(tx, [player]);
     if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, game, 'score', points)])));
     await appendActivities(tx, [{ kind: 'score', sourceId: score.id, wallet: score.wallet, gameId: game.id, amount: score.normalized }]);
     report(tx, score, 'accepted', points, decision.reason);
@@ -115,7 +115,7 @@ export async function voidScores(
   decision: Decision,
 ): Promise<number> {
   const open = await openDay(tx);
-  await lockPlayers(tx, open, [wallet]);
+  await lockPlayers(tx, [wallet]);
   const scores = (await lockScores(tx, scoreIds)).filter((score) => score.status === 'accepted' && score.wallet === wallet);
   if (scores.length === 0) return 0;
   await write(
@@ -154,10 +154,10 @@ export async function voidScore(app: App, games: ReadonlyMap<string, Game>, scor
   });
 }
 
-async function lockOne(tx: Tx, open: OpenDay, scoreId: string) {
+async function lockOne(tx: Tx, scoreId: string) {
   const found = (await lockScores(tx, [scoreId], 'unlocked'))[0];
   if (!found) throw fail(404, 'no such score');
-  const player = (await lockPlayers(tx, open, [found.wallet])).get(found.wallet);
+  const player = (await lockPlayers(tx, [found.wallet])).get(found.wallet);
   const score = (await lockScores(tx, [scoreId]))[0];
   if (!player || !score) throw fail(404, 'no such score');
   return { ...score, player };

@@ -14,6 +14,7 @@ import {
   type Player,
   raiseBests,
   readStandings,
+  readTotals,
   type StandingRow,
   saveEarnings,
 } from '../../points/points.ts';
@@ -45,10 +46,20 @@ export interface RecordedBatch {
  */
 export function recordBatch(app: App, submissions: readonly Submission[], evidence: Evidence): Promise<RecordedBatch> {
   return app.tx(async (tx) => {
-    const open = await openDay(tx);
-    const players = await lockPlayers(tx, open, [...new Set(submissions.map((s) => s.wallet))]);
-    const batch = new Batch(app, open, players, evidence, await readEarlier(tx, submissions));
-    batch.learnBests(await readStandings(tx, batch.boardsOf(submissions)));
+    // One round trip, in this order: the day, the locks, and what only stands still under them.
+    const [open, players, earlier, bests] = await Promise.all([
+      openDay(tx),
+      lockPlayers(
+        tx,
+        submissions.map((s) => s.wallet),
+      ),
+      readEarlier(tx, submissions),
+      readTotals(
+        tx,
+        submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet })),
+      ),
+    ]);
+    const batch = new Batch(app, open, players, evidence, earlier, bests);
     const recorded = submissions.map((submission) => batch.take(submission));
     const changed = await batch.write(tx);
     const repeats = recorded.flatMap((r) => ('row' in r && r.row.status === 'accepted' && !batch.fresh.includes(r.row) ? [r.row] : []));
@@ -60,6 +71,9 @@ export function recordBatch(app: App, submissions: readonly Submission[], eviden
   });
 }
 
+/** A wallet's all-time best on a game's board. */
+type Best = Awaited<ReturnType<typeof readTotals>>[number];
+
 /** The submissions of one transaction, judged in order against what came before them. */
 class Batch {
   readonly fresh: ScoreRow[] = [];
@@ -70,12 +84,13 @@ class Batch {
   readonly #known = new Map<string, ScoreRow>();
   readonly #bests = new Map<string, number>();
 
-  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[]) {
+  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly Best[]) {
     this.#app = app;
     this.#open = open;
     this.#players = players;
     this.#evidence = evidence;
     for (const row of earlier) this.#remember(row);
+    for (const { board, mode, wallet, total } of bests) this.#bests.set(`${board} ${mode} ${wallet}`, total);
   }
 
   #remember(row: ScoreRow): void {
@@ -90,21 +105,6 @@ class Batch {
       (s.idempotencyKey === null ? undefined : this.#known.get(`key ${s.wallet} ${s.idempotencyKey}`)) ??
       (s.playId === null ? undefined : this.#known.get(`play ${s.playId}`))
     );
-  }
-
-  boardsOf(submissions: readonly Submission[]) {
-    const keys = new Map<string, { board: string; mode: Player['mode']; wallet: string }>();
-    for (const s of submissions) {
-      const player = this.#players.get(s.wallet);
-      if (player && this.#evidence.games.has(s.gameId)) {
-        keys.set(`${s.gameId} ${s.wallet}`, { board: gameBoard(s.gameId), mode: player.mode, wallet: s.wallet });
-      }
-    }
-    return [...keys.values()];
-  }
-
-  learnBests(rows: readonly StandingRow[]): void {
-    for (const row of rows) this.#bests.set(`${row.board} ${row.wallet}`, row.total);
   }
 
   take(submission: Submission): Recorded {
@@ -134,7 +134,7 @@ class Batch {
 
   #score(game: Game, player: Player, s: Submission, held: string[] | null): ScoreRow {
     const normalized = normalize(game.normalization, s.score);
-    const board = `${gameBoard(game.id)} ${s.wallet}`;
+    const board = `${gameBoard(game.id)} ${player.mode} ${s.wallet}`;
     const personalBest = held === null && normalized > (this.#bests.get(board) ?? 0);
     if (personalBest) this.#bests.set(board, normalized);
     const caps = { game: game.caps.dailyPoints, all: this.#app.config.dailyPointsCap };
@@ -148,7 +148,7 @@ class Batch {
       bodyHash: s.bodyHash,
       score: s.score,
       normalized,
-      points: held === null ? earn(player, game.id, pointsFor(game, normalized), caps) : 0,
+      points: held === null ? earn(player, this.#open, game.id, pointsFor(game, normalized), caps) : 0,
       personalBest,
       status: held === null ? 'accepted' : 'held',
       reasons: held ?? [],
@@ -162,27 +162,29 @@ class Batch {
     if (this.fresh.length === 0) return [];
     const accepted = this.fresh.filter((row) => row.status === 'accepted');
     const paid = accepted.filter((row) => row.points > 0);
-    await insertNewScores(tx, this.#open, this.fresh);
-    await saveEarnings(
-      tx,
-      this.#open,
-      [...new Set(paid.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
-    );
-    const sums = await appendPoints(
-      tx,
-      this.#open,
-      paid.map((row) => this.#entry(row)),
-    );
-    const bests = await raiseBests(
-      tx,
-      this.#open.day,
-      accepted.map((row) => ({ board: gameBoard(row.gameId), mode: row.mode, wallet: row.wallet, value: row.normalized })),
-    );
-    await appendActivities(
-      tx,
-      accepted.map((row) => ({ kind: 'score', sourceId: row.id, wallet: row.wallet, gameId: row.gameId, amount: row.normalized })),
-    );
     this.#report(tx, accepted);
+    // One round trip, in this order.
+    const [, , sums, bests] = await Promise.all([
+      insertNewScores(tx, this.#open, this.fresh),
+      saveEarnings(
+        tx,
+        [...new Set(paid.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
+      ),
+      appendPoints(
+        tx,
+        this.#open,
+        paid.map((row) => this.#entry(row)),
+      ),
+      raiseBests(
+        tx,
+        this.#open.day,
+        accepted.map((row) => ({ board: gameBoard(row.gameId), mode: row.mode, wallet: row.wallet, value: row.normalized })),
+      ),
+      appendActivities(
+        tx,
+        accepted.map((row) => ({ kind: 'score', sourceId: row.id, wallet: row.wallet, gameId: row.gameId, amount: row.normalized })),
+      ),
+    ]);
     return [...sums, ...bests];
   }
 

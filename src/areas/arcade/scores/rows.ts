@@ -29,7 +29,8 @@ export interface ScoreRow {
 
 const selectPlays = statement<{ id: string; wallet: string; game_id: string; started_at: string }>(
   'select_plays',
-  `select id, wallet, game_id, to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as started_at from plays where id = any($1::uuid[])`,
+  `select p.* from unnest($1::uuid[]) as k(id), lateral (
+     select id, wallet, game_id, to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as started_at from plays where id = k.id offset 0) p`,
 );
 
 /** The plays that submissions name. What is read of a play never changes. */
@@ -45,9 +46,13 @@ const COLUMNS = `id, wallet, game_id as "gameId", game_version as "gameVersion",
 
 const selectEarlier = statement<ScoreRow>(
   'select_earlier_scores',
-  `select ${COLUMNS} from scores where id = any($1::uuid[])
-   union all select ${COLUMNS} from scores where play_id = any($2::uuid[]) and id <> all($1::uuid[])
-   union all select ${COLUMNS} from scores where (wallet, idempotency_key) in (select * from unnest($3::text[], $4::text[])) and id <> all($1::uuid[])`,
+  // One look into an index per key, also where the plan was made while the table was small.
+  `select s.* from unnest($1::uuid[]) as k(id), lateral (select ${COLUMNS} from scores where id = k.id offset 0) s
+   union all
+   select s.* from unnest($2::uuid[]) as k(play_id), lateral (select ${COLUMNS} from scores where play_id = k.play_id offset 0) s
+   union all
+   select s.* from unnest($3::text[], $4::text[]) as k(wallet, key), lateral (
+     select ${COLUMNS} from scores where wallet = k.wallet and idempotency_key = k.key offset 0) s`,
 );
 
 /** Scores that are there already: by their own id (a job run again), by play, or by idempotency key. */
