@@ -3,6 +3,7 @@ import { createApp } from './app.ts';
 import { attachVerification } from './areas/arcade/arcade.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
+import { drainStreams } from './events/stream.ts';
 import { startOperations } from './http/operations.ts';
 import { stopOnSignal } from './stop.ts';
 
@@ -19,6 +20,7 @@ server.maxRequestsPerSocket = 0;
 server.listen(app.config.port, app.config.host, () => app.log.info({ address: server.address() }, 'api is ready'));
 
 stopOnSignal(app.log, async () => {
+  await drainStreams(app);
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
   await verification.close();

@@ -11,7 +11,7 @@ interface Asked {
 }
 
 /** Scores of all running jobs that go into one transaction, and transactions at once. */
-const BATCHES = { most: 500, flights: Number(process.env.F2 ?? 3) };
+const BATCHES = { most: 500, flights: 2 };
 
 const recorders = new WeakMap<App, (asked: Asked) => Promise<void>>();
 

@@ -101,7 +101,10 @@ test('an Idempotency-Key makes a score without a play one score', async () => {
   const body = { gameId: 'free-game', score: 700 };
   const answers = await Promise.all(Array.from({ length: 10 }, () => submit(player, body, headers)));
   expect(new Set(answers.map((answer) => answer.body.scoreId)).size).toBe(1);
-  expect(await submit(player, { ...body, score: 701 }, headers)).toMatchObject({ status: 409, body: { error: expect.stringContaining('Idempotency-Key') } });
+  expect(await submit(player, { ...body, score: 701 }, headers)).toMatchObject({
+    status: 409,
+    body: { error: expect.stringContaining('Idempotency-Key') },
+  });
   const other = await submit(await signIn(t), { ...body, score: 702 }, headers);
   expect(other.status).toBe(200);
 });
@@ -171,7 +174,10 @@ test('a doubtful score is held: no points, no board, until a moderator accepts i
 test('a rejected score stays without effect', async () => {
   const player = await signIn(t);
   const held = await scoreOnce(player, 'strict-game', 7_000);
-  expect(await (await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).json()).toMatchObject({ status: 'rejected', pointsAwarded: 0 });
+  expect(await (await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).json()).toMatchObject({
+    status: 'rejected',
+    pointsAwarded: 0,
+  });
   expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: null, score: 0 });
 });
 

@@ -65,6 +65,7 @@ const rung = async (id: string) =>
   ((await kit.app.queues.all.get('upkeep')?.getJobs()) ?? []).filter(({ data }) => JSON.stringify(data).includes(id)).length;
 
 const RECEIVED = { status: 200, body: { received: true } };
+
 test('a signed delivery is stored byte for byte, its job rung, and acknowledged', async () => {
   const id = randomUUID();
   const body = `{ "name":  "${id}",\r\n "amount": 1.0e2, "unknown": "\\u00e9 é" }\n`;
