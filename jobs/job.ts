@@ -10,9 +10,10 @@ export interface Job<Name extends string = string, Payload extends z.ZodType = z
   readonly queue: QueueName;
   /** Ids, never amounts or rows: the handler reads the record. */
   readonly payload: Payload;
-  /** Tries in all, with exponential backoff from `backoffMs` on. */
+  /** Tries in all, `backoffMs` apart: each time twice as long as before, or always the same. */
   readonly attempts: number;
   readonly backoffMs: number;
+  readonly backoff: 'exponential' | 'fixed';
   /** Jobs of the same id are one while the first still waits or runs. */
   readonly id?: (payload: z.output<Payload>) => string;
   /** Runs by itself every so many milliseconds. */
@@ -21,7 +22,7 @@ export interface Job<Name extends string = string, Payload extends z.ZodType = z
 
 /** Declares a job. */
 export function job<const Name extends string, Payload extends z.ZodType>(
-  definition: Omit<Job<Name, Payload>, 'attempts' | 'backoffMs'> & { attempts?: number; backoffMs?: number },
+  definition: Omit<Job<Name, Payload>, 'attempts' | 'backoffMs' | 'backoff'> & Partial<Pick<Job, 'attempts' | 'backoffMs' | 'backoff'>>,
 ): Job<Name, Payload> {
-  return { attempts: 8, backoffMs: 500, ...definition };
+  return { attempts: 8, backoffMs: 500, backoff: 'exponential', ...definition };
 }

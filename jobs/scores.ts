@@ -28,6 +28,8 @@ export const recordScores = job({
   name: 'record-scores',
   queue: 'scores',
   payload: z.strictObject({ channel: z.string(), submissions: z.array(Submission).min(1).max(500) }),
-  attempts: 5,
-  backoffMs: 100,
+  // For two minutes, evenly: somebody waits, and what is committed has to reach the boards.
+  attempts: 240,
+  backoffMs: 500,
+  backoff: 'fixed',
 });

@@ -45,7 +45,7 @@ export function openQueues(connection: Redis, prefix: string): Queues {
               data: payload,
               opts: {
                 attempts: job.attempts,
-                backoff: { type: 'exponential', delay: job.backoffMs },
+                backoff: { type: job.backoff, delay: job.backoffMs },
                 removeOnComplete: KEEP_DONE,
                 removeOnFail: KEEP_FAILED,
                 ...(job.id ? { deduplication: { id: job.id(payload) } } : {}),

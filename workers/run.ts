@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Job as BullJob, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { jobs } from '../jobs/index.ts';
 import { type Job, QUEUES, type QueueName } from '../jobs/job.ts';
@@ -19,6 +20,9 @@ const byName = new Map<string, { job: Job; handle: AnyHandler }>(
   Object.entries(jobs).map(([key, job]) => [job.name, { job, handle: handlers[key as keyof typeof jobs] as AnyHandler }]),
 );
 
+/** How often a worker makes sure that the schedules are there, ms. */
+const RESCHEDULE_MS = 10_000;
+
 export interface Fleet {
   /** Finishes the jobs at hand, takes no more. */
   close(): Promise<void>;
@@ -29,10 +33,24 @@ export interface Fleet {
  * @param queues which queues; empty = all
  */
 export async function serveQueues(app: App, queues: readonly string[]): Promise<Fleet> {
+  // Jobs need Redis from their first moment, and a connection that fails fast does not wait for it.
+  if (app.redis.status !== 'ready') await once(app.redis, 'ready');
   const served = QUEUES.filter((name) => queues.length === 0 || queues.includes(name));
   const workers = served.map((name) => serveQueue(app, name));
-  await Promise.all(Object.values(jobs).map((job) => schedule(app, job, served)));
-  return { close: async () => void (await Promise.all(workers.map((worker) => worker.close()))) };
+  const recurring = Object.values(jobs).filter((job) => served.includes(job.queue));
+  const scheduleAll = () => Promise.all(recurring.map((job) => schedule(app, job)));
+  await scheduleAll();
+  // A Redis that lost its memory has lost the schedules, too.
+  const again = () => void scheduleAll().catch((err) => app.log.debug({ err }, 'recurring jobs could not be scheduled'));
+  const timer = setInterval(again, RESCHEDULE_MS).unref();
+  app.redis.on('ready', again);
+  return {
+    async close() {
+      clearInterval(timer);
+      app.redis.off('ready', again);
+      await Promise.all(workers.map((worker) => worker.close()));
+    },
+  };
 }
 
 function serveQueue(app: App, name: QueueName): Worker {
@@ -59,8 +77,9 @@ async function run(app: App, bullJob: BullJob): Promise<void> {
 }
 
 /** BullMQ's schedulers only trigger: what is due is decided by SQL, so one run too many or too few does no harm. */
-async function schedule(app: App, job: Job, served: readonly QueueName[]): Promise<void> {
+async function schedule(app: App, job: Job): Promise<void> {
   const queue: Queue | undefined = app.queues.all.get(job.queue);
-  if (!queue || job.everyMs === undefined || !served.includes(job.queue)) return;
+  if (!queue || job.everyMs === undefined) return;
+  if (await queue.getJobScheduler(job.name)) return;
   await queue.upsertJobScheduler(job.name, { every: job.everyMs }, { name: job.name, data: {}, opts: { removeOnComplete: true, removeOnFail: 100 } });
 }

@@ -37,7 +37,7 @@ export function openOrm(config: Config, patienceMs: number): Promise<MikroORM> {
   );
 }
 
-/** The statements of hot paths take arrays: planning them anew each time would cost more than running them. */
+/** The statements of hot paths are short and take arrays: planning or compiling them each time would cost more than running them. */
 function plansOnce(pool: Pool): void {
-  pool.on('connect', (client) => void client.query('set plan_cache_mode = force_generic_plan').catch(() => undefined));
+  pool.on('connect', (client) => void client.query('set plan_cache_mode = force_generic_plan; set jit = off').catch(() => undefined));
 }

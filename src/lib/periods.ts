@@ -23,7 +23,6 @@ export function dayStart(day: number): Date {
 /**
  * The bucket that a UTC day falls into: consecutive integers per period, so that "the one before" is `bucket − 1`.
  * day: days since 1970-01-01; week: ISO weeks since Monday 1969-12-29; month: months since 0000-01; year: the year.
- * The SQL function `bucket_of` computes the same.
  */
 export function bucketOf(period: Period, day: number): number {
   const date = dayStart(day);

@@ -36,7 +36,11 @@ async function startProcess(): Promise<{ child: ChildProcess; url: string }> {
   processes.push(child);
   for await (const line of createInterface(child.stdout)) {
     const ready = Ready.safeParse(JSON.parse(line));
-    if (ready.success) return { child, url: `http://127.0.0.1:${ready.data.address.port}` };
+    if (!ready.success) continue;
+    const url = `http://127.0.0.1:${ready.data.address.port}`;
+    // It listens before it has reached its dependencies.
+    while ((await fetch(`${url}/readyz`)).status !== 200) await pause(10);
+    return { child, url };
   }
   throw new Error('the API ended before it was ready');
 }

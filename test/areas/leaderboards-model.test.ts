@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { closeEnded, gameBoard, rankOf, readPage, readRank, rebuildBoard, refreshBoards } from '../../src/areas/points/points.ts';
+import { applyToBoard, closeEnded, gameBoard, rankOf, readPage, readRank, rebuildBoard, refreshBoards } from '../../src/areas/points/points.ts';
 import { bucketOf, dayNumber, PERIODS, type Span } from '../../src/lib/periods.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { BoardModel, generator } from '../support/board-model.ts';
@@ -103,12 +103,14 @@ class History {
     expect({ where, places }).toEqual({ where, places: this.wallets.map((wallet) => this.model.place(board, span, day, wallet)) });
   }
 
-  /** The ranks that only Redis tells. */
+  /** The ranks that only Redis tells: to the feed of events, and to a score that was just recorded. */
   async compareRanks(complete: boolean): Promise<void> {
     for (const board of BOARDS) {
       const list = this.model.list(board, 'all', 0);
       const ranks = this.wallets.map((wallet) => (complete ? (list.find((line) => line.wallet === wallet)?.rank ?? null) : null));
       expect(await rankOf(this.t.app, board, this.wallets)).toEqual(ranks);
+      const told = await applyToBoard(this.t.app, board, dayNumber(this.t.clock.now()), [], this.wallets);
+      expect(told).toEqual(complete ? this.wallets.map((wallet) => this.model.place(board, 'all', 0, wallet)) : null);
     }
   }
 }

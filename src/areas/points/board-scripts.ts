@@ -13,7 +13,7 @@ export interface Ranked {
 }
 
 /** Lua: [position, rank of the window's first, next better score, [wallet, score, …]] of a wallet in a sorted set; [-1] when unlisted. */
-export const NEIGHBOURHOOD = `
+const NEIGHBOURHOOD = `
 local function neighbourhood(key, wallet)
   local position = redis.call('ZREVRANK', key, wallet)
   if not position then return { -1 } end
@@ -61,41 +61,47 @@ return { redis.call('GET', KEYS[1]) or '', ranks }
 `);
 
 /**
- * KEYS: versions, all, day, week, month, year. ARGV: four expiry times (ms), then per standing wallet, version and five values
- * ('' = not in the current bucket). Takes standings that are newer than what the board shows, a few commands for all of them.
- * A wallet comes once.
+ * KEYS: ready, versions, all, day, week, month, year. ARGV: four expiry times (ms), number of standings, per standing wallet,
+ * version and five values ('' = not in the current bucket), then the wallets whose neighbourhood is asked for.
+ * Takes standings that are newer than what the board shows, a few commands for all of them; a wallet comes once.
+ * Returns [ready, n, neighbourhood per wallet asked].
  */
-export const takeStandings = script<number>(`
-local wallets = {}
-for at = 5, #ARGV, 7 do wallets[#wallets + 1] = ARGV[at] end
-local known = redis.call('HMGET', KEYS[1], unpack(wallets))
-local versions, better, gone = {}, {}, {}
-for k = 2, 6 do better[k], gone[k] = {}, {} end
-for i, wallet in ipairs(wallets) do
-  local at = 5 + (i - 1) * 7
-  if not known[i] or tonumber(known[i]) < tonumber(ARGV[at + 1]) then
-    versions[#versions + 1] = wallet
-    versions[#versions + 1] = ARGV[at + 1]
-    for k = 2, 6 do
-      local value = ARGV[at + k]
-      if value ~= '' then
-        if tonumber(value) > 0 then
-          better[k][#better[k] + 1] = value
-          better[k][#better[k] + 1] = wallet
-        else
-          gone[k][#gone[k] + 1] = wallet
+export const applyBoard = script<[ready: string, n: number, ...found: FoundWindow[]]>(`${NEIGHBOURHOOD}
+local n = tonumber(ARGV[5])
+if n > 0 then
+  local wallets = {}
+  for i = 1, n do wallets[i] = ARGV[6 + (i - 1) * 7] end
+  local known = redis.call('HMGET', KEYS[2], unpack(wallets))
+  local versions, better, gone = {}, {}, {}
+  for k = 3, 7 do better[k], gone[k] = {}, {} end
+  for i, wallet in ipairs(wallets) do
+    local at = 6 + (i - 1) * 7
+    if not known[i] or tonumber(known[i]) < tonumber(ARGV[at + 1]) then
+      versions[#versions + 1] = wallet
+      versions[#versions + 1] = ARGV[at + 1]
+      for k = 3, 7 do
+        local value = ARGV[at + k - 1]
+        if value ~= '' then
+          if tonumber(value) > 0 then
+            better[k][#better[k] + 1] = value
+            better[k][#better[k] + 1] = wallet
+          else
+            gone[k][#gone[k] + 1] = wallet
+          end
         end
       end
     end
   end
+  if #versions > 0 then redis.call('HSET', KEYS[2], unpack(versions)) end
+  for k = 3, 7 do
+    if #better[k] > 0 then redis.call('ZADD', KEYS[k], unpack(better[k])) end
+    if #gone[k] > 0 then redis.call('ZREM', KEYS[k], unpack(gone[k])) end
+    if k > 3 then redis.call('PEXPIREAT', KEYS[k], ARGV[k - 3]) end
+  end
 end
-if #versions > 0 then redis.call('HSET', KEYS[1], unpack(versions)) end
-for k = 2, 6 do
-  if #better[k] > 0 then redis.call('ZADD', KEYS[k], unpack(better[k])) end
-  if #gone[k] > 0 then redis.call('ZREM', KEYS[k], unpack(gone[k])) end
-  if k > 2 then redis.call('PEXPIREAT', KEYS[k], ARGV[k - 2]) end
-end
-return #versions
+local out = { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[3]) }
+for i = 6 + n * 7, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
+return out
 `);
 
 /** Lua: which life of Redis this is. */

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { rebuildBoard as rebuildJob } from '../../../jobs/points.ts';
 import type { App } from '../../context.ts';
 import { statement } from '../../db/sql.ts';
-import { bucketOf, bucketStart, PERIODS } from '../../lib/periods.ts';
-import { beginRebuild, doubtBoard, finishRebuild, takeStandings } from './board-scripts.ts';
-import { boardKeys } from './boards.ts';
+import { bucketOf, PERIODS } from '../../lib/periods.ts';
+import { beginRebuild, doubtBoard, finishRebuild } from './board-scripts.ts';
+import { applyToBoard, boardKeys } from './boards.ts';
 import { knownBoards } from './known-boards.ts';
 import { lifeOf } from './redis-life.ts';
 import { STANDING_COLUMNS, type StandingRow } from './standings.ts';
@@ -54,33 +54,13 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
     next = app.db.query(selectChunk, [board, last.wallet]);
     next.catch(() => undefined);
     rows.sort((a, b) => a.total - b.total);
-    let taken: Promise<unknown> = Promise.resolve();
-    for (let i = 0; i < rows.length; i += CALL) {
-      const call = takeCall(app, board, last.today, rows.slice(i, i + CALL));
-      await taken;
-      taken = takeStandings(app.redis, call.keys, call.args);
-    }
-    await taken;
+    for (let i = 0; i < rows.length; i += CALL) await applyToBoard(app, board, last.today, rows.slice(i, i + CALL));
     wallets += rows.length;
   }
   const outcome = await finishRebuild(app.redis, claim, [token]);
   if (outcome === 'lost') throw new Error(`Redis forgot the board ${board} during its rebuild`);
   // 'taken': another rebuild began later and owns the board now.
   if (outcome === 'done') app.log.info({ board, wallets, ms: Math.round(performance.now() - started) }, 'board is rebuilt');
-}
-
-const DAY_MS = 86_400_000;
-
-/** Has standings shown where they are newer than what the board shows. @param day no earlier than any row's day */
-function takeCall(app: App, board: string, day: number, rows: readonly StandingRow[]): { keys: string[]; args: (string | number)[] } {
-  const keys = boardKeys(app.config.redis.prefix, board);
-  const buckets = PERIODS.map((period) => ({ period, bucket: bucketOf(period, day) }));
-  const args: (string | number)[] = buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS);
-  for (const row of rows) {
-    args.push(row.wallet, row.version, row.total);
-    for (const { period, bucket } of buckets) args.push(row[period] === bucket ? row[`${period}_value`] : '');
-  }
-  return { keys: [keys.versions, keys.span('all', 0), ...buckets.map(({ period, bucket }) => keys.span(period, bucket))], args };
 }
 
 /** Asks for rebuilds; those that wait or run already are not asked for twice. */
