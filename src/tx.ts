@@ -17,11 +17,7 @@ export interface Tx extends Queryable {
 
 export type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
-const insertOutbox = statement<{ id: string }>(
-  'insert_outbox',
-  `insert into outbox (type, wallet, payload)
-   select e.type, e.wallet, e.payload from unnest($1::text[], $2::text[], $3::jsonb[]) with ordinality as e(type, wallet, payload, n) order by n`,
-);
+const insertOutbox = statement('insert_outbox', 'insert into outbox (type, wallet, payload) values ($1, $2, $3)');
 
 /**
  * Makes `app.tx`.
@@ -30,25 +26,29 @@ const insertOutbox = statement<{ id: string }>(
 export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: () => Promise<unknown>): Transact {
   return async (work) => {
     const jobs: { job: Job; payload: unknown }[] = [];
-    const events: { type: string; wallet: string | null; payload: string }[] = [];
+    let emitted = false;
     const result = await orm.em.fork({ clear: true }).transactional(async (inner) => {
       const connection = await connectionOf(inner.getKysely<unknown>());
+      const written: Promise<unknown>[] = [];
       const tx: Tx = {
         em: inner,
         query: connection.query,
         ring: (job, payload) => void jobs.push({ job, payload: job.payload.parse(payload) }),
-        emit: (event, payload, wallet) =>
-          void events.push({ type: event.type, wallet: wallet ?? null, payload: JSON.stringify(event.payload.parse(payload)) }),
+        // Sent at once, with whatever else is on its way, and waited for before the commit.
+        emit(event, payload, wallet) {
+          emitted = true;
+          const insert = connection.query(insertOutbox, [event.type, wallet ?? null, JSON.stringify(event.payload.parse(payload))]);
+          insert.catch(() => undefined);
+          written.push(insert);
+        },
       };
       const value = await work(tx);
-      if (events.length > 0) {
-        await tx.query(insertOutbox, [events.map((e) => e.type), events.map((e) => e.wallet), events.map((e) => e.payload)]);
-      }
+      await Promise.all(written);
       return value;
     });
     // The commit stands whatever happens to Redis now: a sweep rings again, the publisher looks by itself.
     const unheard = (err: unknown) => log.warn({ err }, 'committed, but the bell did not ring');
-    if (events.length > 0) void rung().catch(unheard);
+    if (emitted) void rung().catch(unheard);
     if (jobs.length > 0) await queues.add(jobs).catch(unheard);
     return result;
   };

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { CompiledQuery, type Kysely } from 'kysely';
 import pg from 'pg';
 
@@ -47,9 +48,18 @@ export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable> 
   const client = (await kysely.executeQuery<pg.Client>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver kept its connection to itself');
   return {
-    query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) =>
-      (await client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] })).rows,
+    query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
+      leaveTogether(client.connection.stream);
+      return (await client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] })).rows;
+    },
   };
+}
+
+/** What is written until the caller waits for something leaves in one system call. */
+function leaveTogether(stream: Writable): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 /** Runs statements on any connection of a pool. */

@@ -1,21 +1,38 @@
+/** How batches are made. */
+export interface BatchingOptions {
+  /** Items in a batch. */
+  most: number;
+  /** Batches under way at once. */
+  flights: number;
+  /** How full a batch has to be to leave while another one is under way; a batch costs about as much as this many items. */
+  least?: number;
+}
+
 /**
  * Puts what arrives while earlier batches are on their way into the next one: under load batches grow by themselves,
  * and a lone item goes at once.
  * @param flush does a batch; when it rejects, all of the batch's items reject
- * @param most items in a batch
- * @param flights batches under way at once
  */
 export function batching<Item>(
   flush: (items: Item[]) => Promise<void>,
-  { most, flights }: { most: number; flights: number },
+  { most, flights, least = 1 }: BatchingOptions,
 ): (item: Item) => Promise<void> {
   let waiting: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flying = 0;
   let scheduled = false;
 
+  const mayLeave = () => waiting.length > 0 && (flying === 0 || (flying < flights && waiting.length >= least));
+
+  // One turn of the event loop later, so that what was read from the sockets together leaves together.
+  const schedule = () => {
+    if (scheduled || !mayLeave()) return;
+    scheduled = true;
+    setImmediate(depart);
+  };
+
   const depart = () => {
     scheduled = false;
-    while (waiting.length > 0 && flying < flights) {
+    while (mayLeave()) {
       const batch = waiting.slice(0, most);
       waiting = waiting.slice(most);
       flying++;
@@ -30,7 +47,7 @@ export function batching<Item>(
         )
         .finally(() => {
           flying--;
-          depart();
+          schedule();
         });
     }
   };
@@ -38,10 +55,6 @@ export function batching<Item>(
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      // One turn of the event loop, so that what was read from the sockets together leaves together.
-      if (!scheduled && flying < flights) {
-        scheduled = true;
-        setImmediate(depart);
-      }
+      schedule();
     });
 }

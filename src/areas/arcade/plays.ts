@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { v7 as uuid } from 'uuid';
 import { type Queryable, statement } from '../../db/sql.ts';
 import { fail } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
 import type { Tx } from '../../tx.ts';
 import { appendActivities, COUNTER_SHARDS } from '../points/points.ts';
 
@@ -32,7 +32,7 @@ const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number |
  * @throws 429 when the wallet left too many plays unfinished in the last hour
  */
 export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise<{ playId: string; startedAt: string }> {
-  const playId = uuid();
+  const playId = newId();
   await tx.query(lockPlays, [wallet]);
   const { startedAt, retryAfterSec } = (await tx.query(insertPlay, [playId, wallet, gameId, randomInt(COUNTER_SHARDS)]))[0] ?? {};
   if (!startedAt) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { v7 as uuid } from 'uuid';
 import { statement } from '../../db/sql.ts';
 import { canonicalize } from '../../lib/canonical.ts';
+import { newId } from '../../lib/ids.ts';
 import type { Tx } from '../../tx.ts';
 
 /** The hash before the first record of a chain. */
@@ -37,7 +37,7 @@ const insertRecord = statement<{ recordedAt: string }>(
 export async function appendRecord(tx: Tx, wallet: string, gameId: string, record: unknown): Promise<RecordedEntry> {
   await tx.query(lockChain, [`${wallet} ${gameId}`]);
   const last = (await tx.query(selectLast, [wallet, gameId]))[0] ?? { sequence: 0, hash: GENESIS };
-  const entry = { recordId: uuid(), sequence: last.sequence + 1, hash: recordHash(last.hash, record) };
+  const entry = { recordId: newId(), sequence: last.sequence + 1, hash: recordHash(last.hash, record) };
   const rows = await tx.query(insertRecord, [wallet, gameId, entry.sequence, entry.recordId, JSON.stringify(record), last.hash, entry.hash]);
   const recordedAt = rows[0]?.recordedAt;
   if (recordedAt === undefined) throw new Error('game_records did not answer');

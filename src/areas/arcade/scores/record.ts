@@ -19,14 +19,15 @@ import {
   saveEarnings,
 } from '../../points/points.ts';
 import { earnsRewards, type Game } from '../game.ts';
+import { judgeHeartbeats } from '../judge-heartbeats.ts';
 import { type Heartbeats, judge, type Play } from './judge.ts';
-import { insertNewScores, readEarlier, type ScoreRow } from './rows.ts';
+import { insertNewScores, readEarlier, readPlays, type ScoreRow } from './rows.ts';
 
 /** A refusal, or the row that answers a submission: its own, or the earlier one of the same play or key. */
 export type Recorded = { submission: Submission; row: ScoreRow } | { submission: Submission; status: 400 | 403 | 404 | 409; error: string };
 
-/** What is read before the transaction, because it does not change during it. */
-export interface Evidence {
+/** What submissions are judged by, besides themselves. */
+interface Evidence {
   games: ReadonlyMap<string, Game>;
   plays: ReadonlyMap<string, Play>;
   heartbeats: ReadonlyMap<string, Heartbeats>;
@@ -44,21 +45,26 @@ export interface RecordedBatch {
  * The wallets' rows are locked first, so one wallet's submissions are judged one after the other, across all workers;
  * a batch run again finds its own rows and changes nothing.
  */
-export function recordBatch(app: App, submissions: readonly Submission[], evidence: Evidence): Promise<RecordedBatch> {
+export function recordBatch(app: App, submissions: readonly Submission[], games: ReadonlyMap<string, Game>): Promise<RecordedBatch> {
   return app.tx(async (tx) => {
     // One round trip, in this order: the day, the locks, and what only stands still under them.
-    const [open, players, earlier, bests] = await Promise.all([
+    const [open, players, earlier, plays, bests] = await Promise.all([
       openDay(tx),
       lockPlayers(
         tx,
         submissions.map((s) => s.wallet),
       ),
       readEarlier(tx, submissions),
+      readPlays(
+        tx,
+        submissions.flatMap((s) => s.playId ?? []),
+      ),
       readTotals(
         tx,
         submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet })),
       ),
     ]);
+    const evidence = { games, plays, heartbeats: await heartbeatsOf(app, submissions, games, plays) };
     const batch = new Batch(app, open, players, evidence, earlier, bests);
     const recorded = submissions.map((submission) => batch.take(submission));
     const changed = await batch.write(tx);
@@ -69,6 +75,23 @@ export function recordBatch(app: App, submissions: readonly Submission[], eviden
     );
     return { day: open.day, recorded, standings: [...changed, ...unchanged] };
   });
+}
+
+/** What the sessions of the plays say, where their games verify by heartbeat. */
+async function heartbeatsOf(
+  app: App,
+  submissions: readonly Submission[],
+  games: Evidence['games'],
+  plays: Evidence['plays'],
+): Promise<Evidence['heartbeats']> {
+  const beating = submissions.flatMap((s) => {
+    const play = plays.get(s.playId ?? '');
+    if (!play || games.get(play.gameId)?.verification !== 'heartbeat') return [];
+    return [{ playId: play.id, startedAt: play.startedAt, endedAt: new Date(s.at) }];
+  });
+  if (beating.length === 0) return new Map();
+  const verdicts = await judgeHeartbeats(app, beating);
+  return new Map(beating.flatMap((play, i) => (verdicts[i] ? [[play.playId, verdicts[i]] as const] : [])));
 }
 
 /** A wallet's all-time best on a game's board. */

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { v7 as uuidv7 } from 'uuid';
 import { recordScores, type Submission } from '../../../../jobs/scores.ts';
 import type { App } from '../../../context.ts';
 import { batching } from '../../../lib/batching.ts';
 import { fail, unavailable } from '../../../lib/errors.ts';
+import { newId } from '../../../lib/ids.ts';
 import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schema.ts';
 
 /** How long a score's request waits for its commit, ms. */
 const WAIT_MS = 5_000;
 /** Submissions in one job, and jobs on their way at once: what arrives meanwhile is the next job, so under load jobs are large and few. */
-const BATCHES = { most: 200, flights: 2 };
+const BATCHES = { most: 200, flights: 2, least: 40 };
 /** A job counts as on its way this long at most, ms: one worker's death does not hold up what the others could do. */
 const FLIGHT_MS = 250;
 
@@ -42,7 +42,7 @@ function submitter(app: App): (waiting: Waiting) => Promise<void> {
 export async function submitScore(app: App, wallet: string, request: ScoreRequest, idempotencyKey: string | null): Promise<ScoreReceipt> {
   const { gameId, score, playId = null, durationMs = null, battleId = null, signature = null } = request;
   const submission: Submission = {
-    id: uuidv7(),
+    id: newId(),
     wallet,
     gameId,
     score,
