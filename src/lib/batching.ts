@@ -6,6 +6,8 @@ export interface BatchingOptions {
   flights: number;
   /** How full a batch has to be to leave while another one is under way; a batch costs about as much as this many items. */
   least?: number;
+  /** After a batch of several, the next one waits this long for those who were just answered to come again, ms. */
+  lingerMs?: number;
 }
 
 /**
@@ -15,11 +17,12 @@ export interface BatchingOptions {
  */
 export function batching<Item>(
   flush: (items: Item[]) => Promise<void>,
-  { most, flights, least = 1 }: BatchingOptions,
+  { most, flights, least = 1, lingerMs = 0 }: BatchingOptions,
 ): (item: Item) => Promise<void> {
   let waiting: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flying = 0;
   let scheduled = false;
+  let lately = 0;
 
   const mayLeave = () => waiting.length > 0 && (flying === 0 || (flying < flights && waiting.length >= least));
 
@@ -27,7 +30,8 @@ export function batching<Item>(
   const schedule = () => {
     if (scheduled || !mayLeave()) return;
     scheduled = true;
-    setImmediate(depart);
+    if (lingerMs > 0 && lately > 1 && waiting.length < lately) setTimeout(depart, lingerMs);
+    else setImmediate(depart);
   };
 
   const depart = () => {
@@ -36,6 +40,7 @@ export function batching<Item>(
       const batch = waiting.slice(0, most);
       waiting = waiting.slice(most);
       flying++;
+      lately = batch.length;
       flush(batch.map((entry) => entry.item))
         .then(
           () => {

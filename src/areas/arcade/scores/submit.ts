@@ -10,7 +10,7 @@ import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schema.ts';
 /** How long a score's request waits for its commit, ms. */
 const WAIT_MS = 5_000;
 /** Submissions in one job, and jobs on their way at once: what arrives meanwhile is the next job, so under load jobs are large and few. */
-const BATCHES = { most: 200, flights: 2, least: 40 };
+const BATCHES = { most: 200, flights: 2, least: 40, lingerMs: 1 };
 /** A job counts as on its way this long at most, ms: one worker's death does not hold up what the others could do. */
 const FLIGHT_MS = 250;
 
