@@ -115,7 +115,7 @@ class History {
   }
 }
 
-test.each([1, 2, 3])(
+test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 3) }, (_, i) => i + 1))(
   'boards say what a plain model says, from Redis, by SQL and from finals (history %i)',
   async (seed) => {
     const t = await startTestApp({ workers: false });
