@@ -69,6 +69,6 @@ async function readySoon(connection: Redis): Promise<void> {
   try {
     await once(connection, 'ready', { signal: AbortSignal.timeout(CONNECT_WAIT_MS) });
   } catch {
-    throw unavailable('the queues are not available, try again');
+    throw unavailable();
   }
 }

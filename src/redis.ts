@@ -25,3 +25,8 @@ export function openRedis(config: Config, log: Logger, options: RedisOptions): R
   });
   return redis;
 }
+
+/** Waits for a connection, through all the failures on the way. */
+export async function untilReady(redis: Redis): Promise<void> {
+  if (redis.status !== 'ready') await new Promise<void>((resolve) => redis.once('ready', resolve));
+}

@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { type Job as BullJob, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { jobs } from '../jobs/index.ts';
 import { type Job, QUEUES, type QueueName } from '../jobs/job.ts';
 import type { App } from '../src/context.ts';
 import { observeJob } from '../src/metrics.ts';
 import { queuePrefix } from '../src/queues.ts';
+import { untilReady } from '../src/redis.ts';
 import { handlers } from './index.ts';
 
 /** How each queue is served. Short locks where somebody waits: a killed worker's jobs run again within seconds. */
@@ -34,14 +34,14 @@ export interface Fleet {
  */
 export async function serveQueues(app: App, queues: readonly string[]): Promise<Fleet> {
   // Jobs need Redis from their first moment, and a connection that fails fast does not wait for it.
-  if (app.redis.status !== 'ready') await once(app.redis, 'ready');
+  await untilReady(app.redis);
   const served = QUEUES.filter((name) => queues.length === 0 || queues.includes(name));
   const workers = served.map((name) => serveQueue(app, name));
   const recurring = Object.values(jobs).filter((job) => served.includes(job.queue));
   const scheduleAll = () => Promise.all(recurring.map((job) => schedule(app, job)));
-  await scheduleAll();
-  // A Redis that lost its memory has lost the schedules, too.
-  const again = () => void scheduleAll().catch((err) => app.log.debug({ err }, 'recurring jobs could not be scheduled'));
+  // Again and again: a Redis that lost its memory has lost the schedules, too.
+  const again = () => void scheduleAll().catch((err) => app.log.warn({ err }, 'recurring jobs could not be scheduled'));
+  again();
   const timer = setInterval(again, RESCHEDULE_MS).unref();
   app.redis.on('ready', again);
   return {

@@ -31,6 +31,6 @@ export function isUnavailable(error: unknown): boolean {
 /** What the caller is told of an error: refusals as they are, a dependency that is down as 503, anything else as a bare 500. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  if (isUnavailable(error)) return unavailable('a dependency of the service is not available, try again');
+  if (isUnavailable(error)) return unavailable();
   return fail(500, 'internal server error');
 }

@@ -17,6 +17,6 @@ export function fail(status: number, message: string, headers?: Record<string, s
 }
 
 /** A dependency is down or too slow: 503, and when to come back. */
-export function unavailable(message: string, retryAfterSec = 1): Refusal {
+export function unavailable(message = 'a dependency of the service is not available, try again', retryAfterSec = 1): Refusal {
   return new Refusal(503, message, { 'Retry-After': String(retryAfterSec) });
 }

@@ -64,10 +64,10 @@ test('what the reference implementation of Standard Webhooks signs is accepted',
 
 test('one good signature among several is enough', async () => {
   const id = randomUUID();
-  const good = signed(id, '{}')['webhook-signature'];
+  const good = signed(id, '{}');
   const others = ['v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw', signed(id, '{}', { secret: createSecret() })['webhook-signature']];
-  await refused({ ...signed(id, '{}'), 'webhook-signature': others.join(' ') }, '{}');
-  expect(await answerOf(await send({ ...signed(id, '{}'), 'webhook-signature': [...others, good].join(' ') }, '{}'))).toEqual(RECEIVED);
+  await refused({ ...good, 'webhook-signature': others.join(' ') }, '{}');
+  expect(await answerOf(await send({ ...good, 'webhook-signature': [...others, good['webhook-signature']].join(' ') }, '{}'))).toEqual(RECEIVED);
 });
 
 test('while secrets rotate, the older one is still accepted', async () => {

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
 import { attachVerification } from '../../src/areas/arcade/arcade.ts';
 import { readConfig } from '../../src/config.ts';
 import { type App, JOB_PATIENCE_MS, openContext } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import { untilReady } from '../../src/redis.ts';
 import { publishEvents } from '../../workers/publish-events.ts';
 import { serveQueues } from '../../workers/run.ts';
 import { createDatabase, testRedisUrl } from './database.ts';
@@ -55,6 +57,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   let shift = 0;
   const clock: Clock = { now: () => new Date(Date.now() + shift) };
   const app = await openContext(readConfig(env), 'test-api', { clock });
+  await reached(app);
   const koa = createApp(app);
   const server = createServer(koa.callback());
   const verification = attachVerification(server, app, koa);
@@ -85,6 +88,11 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
       await database.drop();
     },
   };
+}
+
+/** Waits for Redis, as `/readyz` would; not for one that a test keeps away. */
+async function reached(app: App): Promise<void> {
+  await Promise.race([untilReady(app.redis), sleep(2_000, undefined, { ref: false })]);
 }
 
 /** A worker of an application, in this process. */
