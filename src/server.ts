@@ -22,9 +22,11 @@ server.listen(app.config.port, app.config.host, () => app.log.info({ address: se
 stopOnSignal(app.log, async () => {
   await drainStreams(app);
   const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
+  // A connection that was busy a moment ago would be kept alive for another minute.
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
   await verification.close();
   await closed;
+  clearInterval(idle);
   await operations.close();
   await app.close();
 });
