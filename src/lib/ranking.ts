@@ -35,3 +35,15 @@ export function ranksOfPage(values: readonly number[], firstRank: number, offset
     return rank;
   });
 }
+
+/** A board as a wallet's neighbourhood: what a score is answered with. */
+export interface Neighbourhood {
+  rank: number | null;
+  score: number;
+  percentile: number | null;
+  /** What is missing to the next better score; null for the best and the unranked. */
+  pointsToNext: number | null;
+  neighbours: { rank: number; wallet: string; score: number }[];
+}
+
+export const UNRANKED: Neighbourhood = { rank: null, score: 0, percentile: null, pointsToNext: null, neighbours: [] };

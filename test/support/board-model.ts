@@ -1,5 +1,6 @@
-import type { Neighbourhood, Ranked } from '../../src/areas/points/points.ts';
+import type { Ranked } from '../../src/areas/points/points.ts';
 import { bucketOf, type Span } from '../../src/lib/periods.ts';
+import type { Neighbourhood } from '../../src/lib/ranking.ts';
 
 /** Something that counts on a board: points that are added up, or a score of which the best counts. */
 export interface Mark {

@@ -3,8 +3,9 @@ import { reply } from '../../http/route.ts';
 import { SharedBody } from '../../http/shared.ts';
 import { fail } from '../../lib/errors.ts';
 import { bucketOf, bucketStart, dayNumber, dayStart, type Period, parseDay } from '../../lib/periods.ts';
+import type { Neighbourhood } from '../../lib/ranking.ts';
 import { findGame } from '../arcade/arcade.ts';
-import { gameBoard, type Neighbourhood, type PageAsk, type Ranked, readPage, readPointTotals, readRank } from '../points/points.ts';
+import { gameBoard, type PageAsk, type Ranked, readPage, readPointTotals, readRank } from '../points/points.ts';
 import type { BoardQuery, GlobalStats, PeriodStats, QuestStats, WhenQuery } from './schema.ts';
 import { sharing } from './sharing.ts';
 

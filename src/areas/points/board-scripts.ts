@@ -1,6 +1,5 @@
-import { percentile, ranksOfPage } from '../../lib/ranking.ts';
+import { type Neighbourhood, percentile, ranksOfPage } from '../../lib/ranking.ts';
 import { script } from '../../redis-script.ts';
-import type { Neighbourhood } from './boards.ts';
 
 /** How many wallets a neighbourhood shows on either side. */
 export const NEIGHBOURS = 2;

@@ -1,5 +1,6 @@
 import type { App } from '../../context.ts';
 import { bucketOf, bucketStart, PERIODS, type Span } from '../../lib/periods.ts';
+import type { Neighbourhood } from '../../lib/ranking.ts';
 import { applyBoard, neighbourhoodOf } from './board-scripts.ts';
 import { lifeOf } from './redis-life.ts';
 import type { StandingRow } from './standings.ts';
@@ -20,18 +21,6 @@ export function boardKeys(prefix: string, board: string) {
     span: (span: Span, bucket: number) => (span === 'all' ? `${tag}:all` : `${tag}:${span}:${bucket}`),
   };
 }
-
-/** A board as a wallet's neighbourhood: what a score is answered with. */
-export interface Neighbourhood {
-  rank: number | null;
-  score: number;
-  percentile: number | null;
-  /** What is missing to the next better score; null for the best and the unranked. */
-  pointsToNext: number | null;
-  neighbours: { rank: number; wallet: string; score: number }[];
-}
-
-export const UNRANKED: Neighbourhood = { rank: null, score: 0, percentile: null, pointsToNext: null, neighbours: [] };
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,5 @@
-import { percentile } from '../../lib/ranking.ts';
+import { type Neighbourhood, percentile, UNRANKED } from '../../lib/ranking.ts';
 import { NEIGHBOURS, type Ranked } from './board-scripts.ts';
-import { type Neighbourhood, UNRANKED } from './boards.ts';
 
 /** A page of a board: its lines, and how many wallets are listed in all. */
 export interface Page {

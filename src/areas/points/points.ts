@@ -2,7 +2,7 @@
 export { type Activity, appendActivities } from './activities.ts';
 export { type PageAsk, type ReadPage, rankOf, readPage, readRank, type When } from './board-reader.ts';
 export type { Ranked } from './board-scripts.ts';
-export { applyToBoard, boardKeys, type Neighbourhood, UNRANKED } from './boards.ts';
+export { applyToBoard, boardKeys } from './boards.ts';
 export { closeEnded } from './closing.ts';
 export { earn, lockPlayers, type Player, saveEarnings } from './earnings.ts';
 export { appendPoints, COUNTER_SHARDS, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';

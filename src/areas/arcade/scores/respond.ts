@@ -1,5 +1,6 @@
 import type { App } from '../../../context.ts';
-import { applyToBoard, gameBoard, type Neighbourhood, readRank } from '../../points/points.ts';
+import type { Neighbourhood } from '../../../lib/ranking.ts';
+import { applyToBoard, gameBoard, readRank } from '../../points/points.ts';
 import type { Recorded, RecordedBatch } from './record.ts';
 import type { ScoreOutcome } from './schema.ts';
 
