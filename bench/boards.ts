@@ -39,7 +39,7 @@ try {
       port,
       connections: 4,
       seconds: SECONDS,
-      next: () => request('GET', '/leaderboard/global/rank', host, { Cookie: any(wallets).cookie }),
+      next: () => request('GET', '/leaderboard/global/rank', host, { Cookie: oneOf(wallets).cookie }),
     });
     const plays = await openPlays(system, wallets, GAME, 4 * (SECONDS + 2));
     const before = cpuSeconds(system);
@@ -108,7 +108,7 @@ async function rebuild(of: System, size: number): Promise<number> {
   return performance.now() - begin;
 }
 
-function any(wallets: readonly BenchWallet[]): BenchWallet {
+function oneOf(wallets: readonly BenchWallet[]): BenchWallet {
   const wallet = wallets[randomInt(wallets.length)];
   if (!wallet) throw new Error('no wallets');
   return wallet;

@@ -80,6 +80,6 @@ async function run(app: App, bullJob: BullJob): Promise<void> {
 async function schedule(app: App, job: Job): Promise<void> {
   const queue: Queue | undefined = app.queues.all.get(job.queue);
   if (!queue || job.everyMs === undefined) return;
-  if (await queue.getJobScheduler(job.name)) return;
+  if ((await queue.getJobScheduler(job.name))?.every === job.everyMs) return;
   await queue.upsertJobScheduler(job.name, { every: job.everyMs }, { name: job.name, data: {}, opts: { removeOnComplete: true, removeOnFail: 100 } });
 }

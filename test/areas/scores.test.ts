@@ -259,3 +259,26 @@ test('a banned wallet loses its session and its scores, and may neither score no
   expect((await admin(`/admin/wallets/${createWallet().address}/ban`, { reason: 'x' })).status).toBe(404);
   expect((await submit(await signIn(t, wallet), { gameId: 'test-game', score: 1, playId })).status).toBe(200);
 });
+
+test('a held score of a banned wallet can only be rejected', async () => {
+  const player = await signIn(t);
+  const held = await scoreOnce(player, 'strict-game', 6_500);
+  expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
+  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })).status).toBe(409);
+  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).status).toBe(200);
+});
+
+test('what a void takes back counts for rewards as what it took back did, whatever the game is now', async () => {
+  await registerGame(t.url, ADMIN_TOKEN, 'changed-game');
+  const player = await signIn(t);
+  const score = await scoreOnce(player, 'changed-game', 4_000);
+  await registerGame(t.url, ADMIN_TOKEN, 'changed-game', { ...TEST_GAME, rewards: false });
+  expect((await admin(`/admin/scores/${score.body.scoreId}/void`, { reason: 'modified client' })).status).toBe(200);
+  const entries = await t.app.db.query({ text: 'select reason, points::int as points, rewards from ledger where wallet = $1 order by points desc' }, [
+    player.wallet,
+  ]);
+  expect(entries).toEqual([
+    { reason: 'score', points: 40, rewards: true },
+    { reason: 'void', points: -40, rewards: true },
+  ]);
+});

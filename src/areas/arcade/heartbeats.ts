@@ -150,8 +150,11 @@ export class Heartbeats {
     held.beatAt = at;
     held.lifeAt = at;
     held.silence?.refresh();
-    void this.#save(held);
-    socket.send(JSON.stringify({ type: 'heartbeat', beats: beats.count, at: new Date(now).toISOString() }));
+    const answer = JSON.stringify({ type: 'heartbeat', beats: beats.count, at: new Date(now).toISOString() });
+    // Answered once it is copied: a process that is killed now has promised nothing that it did not write down.
+    void this.#save(held).then(() => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(answer);
+    });
   }
 
   /** Closes a session's socket once it has been silent for too long. */

@@ -51,7 +51,9 @@ function judge(play: EndedPlay, beats: Beats | null, service: Service, timing: T
   const startedAt = play.startedAt.getTime();
   const endedAt = play.endedAt.getTime();
   if (!beats || beats.count === 0) {
-    const excused = startedAt < service.since || (beats !== null && (beats.left === 'service' || !service.alive.has(beats.holder)));
+    // A living holder writes down that a client fell silent; a long silence without that mark is ours.
+    const unmarked = beats !== null && beats.left !== 'client' && endedAt - beats.last > limit;
+    const excused = startedAt < service.since || unmarked || (beats !== null && (beats.left === 'service' || !service.alive.has(beats.holder)));
     return excused
       ? { verdict: 'held', reason: 'the heartbeats were lost by the service' }
       : { verdict: 'refused', reason: 'no heartbeat was received' };

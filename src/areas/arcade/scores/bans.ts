@@ -2,7 +2,6 @@ import { voidBanned } from '../../../../jobs/bans.ts';
 import type { App } from '../../../context.ts';
 import { statement } from '../../../db/sql.ts';
 import { fail } from '../../../lib/errors.ts';
-import { loadGames } from '../registry.ts';
 import { voidScores } from './decide.ts';
 
 /** Scores taken back in one transaction. */
@@ -53,12 +52,11 @@ export async function unbanWallet(app: App, wallet: string): Promise<void> {
 
 /** Takes back the accepted scores of a banned wallet, chunk by chunk; killed in between, it goes on where it was. */
 export async function voidBannedScores(app: App, wallet: string): Promise<void> {
-  const games = await loadGames(app);
   for (;;) {
     const scores = await app.db.query(nextScores, [wallet]);
     if (scores.length === 0) break;
     const ids = scores.map((score) => score.id);
-    const voided = await app.tx((tx) => voidScores(tx, games, wallet, ids, { by: 'ban', reason: 'the wallet was banned' }));
+    const voided = await app.tx((tx) => voidScores(tx, wallet, ids, { by: 'ban', reason: 'the wallet was banned' }));
     if (voided === 0) return;
   }
   await app.tx((tx) => tx.query(markVoided, [wallet]));

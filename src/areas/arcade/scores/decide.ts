@@ -58,7 +58,7 @@ function report(tx: Tx, score: DecidedScore, decision: 'accepted' | 'rejected' |
   tx.emit(scoreDecided, { scoreId: score.id, gameId: score.gameId, decision, pointsAwarded: points, ...(reason ? { reason } : {}) }, score.wallet);
 }
 
-const entryOf = (score: DecidedScore, game: Game | undefined, reason: string, points: number): LedgerEntry => ({
+const entryOf = (score: DecidedScore, reason: string, points: number, rewards: boolean): LedgerEntry => ({
   wallet: score.wallet,
   mode: score.mode,
   kind: 'game',
@@ -66,37 +66,32 @@ const entryOf = (score: DecidedScore, game: Game | undefined, reason: string, po
   source: 'score',
   sourceId: score.id,
   points,
-  rewards: game !== undefined && earnsRewards(game),
+  rewards,
 });
 
 /**
  * Accepts or rejects a held score. Accepted, it counts today, within today's caps.
- * @throws 404 no such score; 409 it is not held (any more)
+ * @throws 404 no such score; 409 it is not held (any more), or to be accepted for a banned wallet
  */
-export async function decideScore(
-  app: App,
-  game: Game | undefined,
-  scoreId: string,
-  verdict: 'accept' | 'reject',
-  decision: Decision,
-): Promise<void> {
+export async function decideScore(app: App, game: Game, scoreId: string, verdict: 'accept' | 'reject', decision: Decision): Promise<void> {
   await app.tx(async (tx) => {
     const open = await openDay(tx);
     const score = await lockOne(tx, scoreId);
     if (score.status !== 'held') throw fail(409, `the score is ${score.status}, not held`);
-    if (verdict === 'reject' || !game) {
+    if (verdict === 'reject') {
       await write(tx, open, decision, [{ ...score, status: 'rejected' }]);
       report(tx, score, 'rejected', 0, decision.reason);
       return;
     }
     const player = score.player;
+    if (player.banned) throw fail(409, 'decision must be reject: the wallet is banned');
     const points = earn(player, open, game.id, pointsFor(game, score.normalized), { game: game.caps.dailyPoints, all: app.config.dailyPointsCap });
     const board = gameBoard(game.id);
     const changed = await raiseBests(tx, open.day, [{ board, mode: score.mode, wallet: score.wallet, value: score.normalized }]);
     const personalBest = score.normalized > score.best;
     await write(tx, open, decision, [{ ...score, status: 'accepted', points, personalBest, day: open.day }]);
     await saveEarnings(tx, [player]);
-    if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, game, 'score', points)])));
+    if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, 'score', points, earnsRewards(game))])));
     await appendActivities(tx, [{ kind: 'score', sourceId: score.id, wallet: score.wallet, gameId: game.id, amount: score.normalized }]);
     report(tx, score, 'accepted', points, decision.reason);
     await refreshLater(tx, changed);
@@ -104,16 +99,11 @@ export async function decideScore(
 }
 
 /**
- * Takes accepted scores of one wallet back: compensating ledger rows today, and its bests computed again from what remains.
+ * Takes accepted scores of one wallet back: compensating ledger rows today, which epochs count as they counted what is
+ * taken back, and its bests computed again from what remains.
  * Scores that are not accepted (any more) are left alone. @returns how many were taken back
  */
-export async function voidScores(
-  tx: Tx,
-  games: ReadonlyMap<string, Game>,
-  wallet: string,
-  scoreIds: readonly string[],
-  decision: Decision,
-): Promise<number> {
+export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly string[], decision: Decision): Promise<number> {
   const open = await openDay(tx);
   await lockPlayers(tx, [wallet]);
   const scores = (await lockScores(tx, scoreIds)).filter((score) => score.status === 'accepted' && score.wallet === wallet);
@@ -128,7 +118,7 @@ export async function voidScores(
   const changed = await appendPoints(
     tx,
     open,
-    paid.map((score) => entryOf(score, games.get(score.gameId), 'void', -score.points)),
+    paid.map((score) => entryOf(score, 'void', -score.points, score.rewards)),
   );
   for (const [gameId, ofGame] of Map.groupBy(scores, (score) => score.gameId)) {
     for (const mode of new Set(ofGame.map((score) => score.mode))) changed.push(...(await recomputeBests(tx, gameId, mode, wallet)));
@@ -146,11 +136,11 @@ export async function voidScores(
  * Takes one accepted score back.
  * @throws 404 no such score; 409 it is not accepted (any more)
  */
-export async function voidScore(app: App, games: ReadonlyMap<string, Game>, scoreId: string, decision: Decision): Promise<void> {
+export async function voidScore(app: App, scoreId: string, decision: Decision): Promise<void> {
   await app.tx(async (tx) => {
     const score = (await lockScores(tx, [scoreId], 'unlocked'))[0];
     if (!score) throw fail(404, 'no such score');
-    if ((await voidScores(tx, games, score.wallet, [scoreId], decision)) === 0) throw fail(409, `the score is ${score.status}, not accepted`);
+    if ((await voidScores(tx, score.wallet, [scoreId], decision)) === 0) throw fail(409, `the score is ${score.status}, not accepted`);
   });
 }
 

@@ -9,15 +9,13 @@ import type { ScoreOutcome } from './schema.ts';
  * One call per board for the whole batch. Where a board is not complete, its ranks come from the record.
  */
 export async function respond(app: App, batch: RecordedBatch): Promise<{ id: string; outcome: ScoreOutcome }[]> {
-  const asked = new Map<string, string[]>();
-  for (const entry of batch.recorded) {
-    if ('row' in entry) asked.set(gameBoard(entry.row.gameId), [...(asked.get(gameBoard(entry.row.gameId)) ?? []), entry.row.wallet]);
-  }
+  const rows = batch.recorded.flatMap((entry) => ('row' in entry ? [entry.row] : []));
+  const asked = Map.groupBy(rows, (row) => gameBoard(row.gameId));
   const changed = Map.groupBy(batch.standings, (row) => row.board);
   const places = new Map<string, Neighbourhood>();
   await Promise.all(
     [...new Set([...asked.keys(), ...changed.keys()])].map(async (board) => {
-      const wallets = [...new Set(asked.get(board) ?? [])];
+      const wallets = [...new Set(asked.get(board)?.map((row) => row.wallet))];
       const found = await applyToBoard(app, board, batch.day, changed.get(board) ?? [], wallets);
       const known = found ?? (await Promise.all(wallets.map((wallet) => readRank(app, board, { span: 'all', wallet }))));
       wallets.forEach((wallet, i) => {

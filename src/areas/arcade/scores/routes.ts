@@ -3,7 +3,7 @@ import { reply, route } from '../../../http/route.ts';
 import { fail } from '../../../lib/errors.ts';
 import { PageQuery } from '../../../lib/paging.ts';
 import { Id } from '../../../lib/scalars.ts';
-import { loadGames } from '../registry.ts';
+import { findGame } from '../registry.ts';
 import { decideScore, voidScore } from './decide.ts';
 import { listHeldScores, readScore } from './held.ts';
 import { DecisionRequest, ScoreDetail, ScoreReceipt, ScoreRequest, VoidRequest } from './schema.ts';
@@ -54,7 +54,8 @@ export const postDecision = route({
   handler: async ({ app, admin, params, body }) => {
     const held = await readScore(app.db, params.id);
     if (!held) throw fail(404, 'no such score');
-    const game = (await loadGames(app)).get(held.gameId);
+    const game = await findGame(app, held.gameId);
+    if (!game) throw fail(404, 'no such game');
     await decideScore(app, game, params.id, body.decision, { by: admin, reason: body.reason });
     return reply(200, (await readScore(app.db, params.id)) ?? held);
   },
@@ -71,7 +72,7 @@ export const postVoid = route({
   returns: { 200: ScoreDetail },
   fails: [404, 409],
   handler: async ({ app, admin, params, body }) => {
-    await voidScore(app, await loadGames(app), params.id, { by: admin, reason: body.reason });
+    await voidScore(app, params.id, { by: admin, reason: body.reason });
     const score = await readScore(app.db, params.id);
     if (!score) throw fail(404, 'no such score');
     return reply(200, score);
