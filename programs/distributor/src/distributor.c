@@ -1,0 +1,21 @@
+// The rewards distributor: an epoch is a Merkle root of claims and a vault that holds them all. Anybody may submit a claim, and it pays
+// the wallet named in it, once. The program is one translation unit, and this is its only entry; the README beside it is its contract.
+#include "claim.h"
+#include "finish.h"
+#include "open.h"
+
+enum { INSTRUCTION_OPEN = 0, INSTRUCTION_CLAIM = 1, INSTRUCTION_SETTLE = 2, INSTRUCTION_CLOSE = 3, INSTRUCTION_CLOSE_PAGE = 4 };
+
+u64 entrypoint(u8 *at) {
+  Input input;
+  TRY(read_input(&input, at));
+  REQUIRE(input.data_len > 0, BadInstruction);
+  switch (input.data[0]) {
+    case INSTRUCTION_OPEN: return open(&input);
+    case INSTRUCTION_CLAIM: return claim(&input);
+    case INSTRUCTION_SETTLE: return settle(&input);
+    case INSTRUCTION_CLOSE: return close(&input);
+    case INSTRUCTION_CLOSE_PAGE: return close_page(&input);
+    default: return BadInstruction;
+  }
+}

@@ -1,0 +1,82 @@
+// The input of an instruction: its accounts, its data, and who it is addressed to.
+#pragma once
+#include "bytes.h"
+#include "errors.h"
+#include "programs.h"
+
+#define MAX_ACCOUNTS 8
+
+// The runtime leaves this much room behind an account's data for it to grow.
+#define GROWTH 10240
+
+// Bytes of the record before an account's data: four flags, padding, key, owner, lamports and, last, the length of the data.
+#define RECORD_HEAD 88
+#define NOT_REPEATED 0xff
+
+typedef struct {
+  AccountInfo accounts[MAX_ACCOUNTS];
+  u64 accounts_len;
+  u32 repeats; // bit i: account i is one that came before
+  u32 first;   // bit i: account i is account 0 again
+  const u8 *data;
+  u64 data_len;
+  Key program;
+} Input;
+
+_Static_assert(MAX_ACCOUNTS <= 32, "a bit for each account");
+
+// `at` is a multiple of 8 at every account: the records are padded to that.
+static Result read_input(Input *input, u8 *at) {
+  u64 count = *(u64 *)at;
+  at += sizeof(u64);
+  REQUIRE(count <= MAX_ACCOUNTS, BadAccounts);
+  input->accounts_len = count;
+  input->repeats = input->first = 0;
+
+  for (u64 i = 0; i < count; i++) {
+    AccountInfo *account = &input->accounts[i];
+    u8 earlier = at[0];
+    if (earlier != NOT_REPEATED) {
+      REQUIRE(earlier < i, BadAccounts);
+      *account = input->accounts[earlier];
+      input->repeats |= 1u << i;
+      if (earlier == 0) input->first |= 1u << i;
+      at += sizeof(u64);
+      continue;
+    }
+    account->is_signer = at[1] != 0;
+    account->is_writable = at[2] != 0;
+    account->executable = at[3] != 0;
+    account->key = (Key *)(at + 8);
+    account->owner = (Key *)(at + 40);
+    account->lamports = (u64 *)(at + 72);
+    account->data_len = *(u64 *)(at + 80);
+    account->data = at + RECORD_HEAD;
+    at += RECORD_HEAD + ((account->data_len + GROWTH + 7) & ~7ul);
+    account->rent_epoch = *(u64 *)at;
+    at += sizeof(u64);
+  }
+
+  input->data_len = *(u64 *)at;
+  input->data = at + sizeof(u64);
+  copy_key(&input->program, input->data + input->data_len);
+  return OK;
+}
+
+// The length of an account's data as it is now: a call of another program may have changed it.
+static inline u64 *length(const AccountInfo *account) { return (u64 *)(account->data - sizeof(u64)); }
+
+static inline bool owned_by(const AccountInfo *account, const Key *program) { return same(account->owner, program); }
+
+// Nothing was ever made here: at most somebody sent lamports.
+static inline bool unused(const AccountInfo *account) { return *length(account) == 0 && owned_by(account, &SYSTEM_PROGRAM); }
+
+#define NO_ACCOUNT 0
+
+// Exactly `count` accounts, no two of them the same; only the one at `may_be_first`, if any, may be account 0 once more.
+static inline Result expect_accounts(const Input *input, u64 count, u32 may_be_first) {
+  REQUIRE(input->accounts_len == count, BadAccounts);
+  u32 allowed = may_be_first == NO_ACCOUNT ? 0 : input->first & (1u << may_be_first);
+  REQUIRE(input->repeats == allowed, BadAccounts);
+  return OK;
+}

@@ -1,0 +1,84 @@
+// The accounts of this program. Integers are little-endian, as the machine is.
+#pragma once
+#include "address.h"
+#include "input.h"
+
+// What an account begins with, so that none passes for another: the texts "CoinopEp" and "CoinopPg".
+#define EPOCH_TAG 0x7045706f6e696f43ul
+#define PAGE_TAG 0x6750706f6e696f43ul
+#define VERSION 1
+
+// An epoch goes on to a later state only. A closed one stays for ever: its address must never be opened again, with other leaves
+// and the pages of the first.
+enum { OPEN = 1, SETTLED = 2, CLOSED = 3 };
+
+typedef struct {
+  u64 tag;
+  u8 version, state, bump, zero;
+  u32 leaves;
+  u64 number, total, claimed;
+  i64 expiry; // unix time in seconds, from which on nothing can be claimed
+  Key root, authority, mint;
+  Key vault;        // the epoch's own associated token account
+  Key refund;       // where what is left goes: the associated token account of `refund_owner`
+  Key refund_owner;
+} Epoch;
+
+// Which claims of 4,096 consecutive indexes are paid: this, then a bit each, the first in the lowest bit of the first byte.
+typedef struct {
+  u64 tag;
+  u8 version, bump, zero[2];
+  u32 number;
+  Key epoch;
+} Page;
+
+#define CLAIMS_PER_PAGE 4096u
+
+_Static_assert(OFFSET(Epoch, version) == 8 && OFFSET(Epoch, leaves) == 12 && OFFSET(Epoch, number) == 16, "layout of an epoch");
+_Static_assert(OFFSET(Epoch, total) == 24 && OFFSET(Epoch, claimed) == 32 && OFFSET(Epoch, expiry) == 40, "layout of an epoch");
+_Static_assert(OFFSET(Epoch, root) == 48 && OFFSET(Epoch, authority) == 80 && OFFSET(Epoch, mint) == 112, "layout of an epoch");
+_Static_assert(OFFSET(Epoch, vault) == 144 && OFFSET(Epoch, refund) == 176 && OFFSET(Epoch, refund_owner) == 208, "layout of an epoch");
+_Static_assert(sizeof(Epoch) == 240, "layout of an epoch");
+_Static_assert(OFFSET(Page, version) == 8 && OFFSET(Page, number) == 12 && OFFSET(Page, epoch) == 16, "layout of a page");
+_Static_assert(sizeof(Page) == 48 && CLAIMS_PER_PAGE % 8 == 0, "layout of a page");
+
+static inline bool begins_with(const AccountInfo *account, u64 tag) {
+  return *length(account) >= sizeof(u64) && *(u64 *)account->data == tag;
+}
+
+// An epoch of this program, at the address that what is written in it gives.
+static Result read_epoch(const Input *input, const AccountInfo *account, Epoch **result) {
+  REQUIRE(owned_by(account, &input->program) && begins_with(account, EPOCH_TAG), NotAnEpoch);
+  REQUIRE(*length(account) == sizeof(Epoch), NotAnEpoch);
+  Epoch *epoch = (Epoch *)account->data;
+  REQUIRE(epoch->version == VERSION, NotAnEpoch);
+
+  Slice seeds[EPOCH_SEEDS];
+  epoch_seeds(seeds, &epoch->authority, &epoch->mint, &epoch->number, &epoch->bump);
+  TRY(expect_address(account->key, seeds, EPOCH_SEEDS, &input->program));
+  *result = epoch;
+  return OK;
+}
+
+// Bytes of a page; the last page of an epoch is as short as its leaves allow.
+static inline u64 page_size(u32 leaves, u32 number) {
+  u64 rest = (u64)leaves - (u64)number * CLAIMS_PER_PAGE;
+  u64 claims = rest < CLAIMS_PER_PAGE ? rest : CLAIMS_PER_PAGE;
+  return sizeof(Page) + (claims + 7) / 8;
+}
+
+// A page of this epoch, at the address that what is written in it gives.
+static Result read_page(const Input *input, const AccountInfo *account, const Key *epoch_key, const Epoch *epoch, Page **result) {
+  REQUIRE(owned_by(account, &input->program) && begins_with(account, PAGE_TAG), NotAPage);
+  REQUIRE(*length(account) >= sizeof(Page), NotAPage);
+  Page *page = (Page *)account->data;
+  REQUIRE(page->version == VERSION && same(&page->epoch, epoch_key), NotAPage);
+  REQUIRE((u64)page->number * CLAIMS_PER_PAGE < epoch->leaves, NotAPage);
+  REQUIRE(*length(account) == page_size(epoch->leaves, page->number), NotAPage);
+
+  Slice seeds[PAGE_SEEDS];
+  page_seeds(seeds, epoch_key, &page->number, &page->bump);
+  TRY(expect_address(account->key, seeds, PAGE_SEEDS, &input->program));
+  *result = page;
+  return OK;
+}

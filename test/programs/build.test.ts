@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { type BuildRecord, compile, compilerVersion, PROGRAM, PROGRAM_SOURCE, recordOf } from '../../programs/distributor/build.ts';
+import { link, murmur3 } from '../../programs/distributor/link.ts';
+import { distributorError } from '../../src/chain/distributor.ts';
+
+const SOURCES = join(import.meta.dirname, '../../programs/distributor/src');
+const FIXTURES = join(import.meta.dirname, 'fixtures');
+const fixtures = readdirSync(FIXTURES).filter((name) => name.endsWith('.c'));
+const programs = [
+  { name: 'distributor', source: PROGRAM_SOURCE, file: PROGRAM },
+  ...fixtures.map((name) => ({ name, source: join(FIXTURES, name), file: join(FIXTURES, `${basename(name, '.c')}.so`) })),
+];
+
+const recorded = (file: string): BuildRecord => JSON.parse(readFileSync(`${file}.json`, 'utf8'));
+const compiler = compilerVersion();
+const sameCompiler = compiler !== null && compiler === recorded(PROGRAM).compiler;
+
+describe.each(programs)('the committed program $name', ({ source, file }) => {
+  test('is what its record says, and so are its sources: nothing was changed without a build', () => {
+    const record = recorded(file);
+    expect(recordOf(readFileSync(file), source, record.compiler)).toEqual(record);
+  });
+
+  // The record above is what ties the bytes to the sources where this compiler is not; where it is, they are made again.
+  const claim = sameCompiler
+    ? 'is what its sources compile to, byte by byte'
+    : `was built by a compiler that is not here (here: ${compiler ?? 'none'})`;
+  test(claim, () => {
+    if (sameCompiler) expect(compile(source).equals(readFileSync(file))).toBe(true);
+    else expect(recorded(file).compiler).toMatch(/clang version 19\./);
+  });
+});
+
+describe('the committed program', () => {
+  const bytes = readFileSync(PROGRAM);
+
+  test('is an SBPF v3 executable of two segments, small, and without sections', () => {
+    expect(bytes.subarray(0, 4).toString('latin1')).toBe('\x7fELF');
+    expect(bytes.readUInt32LE(48)).toBe(3); // version
+    expect([56, 58, 60, 62].map((at) => bytes.readUInt16LE(at))).toEqual([2, 64, 0, 0]);
+    expect(bytes.length).toBeLessThan(20_000);
+  });
+
+  test('names its errors as the client does', () => {
+    const text = readFileSync(join(SOURCES, 'errors.h'), 'utf8');
+    const body = /typedef enum \{(.*?)\} Result;/s.exec(text)?.[1] ?? '';
+    const names = body
+      .replaceAll(/\/\/.*/g, '')
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '' && entry !== 'OK = 0');
+    expect(names[0]).toBe('BadInstruction = 6000');
+    const codes = names.map((name, i) => ({ name: name.replace(' = 6000', ''), code: 6_000 + i }));
+    expect(codes.length).toBeGreaterThan(30);
+    for (const { name, code } of codes) expect(distributorError(code)?.name).toBe(name);
+    for (const code of [-1, 0, 1, 17, 5_999, 6_000 + codes.length]) expect(distributorError(code)).toBeNull();
+  });
+});
+
+describe('the linker', () => {
+  test('knows the runtime’s functions by the hashes the runtime knows them by', () => {
+    expect(murmur3('abort').toString(16)).toBe('b6fc1a11');
+    expect(murmur3('sol_log_').toString(16)).toBe('207559bd');
+    expect(murmur3('sol_sha256').toString(16)).toBe('11f49d86');
+  });
+
+  test('refuses what is no object of one program', () => {
+    expect(() => link(Buffer.alloc(64))).toThrow();
+    expect(() => link(readFileSync(PROGRAM))).toThrow(); // already linked
+  });
+});

@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AccountMeta, Keypair, type PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
+import {
+  claimReward,
+  closeEpoch,
+  closePage,
+  decodeEpoch,
+  decodePage,
+  type EpochAccount,
+  epochAddress,
+  isClaimed,
+  openEpoch,
+  pageAddress,
+  pageOf,
+  settleEpoch,
+  vaultAddress,
+} from '../../src/chain/distributor.ts';
+import {
+  associatedTokenAddress,
+  createAssociatedTokenAccount,
+  decodeTokenAccount,
+  MINT_BYTES,
+  mintTo,
+  TOKEN_PROGRAM,
+} from '../../src/chain/tokens.ts';
+import { type Features, type Outcome, Svm } from './svm.ts';
+import { type Claim, type Plan, planOf } from './tree.ts';
+
+export const PROGRAM_BYTES = readFileSync(join(import.meta.dirname, '../../programs/distributor/distributor.so'));
+export const fixture = (name: string) => readFileSync(join(import.meta.dirname, `fixtures/${name}.so`));
+
+export const DAY = 86_400;
+export const key = () => Keypair.generate().publicKey;
+export const account = (pubkey: PublicKey, isWritable = false, isSigner = false): AccountMeta => ({ pubkey, isWritable, isSigner });
+
+/** An instruction with some accounts or its data changed. */
+export function edited(
+  instruction: TransactionInstruction,
+  change: {
+    keys?: Record<number, Partial<AccountMeta>>;
+    data?: (data: Buffer) => Uint8Array;
+    more?: AccountMeta[];
+    fewer?: number;
+    program?: PublicKey;
+  },
+): TransactionInstruction {
+  const kept = instruction.keys.slice(0, instruction.keys.length - (change.fewer ?? 0));
+  return new TransactionInstruction({
+    programId: change.program ?? instruction.programId,
+    keys: [...kept.map((meta, i) => ({ ...meta, ...change.keys?.[i] })), ...(change.more ?? [])],
+    data: Buffer.from(change.data?.(Buffer.from(instruction.data)) ?? instruction.data),
+  });
+}
+
+/** An epoch that is on the chain, or is to be. */
+export interface Epoch extends Plan {
+  readonly program: PublicKey;
+  readonly authority: PublicKey;
+  readonly mint: PublicKey;
+  readonly epochAccount: PublicKey;
+  readonly vault: PublicKey;
+  readonly refund: PublicKey;
+}
+
+/** A cluster with the program on it, somebody who pays, somebody who opens epochs, and a treasury that gets what is left. */
+export class World {
+  readonly svm: Svm;
+  readonly program: PublicKey;
+  readonly payer = Keypair.generate();
+  readonly authority = Keypair.generate();
+  readonly treasury = Keypair.generate();
+
+  constructor(features: Features, deployed?: { svm: Svm; program: PublicKey }) {
+    this.svm = deployed?.svm ?? new Svm(features);
+    this.program = deployed?.program ?? key();
+    if (!deployed) this.svm.addProgram(this.program, PROGRAM_BYTES);
+    for (const { publicKey } of [this.payer, this.authority, this.treasury]) this.svm.fund(publicKey, 1_000_000_000_000n);
+  }
+
+  /** Sends with the payer paying, and whoever else must sign. */
+  send(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): Outcome {
+    return this.svm.send(instructions, [this.payer, ...signers]);
+  }
+
+  must(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): Outcome {
+    return this.svm.must(instructions, [this.payer, ...signers]);
+  }
+
+  /** Why a transaction is refused; null where it landed. */
+  refusal(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): string | null {
+    return this.send(instructions, ...signers).error;
+  }
+
+  /** A mint of the authority's with a token account for the treasury. */
+  mint(freezeAuthority?: PublicKey): PublicKey {
+    const mint = Keypair.generate();
+    const initialize = Buffer.concat([
+      Buffer.from([20, 6]),
+      this.authority.publicKey.toBuffer(),
+      freezeAuthority ? Buffer.concat([Buffer.from([1]), freezeAuthority.toBuffer()]) : Buffer.from([0]),
+    ]);
+    this.must(
+      [
+        SystemProgram.createAccount({
+          fromPubkey: this.payer.publicKey,
+          newAccountPubkey: mint.publicKey,
+          space: MINT_BYTES,
+          lamports: this.svm.rent(MINT_BYTES),
+          programId: TOKEN_PROGRAM,
+        }),
+        new TransactionInstruction({ programId: TOKEN_PROGRAM, keys: [account(mint.publicKey, true)], data: initialize }),
+        this.tokenAccount(this.treasury.publicKey, mint.publicKey),
+      ],
+      mint,
+    );
+    return mint.publicKey;
+  }
+
+  tokenAccount(owner: PublicKey, mint: PublicKey): TransactionInstruction {
+    return createAssociatedTokenAccount(this.payer.publicKey, owner, mint);
+  }
+
+  /** An epoch as it would be opened. */
+  plan(mint: PublicKey, claims: readonly Claim[] | Plan, epoch = 1n): Epoch {
+    const plan = 'root' in claims ? claims : planOf(claims, epoch);
+    const authority = this.authority.publicKey;
+    const epochAccount = epochAddress(this.program, authority, mint, plan.epoch);
+    const vault = vaultAddress(epochAccount, mint);
+    const refund = associatedTokenAddress(this.treasury.publicKey, mint);
+    return { ...plan, program: this.program, authority, mint, epochAccount, vault, refund };
+  }
+
+  /** Makes the vault and puts tokens into it. */
+  funding(epoch: Epoch, amount = epoch.total): TransactionInstruction[] {
+    return [this.tokenAccount(epoch.epochAccount, epoch.mint), mintTo(epoch.mint, epoch.vault, this.authority.publicKey, amount)];
+  }
+
+  opening(epoch: Epoch, change: Partial<Parameters<typeof openEpoch>[0]> = {}): TransactionInstruction {
+    const payer = this.payer.publicKey;
+    return openEpoch({ ...epoch, payer, expiry: this.svm.now + 90 * DAY, refundOwner: this.treasury.publicKey, ...change });
+  }
+
+  open(mint: PublicKey, claims: readonly Claim[] | Plan, epoch = 1n): Epoch {
+    const planned = this.plan(mint, claims, epoch);
+    this.must([...this.funding(planned), this.opening(planned, { mintMayFreeze: true })], this.authority);
+    return planned;
+  }
+
+  /** The instruction that claims a leaf, the wallet's token account being there. */
+  claiming(epoch: Epoch, index: number): TransactionInstruction {
+    const claim = epoch.claim(index);
+    return claimReward({ ...epoch, payer: this.payer.publicKey, index, ...claim, proof: epoch.proof(index) });
+  }
+
+  /** Makes the token account of a leaf's wallet. */
+  destination(epoch: Epoch, index: number): PublicKey {
+    const { wallet } = epoch.claim(index);
+    this.must([this.tokenAccount(wallet, epoch.mint)]);
+    return associatedTokenAddress(wallet, epoch.mint);
+  }
+
+  /** Claims a leaf as the service would. */
+  claim(epoch: Epoch, index: number): Outcome {
+    return this.must([this.tokenAccount(epoch.claim(index).wallet, epoch.mint), this.claiming(epoch, index)]);
+  }
+
+  settling = (epoch: Epoch): TransactionInstruction => settleEpoch(epoch);
+  closing = (epoch: Epoch): TransactionInstruction => closeEpoch(epoch);
+  closingPage = (epoch: Epoch, page: number): TransactionInstruction => closePage({ ...epoch, page });
+
+  balance(tokenAccount: PublicKey): bigint {
+    return decodeTokenAccount(this.svm.get(tokenAccount))?.amount ?? 0n;
+  }
+
+  paid(epoch: Epoch, index: number): bigint {
+    return this.balance(associatedTokenAddress(epoch.claim(index).wallet, epoch.mint));
+  }
+
+  state(epoch: Epoch): EpochAccount {
+    const state = decodeEpoch(this.program, this.svm.get(epoch.epochAccount));
+    if (!state) throw new Error('no such epoch');
+    return state;
+  }
+
+  page(epoch: Epoch, index: number): PublicKey {
+    return pageAddress(this.program, epoch.epochAccount, pageOf(index));
+  }
+
+  isClaimed(epoch: Epoch, index: number): boolean {
+    const page = decodePage(this.program, this.svm.get(this.page(epoch, index)));
+    return page !== null && isClaimed(page, index);
+  }
+}
