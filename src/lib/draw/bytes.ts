@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { decodeBase58 } from '../scalars.ts';
+
+/**
+ * How what a draw is made of becomes bytes. Everywhere: SHA-256; integers unsigned and little-endian, as on Solana (u8, u32, u64: 1, 4,
+ * 8 bytes); text as UTF-8; hashes as lower-case hex wherever they are text; `‖` puts bytes one after the other.
+ */
+export const HASH_BYTES = 32;
+
+/** A SHA-256 hash as text. */
+export const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
+
+/** A round's identifier: a UUID in lower case. Its bytes are the 16 that its digits write. */
+export const RoundId = z.string().regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case');
+
+/** An instant to the millisecond, in the one way that `Date.toISOString` writes it, so that equal instants have equal text. */
+export const Millisecond = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be an instant as 2026-11-21T12:00:00.000Z')
+  .refine((text) => Number.isFinite(Date.parse(text)) && new Date(text).toISOString() === text, 'must be an instant that exists');
+
+/** An amount in base units that fits a u64. */
+export const Units = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,19})$/, 'must be a whole number of base units')
+  .refine((text) => text.length < 20 || BigInt(text) < 2n ** 64n, 'must be less than 2^64');
+
+export const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
+
+/** Bytes of text or integers, as they are. */
+export const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8');
+export const fromHex = (text: string): Buffer => Buffer.from(text, 'hex');
+
+export function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+export function u64(value: number | bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(value));
+  return bytes;
+}
+
+/**
+ * SHA-256 over length-prefixed parts: for each part its length in bytes as u32, then its bytes. No two lists of parts
+ * write the same bytes.
+ */
+export function hashOfParts(...parts: readonly Uint8Array[]): Buffer {
+  return sha256(Buffer.concat(parts.flatMap((part) => [u32(part.length), part])));
+}
+
+/** The 16 bytes of a round's or an entry's UUID. @throws when it is none */
+export function uuidBytes(id: string): Buffer {
+  return fromHex(RoundId.parse(id).replaceAll('-', ''));
+}
+
+/** The 32 bytes of an address or of a blockhash in base58. @throws when it is none */
+export function base58Bytes(text: string): Uint8Array {
+  const bytes = decodeBase58(text);
+  if (bytes?.length !== HASH_BYTES) throw new Error(`${text} is not base58 of 32 bytes`);
+  return bytes;
+}
+
+/** Milliseconds since 1970. */
+export const millis = (instant: string): number => Date.parse(instant);
+export const instantOf = (ms: number): string => new Date(ms).toISOString();

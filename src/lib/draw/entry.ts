@@ -1,0 +1,98 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { canonicalize } from '../canonical.ts';
+import { buildTree, proofOf, rootOf, verifyProof } from '../merkle.ts';
+import { Wallet } from '../scalars.ts';
+import { base58Bytes, fromHex, HASH_BYTES, hashOfParts, Millisecond, millis, sha256, u64, utf8, uuidBytes } from './bytes.ts';
+import { MOST_RANGE } from './parameters.ts';
+
+/** An entry of a chat round, or a ticket of a legacy round, as it is published: all of it is in its leaf. */
+export const Entry = z.strictObject({
+  /** 0, 1, 2, … in the order in which they were accepted, without gaps. */
+  index: z.int().min(0).max(0xffff_ffff),
+  wallet: Wallet,
+  /** Ascending; none for a ticket. */
+  numbers: z.array(z.int().min(1).max(MOST_RANGE)).max(MOST_RANGE),
+  /** Where it came from: the service's own chat, a chat that is bridged, the chain. */
+  source: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens'),
+  /** What it is called there: the message's id, the transaction's signature. */
+  messageId: z
+    .string()
+    .min(1)
+    .max(256)
+    .refine((text) => text.isWellFormed(), 'must be well-formed text'),
+  /** When the service accepted it; for a ticket that was paid for, the time of its block. */
+  at: Millisecond,
+});
+export type Entry = z.output<typeof Entry>;
+
+const LEAF_TAG = Buffer.concat([Buffer.from([2]), sha256(utf8('coinop/entry/1'))]);
+const MOST_PROOF = 32;
+
+/**
+ * The leaves of a round's entries, one after the other. Each is the SHA-256 of 118 bytes and one for each number:
+ * 0x02 ‖ sha256("coinop/entry/1") ‖ round id, 16 bytes ‖ index u32 ‖ wallet, 32 bytes ‖ how many numbers u8 ‖ the numbers ascending, u8
+ * each ‖ message. `message` is the SHA-256 over the length-prefixed parts source, message id, and u64 of the time in ms since 1970.
+ * Nodes are 64 bytes long and leaves of reward epochs 53, so none of them can pass for another.
+ */
+export function entryLeaves(round: string, entries: readonly Entry[]): Uint8Array {
+  const head = Buffer.concat([LEAF_TAG, uuidBytes(round)]);
+  const leaves = Buffer.alloc(HASH_BYTES * entries.length);
+  // As text and back: a buffer per hash would cost more than the hash.
+  for (const [i, entry] of entries.entries()) leaves.write(hash('sha256', leafBytes(head, entry), 'hex'), HASH_BYTES * i, 'hex');
+  return leaves;
+}
+
+function leafBytes(head: Uint8Array, { index, wallet, numbers, source, messageId, at }: Entry): Uint8Array {
+  const walletAt = head.length + 4;
+  const countAt = walletAt + HASH_BYTES;
+  const bytes = Buffer.alloc(countAt + 1 + numbers.length + HASH_BYTES);
+  bytes.set(head);
+  bytes.writeUInt32LE(index, head.length);
+  bytes.set(base58Bytes(wallet), walletAt);
+  bytes.writeUInt8(numbers.length, countAt);
+  for (const [i, number] of numbers.entries()) bytes.writeUInt8(number, countAt + 1 + i);
+  bytes.set(hashOfParts(utf8(source), utf8(messageId), u64(millis(at))), bytes.length - HASH_BYTES);
+  return bytes;
+}
+
+/** The leaf of one entry. */
+export function entryLeaf(round: string, entry: Entry): string {
+  return Buffer.from(entryLeaves(round, [entry])).toString('hex');
+}
+
+/** The tree of a round's entries: that of src/lib/merkle.ts over their leaves in the order of their indexes. At least one entry. */
+export function entryTree(round: string, entries: readonly Entry[]): Uint8Array[] {
+  return buildTree(entryLeaves(round, entries));
+}
+
+/** The root of a tree of entries. */
+export const treeRoot = (tree: readonly Uint8Array[]): string => Buffer.from(rootOf(tree)).toString('hex');
+
+/** The root over a round's entries; null where there are none. */
+export function entriesRoot(round: string, entries: readonly Entry[]): string | null {
+  return entries.length === 0 ? null : treeRoot(entryTree(round, entries));
+}
+
+/** What shows that an entry is in a root: its leaf, and the siblings from the bottom up. */
+export interface EntryProof {
+  leaf: string;
+  proof: string[];
+}
+
+/** @param tree of `entryTree` */
+export function proveEntry(tree: readonly Uint8Array[], index: number): EntryProof {
+  const leaf = tree[0]?.subarray(HASH_BYTES * index, HASH_BYTES * (index + 1)) ?? new Uint8Array();
+  return { leaf: Buffer.from(leaf).toString('hex'), proof: proofOf(tree, index).map((sibling) => Buffer.from(sibling).toString('hex')) };
+}
+
+/** Whether an entry, with all its fields, is in a root. */
+export function verifyEntry(root: string, round: string, entry: Entry, proof: readonly string[]): boolean {
+  if (proof.length > MOST_PROOF) return false;
+  return verifyProof(fromHex(root), fromHex(entryLeaf(round, entry)), proof.map(fromHex));
+}
+
+/** An entry as a line of the published NDJSON, without the line feed: its canonical JSON (RFC 8785). */
+export function entryLine(entry: Entry): string {
+  return canonicalize(entry);
+}

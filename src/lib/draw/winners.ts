@@ -1,0 +1,96 @@
+import type { Entry } from './entry.ts';
+import { NUMBERS_LABEL, winningNumbers } from './numbers.ts';
+import type { ChatParameters, LegacyParameters, Prize, RoundParameters } from './parameters.ts';
+import { type Draw, keyedHash, stream } from './stream.ts';
+
+export const TIE_LABEL = 'tie/1';
+export const TICKET_LABEL = 'ticket/1';
+
+/** Who won what, and by what. */
+export interface Winner {
+  /** 1, 2, 3, … */
+  place: number;
+  index: number;
+  wallet: string;
+  /** How many of the entry's numbers were drawn; null for a ticket. */
+  matches: number | null;
+  /** What it stood by among entries with as many matches, hex; null for a ticket. */
+  tie: string | null;
+  prize: Prize;
+}
+
+/** What came out of a seed, with every value in between. */
+export interface DrawResult {
+  /** In a legacy round `drawn` is the winning ticket's index, and there are no numbers. */
+  draw: { label: typeof NUMBERS_LABEL | typeof TICKET_LABEL; draws: Draw[]; drawn: number[]; numbers: number[] };
+  winners: Winner[];
+}
+
+/**
+ * Draws a round. The same arguments give the same result, on any machine, for ever.
+ * @param seed of `drawSeed`
+ * @param entries all of them, by index
+ */
+export function drawRound(seed: Uint8Array, parameters: RoundParameters, entries: readonly Entry[]): DrawResult {
+  return parameters.kind === 'chat' ? drawChatRound(seed, parameters, entries) : drawTicket(seed, parameters, entries);
+}
+
+function drawChatRound(seed: Uint8Array, parameters: ChatParameters, entries: readonly Entry[]): DrawResult {
+  const { draws, drawn, numbers } = winningNumbers(seed, parameters.picks, parameters.range);
+  return { draw: { label: NUMBERS_LABEL, draws, drawn, numbers }, winners: chatWinners(seed, parameters.prizes, entries, numbers) };
+}
+
+/**
+ * The winners of a chat round. An entry's rank is how many of its numbers were drawn, most first; entries of which none was drawn win
+ * nothing. Equal counts are ordered by HMAC-SHA256(seed, "tie/1" ‖ index u32), smallest first (as bytes), then by lower index. A wallet counts
+ * once, with its best entry; the k-th wallet gets the k-th prize, and prizes beyond the last wallet go to nobody.
+ */
+export function chatWinners(seed: Uint8Array, prizes: readonly Prize[], entries: readonly Entry[], numbers: readonly number[]): Winner[] {
+  const tieOf = keyedHash(seed, TIE_LABEL, 4);
+  const byMatches = groupByMatches(entries, numbers);
+  const winners: Winner[] = [];
+  const won = new Set<string>();
+  // Ties are looked at only where prizes are left for them.
+  for (let matches = numbers.length; matches > 0 && winners.length < prizes.length; matches--) {
+    const candidates = (byMatches[matches] ?? [])
+      .filter(({ wallet }) => !won.has(wallet))
+      .map(({ index, wallet }) => ({ index, wallet, tie: tieOf(index) }))
+      .sort((a, b) => (a.tie === b.tie ? a.index - b.index : a.tie < b.tie ? -1 : 1));
+    for (const { index, wallet, tie } of candidates) {
+      const prize = prizes[winners.length];
+      if (prize === undefined) break;
+      if (won.has(wallet)) continue;
+      won.add(wallet);
+      winners.push({ place: winners.length + 1, index, wallet, matches, tie, prize });
+    }
+  }
+  return winners;
+}
+
+/** Entries by how many of their numbers were drawn. */
+function groupByMatches(entries: readonly Entry[], numbers: readonly number[]): Entry[][] {
+  const groups: Entry[][] = Array.from({ length: numbers.length + 1 }, () => []);
+  const isDrawn: boolean[] = [];
+  for (const number of numbers) isDrawn[number] = true;
+  for (const entry of entries) {
+    let matches = 0;
+    for (const number of entry.numbers) if (isDrawn[number]) matches++;
+    groups[matches]?.push(entry);
+  }
+  return groups;
+}
+
+/**
+ * The winner of a legacy round of n ≥ 1 tickets: that with the index which is drawn from 0 to n − 1 from the seed's stream "ticket/1".
+ * The prize is the price of all n tickets.
+ */
+function drawTicket(seed: Uint8Array, { ticketPrice, mint }: LegacyParameters, entries: readonly Entry[]): DrawResult {
+  const ticket = stream(seed, TICKET_LABEL)(entries.length);
+  const winner = entries[ticket.value];
+  if (winner === undefined) throw new Error(`there is no ticket ${ticket.value}`);
+  const prize = { amount: (BigInt(ticketPrice) * BigInt(entries.length)).toString(), mint };
+  return {
+    draw: { label: TICKET_LABEL, draws: [ticket], drawn: [ticket.value], numbers: [] },
+    winners: [{ place: 1, index: winner.index, wallet: winner.wallet, matches: null, tie: null, prize }],
+  };
+}

@@ -1,0 +1,297 @@
+import { expect, test } from '@jest/globals';
+import { verifySignature } from '../../src/chain/beacon/signature.ts';
+import type { Audit, LandedCommitment, VoidReason } from '../../src/lib/draw/audit.ts';
+import { timeOf } from '../../src/lib/draw/beacon-chain.ts';
+import { buildAudit, type RoundFacts } from '../../src/lib/draw/build.ts';
+import { commitmentHash, commitmentMemo, parseMemo } from '../../src/lib/draw/commitment.ts';
+import type { Entry } from '../../src/lib/draw/entry.ts';
+import { verifyHistory } from '../../src/lib/draw/history.ts';
+import { parametersHash } from '../../src/lib/draw/parameters.ts';
+import { type Anchors, type Verdict, verifyRound } from '../../src/lib/draw/verify.ts';
+import { generator } from '../support/board-model.ts';
+import { addressOf, CHAIN, COMMITTER, chatParameters, entriesOf, finished, legacyParameters, signatureOf, uuidOf } from './draw-rounds.ts';
+
+const random = generator(17);
+const parameters = chatParameters();
+const entries = entriesOf(parameters, 60, 25, random);
+const facts = finished(parameters, entries);
+const audit = buildAudit(facts);
+
+/** Pairings take their time, and most of these audits hold the same signature. */
+const verdicts = new Map<string, boolean>();
+const verifyOnce: Anchors['verifySignature'] = (chain, round, signature) => {
+  const known = verdicts.get(`${round} ${signature}`) ?? verifySignature(chain, round, signature);
+  verdicts.set(`${round} ${signature}`, known);
+  return known;
+};
+
+const anchorsOf = (landed: LandedCommitment | null): Anchors => ({
+  beacon: CHAIN,
+  verifySignature: verifyOnce,
+  committer: COMMITTER,
+  landed,
+  leastLeadSec: 180,
+  leastMarginSec: 60,
+});
+const verify = (what: unknown, own: readonly unknown[] = entries, anchors = anchorsOf(facts.commitment)): Verdict => verifyRound(what, own, anchors);
+const wrong = (verdict: Verdict) => (verdict.ok ? 'nothing' : verdict.wrong);
+
+/** Every place of a JSON value that holds no further ones. */
+function leavesOf(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [[...path]];
+  return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...path, Array.isArray(value) ? Number(key) : key]));
+}
+
+/** A copy in which one place holds something else of the same kind. */
+function tampered(value: unknown, [key, ...rest]: readonly (string | number)[]): unknown {
+  if (key === undefined) return otherThan(value);
+  const copy: unknown = structuredClone(value);
+  if (typeof copy === 'object' && copy !== null) Reflect.set(copy, key, tampered(Reflect.get(copy, key), rest));
+  return copy;
+}
+
+function otherThan(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1;
+  if (typeof value !== 'string') return 'something';
+  if (/^\d{4}-\d\d-\d\dT/.test(value)) return new Date(Date.parse(value) + 1_000).toISOString();
+  if (/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value)) return addressOf(value);
+  const letters = [...value];
+  const last = letters.pop();
+  return `${letters.join('')}${last === '1' ? '2' : '1'}`;
+}
+
+const textOf = (path: readonly (string | number)[]) =>
+  path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('');
+
+test.each([
+  { name: 'chat', round: facts, own: entries },
+  ...[legacyParameters()]
+    .map((legacy) => ({ legacy, own: entriesOf(legacy, 31, 5, random) }))
+    .map(({ legacy, own }) => ({ name: 'legacy', round: finished(legacy, own), own })),
+])('whichever field of a $name round’s audit is changed, verification fails and names it', ({ round, own }) => {
+  const whole = buildAudit(round);
+  const anchors = anchorsOf(round.commitment);
+  expect(verify(JSON.parse(JSON.stringify(whole)), own, anchors)).toEqual({ ok: true, state: 'finalized' });
+  const paths = leavesOf(whole);
+  expect(paths.length).toBeGreaterThan(50);
+  for (const path of paths) {
+    const changed = tampered(whole, path);
+    const named = wrong(verify(changed, own, anchors));
+    // Of parameters that are some round's, only the hash says that they are not this one's.
+    const isHashed = path[0] === 'parameters' && named === 'parameters';
+    // A round has another name in its parameters than beside them: one of the two is wrong.
+    const isRound = textOf(path) === 'parameters.round' && named === 'round';
+    if (!isHashed && !isRound) expect(named).toBe(textOf(path));
+  }
+});
+
+test('a field more, a field less and another value for none are named too', () => {
+  expect(wrong(verify({ ...audit, more: 1 }))).toBe('more');
+  expect(wrong(verify({ ...audit, beacon: { ...audit.beacon, more: 1 } }))).toBe('beacon.more');
+  const { winners: _, ...less } = audit;
+  expect(wrong(verify(less))).toBe('winners');
+  expect(wrong(verify({ ...audit, winners: null }))).toBe('winners');
+  expect(wrong(verify({ ...audit, winners: audit.winners?.slice(1) }))).toMatch(/^winners/);
+  expect(wrong(verify({ ...audit, winners: [...(audit.winners ?? []), audit.winners?.[0]] }))).toBe('winners[3]');
+  expect(wrong(verify({ ...audit, draw: null }))).toBe('draw');
+  expect(wrong(verify({ ...audit, commitment: null }))).toBe('commitment');
+  expect(wrong(verify(null))).toBe('audit');
+  expect(wrong(verify('{}'))).toBe('audit');
+});
+
+test('whichever field of an entry is changed, the entries are not those of the commitment', () => {
+  for (const path of leavesOf(entries[7])) {
+    const changed = entries.map((entry, i) => (i === 7 ? tampered(entry, path) : entry));
+    expect(wrong(verify(audit, changed))).toBe('entries');
+  }
+  const [first, second, ...rest] = entries;
+  expect(wrong(verify(audit, entries.slice(0, -1)))).toBe('entries');
+  expect(wrong(verify(audit, [...entries, entries.at(-1)]))).toBe('entries');
+  // A tree of sorted pairs does not tell a leaf from its sibling: their indexes do.
+  expect(wrong(verify(audit, [second, first, ...rest]))).toBe('entries[0].index');
+  expect(wrong(verify(audit, []))).toBe('entries');
+  expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], wallet: 'nobody' }, ...entries.slice(8)]))).toBe('entries[7].wallet');
+  expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], more: 1 }, ...entries.slice(8)]))).toBe('entries[7].more');
+});
+
+test('entries that break the rules are named, though they were committed to', () => {
+  const change = (at: number, part: Partial<Entry>) => entries.map((entry, i) => (i === at ? { ...entry, ...part } : entry));
+  const cases: [Entry[], string][] = [
+    [change(9, { numbers: [1, 2, 3, 4, 51] }), 'entries[9].numbers'],
+    [change(9, { numbers: [1, 2, 3, 4] }), 'entries[9].numbers'],
+    [change(9, { at: parameters.closesAt }), 'entries[9].at'],
+    [change(9, { index: 10 }), 'entries[9].index'],
+    [change(59, { wallet: entries[0]?.wallet ?? '' }), 'entries[59].wallet'],
+    [change(9, { source: entries[8]?.source ?? '', messageId: entries[8]?.messageId ?? '' }), 'entries[9].messageId'],
+  ];
+  for (const [own, place] of cases) {
+    const cheat = finished(parameters, own);
+    expect(wrong(verify(buildAudit(cheat), own, anchorsOf(cheat.commitment)))).toBe(place);
+  }
+});
+
+/** A round that somebody drew as they liked, with everything computed anew to fit. */
+function cheated(change: { memo?: (memo: string) => string; blockTime?: string; over?: Partial<typeof parameters> }) {
+  const base = finished(chatParameters(change.over), entries);
+  const memo = change.memo?.(base.commitment.memo) ?? base.commitment.memo;
+  const round = parseMemo(memo)?.beaconRound ?? 0;
+  const commitment = { ...base.commitment, memo, blockTime: change.blockTime ?? base.commitment.blockTime };
+  const cheat: RoundFacts = { ...base, commitment, beacon: { chain: CHAIN, signature: signatureOf(round) } };
+  return verify(buildAudit(cheat), entries, anchorsOf(commitment));
+}
+
+test('a commitment binds: what it does not say is not drawn by', () => {
+  const otherHash = parametersHash(chatParameters({ picks: 4 }));
+  expect(cheated({})).toEqual({ ok: true, state: 'finalized' });
+  expect(wrong(cheated({ memo: (memo) => memo.replace(audit.parametersHash, otherHash) }))).toBe('parameters');
+  expect(wrong(cheated({ memo: (memo) => memo.replace(CHAIN.chainHash, otherHash) }))).toBe('commitment.memo');
+  expect(wrong(cheated({ memo: (memo) => memo.replace(parameters.round, uuidOf('another')) }))).toBe('commitment.memo');
+  expect(wrong(cheated({ memo: (memo) => memo.replace(audit.entries.root ?? '', otherHash) }))).toBe('entries');
+  expect(wrong(cheated({ memo: (memo) => memo.replace('count=60', 'count=61') }))).toBe('entries');
+  expect(wrong(cheated({ over: { leadSec: 179 } }))).toBe('parameters.leadSec');
+  expect(wrong(cheated({ over: { marginSec: 59 } }))).toBe('parameters.marginSec');
+  const due = timeOf(CHAIN, audit.beacon?.round ?? 0);
+  expect(cheated({ blockTime: new Date(due - 60_000).toISOString() }).ok).toBe(true);
+  expect(wrong(cheated({ blockTime: new Date(due - 59_000).toISOString() }))).toBe('commitment.blockTime');
+});
+
+test('a commitment by another key, or one that did not land, is none', () => {
+  const stranger = { ...facts.commitment, committer: addressOf('stranger') };
+  expect(wrong(verify(buildAudit({ ...facts, commitment: stranger }), entries, anchorsOf(stranger)))).toBe('commitment.committer');
+  const sibling = finished(parameters, entries, { sequence: 2, previous: commitmentHash(facts.commitment.memo) });
+  expect(wrong(verify(audit, entries, anchorsOf(sibling.commitment)))).toBe('commitment.memo');
+  const pending = buildAudit({ ...facts, commitment: null, beacon: null });
+  expect(wrong(verify(pending))).toBe('commitment');
+});
+
+test('without the chain at hand, an audit is held against itself', () => {
+  const offline = anchorsOf(null);
+  expect(verify(audit, entries, offline)).toEqual({ ok: true, state: 'finalized' });
+  // The block decides the seed; what only the chain knows is taken from the audit.
+  const named = leavesOf(audit.commitment).map((path) => wrong(verify(tampered(audit, ['commitment', ...path]), entries, offline)));
+  expect(Object.fromEntries(leavesOf(audit.commitment).map((path, i) => [path[0], named[i]]))).toEqual({
+    memo: 'commitment.memo',
+    committer: 'commitment.committer',
+    signature: 'nothing',
+    slot: 'nothing',
+    blockhash: 'draw.seed',
+    blockTime: 'nothing',
+    sequence: 'commitment.sequence',
+    previous: 'commitment.previous',
+    hash: 'commitment.hash',
+  });
+});
+
+test('a signature of another round, or by another key, is not the beacon’s', () => {
+  const change = (signature: string) => wrong(verify(buildAudit({ ...facts, beacon: { chain: CHAIN, signature } })));
+  expect(change(signatureOf((audit.beacon?.round ?? 0) + 1))).toBe('beacon.signature');
+  expect(change('00'.repeat(48))).toBe('beacon.signature');
+  const others = { ...anchorsOf(facts.commitment), beacon: { ...CHAIN, publicKey: '83'.repeat(96) } };
+  expect(wrong(verify(audit, entries, others))).toBe('beacon.chainHash');
+});
+
+test('an audit grows with its round, and verifies at every stage', () => {
+  const closing = buildAudit({ ...facts, commitment: null, beacon: null });
+  expect(closing).toMatchObject({
+    parametersHash: audit.parametersHash,
+    entries: audit.entries,
+    commitment: null,
+    beacon: null,
+    draw: null,
+    winners: null,
+  });
+  expect(verify(closing, entries, anchorsOf(null))).toEqual({ ok: true, state: 'closing' });
+  const committed = buildAudit({ ...facts, beacon: { chain: CHAIN, signature: null } });
+  expect(committed).toMatchObject({
+    commitment: audit.commitment,
+    beacon: { round: audit.beacon?.round, signature: null, randomness: null },
+    draw: null,
+  });
+  expect(verify(committed)).toEqual({ ok: true, state: 'committed' });
+  for (const stage of [closing, committed])
+    expect(wrong(verify({ ...stage, draw: audit.draw }, entries, anchorsOf(stage.commitment && facts.commitment)))).toBe('draw');
+  expect(() => buildAudit({ ...facts, beacon: null })).toThrow('with the beacon');
+  expect(() => buildAudit({ ...facts, commitment: { ...facts.commitment, memo: 'hello' } })).toThrow('no commitment');
+});
+
+test('a round is void for the reasons there are, and for no other', () => {
+  const voided = (reason: VoidReason, over: Partial<RoundFacts>, own = entries) => {
+    const round = { ...facts, ...over, entries: own, void: reason };
+    return verify(buildAudit(round), own, anchorsOf(round.commitment));
+  };
+  const unsigned = { beacon: { chain: CHAIN, signature: null } };
+  const uncommitted = { commitment: null, beacon: null };
+  const late = { commitment: { ...facts.commitment, blockTime: audit.beacon?.dueAt ?? '' } };
+  const isVoid = { ok: true, state: 'void' };
+  const others = entries.slice(1).map((entry, index) => ({ ...entry, index }));
+
+  expect(voided('no-entries', uncommitted, [])).toEqual(isVoid);
+  expect(wrong(voided('no-entries', uncommitted))).toBe('void');
+  expect(voided('late-block', { ...late, ...unsigned })).toEqual(isVoid);
+  // The beacon went on: its signature does not make a late round drawn.
+  expect(voided('late-block', late)).toEqual(isVoid);
+  expect(wrong(voided('late-block', unsigned))).toBe('void');
+  expect(voided('no-beacon', unsigned)).toEqual(isVoid);
+  expect(wrong(voided('no-beacon', {}))).toBe('void');
+  expect(wrong(voided('no-beacon', uncommitted))).toBe('void');
+  expect(wrong(voided('no-beacon', { ...late, ...unsigned }))).toBe('commitment.blockTime');
+  expect(voided('entries-differ', unsigned, others)).toEqual(isVoid);
+  expect(wrong(voided('entries-differ', unsigned))).toBe('void');
+  expect(wrong(voided('entries-differ', uncommitted))).toBe('void');
+  // Nothing of them is drawn, and what was frozen stays what was committed to.
+  for (const reason of ['late-block', 'entries-differ'] as const) {
+    expect(buildAudit({ ...facts, entries: others, void: reason })).toMatchObject({ draw: null, winners: null });
+  }
+  expect(buildAudit({ ...facts, entries: others, void: 'entries-differ' }).entries).toEqual(audit.entries);
+  const drawn: Audit = { ...buildAudit({ ...facts, ...unsigned, void: 'no-beacon' }), draw: audit.draw };
+  expect(wrong(verify(drawn))).toBe('draw');
+});
+
+/** The commitments of so many rounds, each naming the one before. */
+function history(length: number): LandedCommitment[] {
+  const landed: LandedCommitment[] = [];
+  for (let i = 1; i <= length; i++) {
+    const before = landed.at(-1);
+    const link = before ? { sequence: i, previous: commitmentHash(before.memo) } : {};
+    landed.push(finished(chatParameters({ round: uuidOf(`round ${i}`) }), entries.slice(0, 3), link).commitment);
+  }
+  return landed;
+}
+
+test('commitments form a chain: a gap, a second one and a broken link show', () => {
+  const landed = history(5);
+  const verdict = verifyHistory(landed);
+  expect(verdict.ok && [...verdict.byRound]).toEqual(landed.map((one, i) => [uuidOf(`round ${i + 1}`), one]));
+  expect(verifyHistory([])).toEqual({ ok: true, byRound: new Map() });
+  const [first, second, third, ...rest] = landed;
+  if (!first || !second || !third) throw new Error('too short');
+  const refusal = (of: LandedCommitment[]) => {
+    const { ok, ...misfit } = { wrong: '', why: '', ...verifyHistory(of) };
+    return ok ? null : misfit;
+  };
+  const memo = (of: LandedCommitment, change: object) => {
+    const commitment = parseMemo(of.memo);
+    return { ...of, memo: commitment ? commitmentMemo({ ...commitment, ...change }) : '' };
+  };
+  expect(refusal([first, third, ...rest])).toEqual({ wrong: third.signature, why: 'sequence number 2 is missing before 3' });
+  expect(refusal([second, third])).toEqual({ wrong: second.signature, why: 'sequence number 1 is missing before 2' });
+  expect(refusal([first, second, second])).toEqual({ wrong: second.signature, why: 'sequence number 2 was used before' });
+  const rival = memo(second, { beaconRound: 1 });
+  expect(refusal([first, second, rival, third])).toEqual({ wrong: rival.signature, why: 'sequence number 2 was used before' });
+  // Which of the two came first is for the chain to say: then the third names the wrong one.
+  expect(refusal([first, rival, third])).toEqual({ wrong: third.signature, why: 'it does not name the commitment with sequence number 2' });
+  const again = memo(second, { round: uuidOf('round 1') });
+  expect(refusal([first, again])?.why).toBe(`round ${uuidOf('round 1')} is committed to a second time`);
+  expect(refusal([first, { ...second, memo: `${second.memo} ` }])?.why).toContain('no commitment');
+  expect(refusal([first, { ...third, memo: 'gm' }, second])).toBeNull();
+});
+
+test('a large round is built and verified at a few hundredths of a millisecond an entry', () => {
+  const large = chatParameters({ maxEntriesPerWallet: 1_000 });
+  const crowd = entriesOf(large, 25_000, 500, random);
+  const round = finished(large, crowd);
+  const began = performance.now();
+  expect(verify(buildAudit(round), crowd, anchorsOf(round.commitment))).toEqual({ ok: true, state: 'finalized' });
+  // 0.5 s where nothing else runs.
+  expect(performance.now() - began).toBeLessThan(5_000);
+});

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { verifySignature } from '../../src/chain/beacon/signature.ts';
+import { Audit, type LandedCommitment } from '../../src/lib/draw/audit.ts';
+import { QUICKNET } from '../../src/lib/draw/beacon-chain.ts';
+import { buildAudit } from '../../src/lib/draw/build.ts';
+import { fromHex } from '../../src/lib/draw/bytes.ts';
+import { commitmentHash, commitmentMemo, parseMemo } from '../../src/lib/draw/commitment.ts';
+import { Entry, entriesRoot, entryLeaf, entryLine } from '../../src/lib/draw/entry.ts';
+import { verifyHistory } from '../../src/lib/draw/history.ts';
+import { derivedNumbers } from '../../src/lib/draw/numbers.ts';
+import { parametersHash } from '../../src/lib/draw/parameters.ts';
+import { drawSeed, randomnessOf } from '../../src/lib/draw/seed.ts';
+import { keyedHash } from '../../src/lib/draw/stream.ts';
+import { verifyRound } from '../../src/lib/draw/verify.ts';
+import { drawRound } from '../../src/lib/draw/winners.ts';
+
+/**
+ * Rounds that were drawn once, by another implementation, with a real round of quicknet. Whatever fails here has changed a format that rounds
+ * were played by: it must be undone, or become another version beside this one.
+ */
+const Golden = z.object({
+  rounds: z.array(
+    z.object({ entries: z.array(Entry), lines: z.array(z.string()), leaves: z.array(z.string()), ties: z.array(z.string()), audit: Audit }),
+  ),
+  derived: z.array(z.object({ entryId: z.string(), wallet: z.string(), picks: z.int(), range: z.int(), numbers: z.array(z.int()) })),
+});
+const golden = Golden.parse(JSON.parse(readFileSync(join(import.meta.dirname, 'draw-golden.json'), 'utf8')));
+
+/** What landed, as it is in an audit. */
+function landedOf({ commitment }: Audit): LandedCommitment {
+  if (commitment === null) throw new Error('nothing landed');
+  const { memo, committer, signature, slot, blockhash, blockTime } = commitment;
+  return { memo, committer, signature, slot, blockhash, blockTime };
+}
+
+test.each(golden.rounds.map((round) => ({ kind: round.audit.parameters.kind, entries: round.entries.length, round })))(
+  'a $kind round of $entries entries is what it was',
+  ({ round: { entries, lines, leaves, ties, audit } }) => {
+    const { parameters, commitment, beacon, draw, winners } = audit;
+    if (!commitment || !beacon?.signature || !draw || !winners) throw new Error('the vector is not complete');
+    expect(entries.map(entryLine)).toEqual(lines);
+    expect(entries.map((entry) => entryLeaf(parameters.round, entry))).toEqual(leaves);
+    expect(entriesRoot(parameters.round, entries)).toBe(audit.entries.root);
+    expect(parametersHash(parameters)).toBe(audit.parametersHash);
+    const committed = parseMemo(commitment.memo);
+    if (!committed) throw new Error('the memo is none');
+    expect(commitmentMemo(committed)).toBe(commitment.memo);
+    expect(commitmentHash(commitment.memo)).toBe(commitment.hash);
+    expect(randomnessOf(beacon.signature)).toBe(beacon.randomness);
+    const seed = drawSeed(committed, randomnessOf(beacon.signature), commitment.blockhash);
+    expect(seed.toString('hex')).toBe(draw.seed);
+    expect(ties.map((_, index) => keyedHash(fromHex(draw.seed), 'tie/1', 4)(index))).toEqual(ties);
+    const { seed: _, ...drawn } = draw;
+    const result = drawRound(seed, parameters, entries);
+    expect(result.draw).toEqual(drawn);
+    expect(result.winners).toEqual(winners.map(({ leaf: _leaf, proof: _proof, ...winner }) => winner));
+
+    const landed = landedOf(audit);
+    const built = buildAudit({ parameters, entries, commitment: landed, beacon: { chain: QUICKNET, signature: beacon.signature }, void: null });
+    expect(built).toEqual(audit);
+    const anchors = { beacon: QUICKNET, verifySignature, committer: commitment.committer, landed, leastLeadSec: 180, leastMarginSec: 60 };
+    expect(verifyRound(built, entries, anchors)).toEqual({ ok: true, state: 'finalized' });
+  },
+);
+
+test('the rounds follow each other without a gap', () => {
+  const history = verifyHistory(golden.rounds.map(({ audit }) => landedOf(audit)));
+  expect(history.ok && [...history.byRound.keys()]).toEqual(golden.rounds.map(({ audit }) => audit.round));
+});
+
+test('the numbers that entries are given are what they were', () => {
+  for (const { entryId, wallet, picks, range, numbers } of golden.derived) expect(derivedNumbers(entryId, wallet, { picks, range })).toEqual(numbers);
+  expect(golden.derived).toHaveLength(4);
+});

@@ -1,0 +1,100 @@
+import { expect, test } from '@jest/globals';
+import type { Entry } from '../../src/lib/draw/entry.ts';
+import { derivedNumbers } from '../../src/lib/draw/numbers.ts';
+import { stream } from '../../src/lib/draw/stream.ts';
+import { chatWinners, drawRound, TICKET_LABEL } from '../../src/lib/draw/winners.ts';
+import { addressOf, bytesOf, chatParameters, uuidOf } from './draw-rounds.ts';
+
+/** Fixed seeds: these tests answer the same at every run. A fair draw would pass each of them with 999 of 1,000 other sets of seeds. */
+const DRAWS = 100_000;
+const seeds = Array.from({ length: DRAWS }, (_, i) => bytesOf(`draw ${i}`));
+
+/** χ² of counts that should be equal. */
+function chiSquare(counts: readonly number[]): number {
+  const expected = sum(counts) / counts.length;
+  return sum(counts.map((count) => (count - expected) ** 2 / expected));
+}
+
+/** The 99.9 % quantile of χ² (Wilson and Hilferty; right to 1 % from 5 degrees of freedom on). */
+const limitOf = (freedom: number) => freedom * (1 - 2 / (9 * freedom) + 3.0902 * Math.sqrt(2 / (9 * freedom))) ** 3;
+
+const counts = (size: number) => Array.from({ length: size }, () => 0);
+function add(into: number[], at: number): void {
+  into[at] = (into[at] ?? 0) + 1;
+}
+
+const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
+const PRIZES = [30, 20, 10].map((amount) => ({ amount: String(amount), mint: addressOf('reward') }));
+
+/** One entry each of so many wallets. */
+const entriesOf = (wallets: number, numbersOf: (index: number) => number[]) =>
+  Array.from({ length: wallets }, (_, index): Entry => {
+    const wallet = addressOf(`wallet ${index}`);
+    return { index, wallet, numbers: numbersOf(index), source: 'coinop', messageId: uuidOf(`${index}`), at: '2026-11-21T12:00:00.000Z' };
+  });
+
+test('the measure tells an unfair draw from a fair one', () => {
+  expect(limitOf(49)).toBeCloseTo(85.35, 0);
+  // Six per cent more for one of ten, and a remainder without rejection.
+  const biased = counts(10).map((_, i) => (i === 0 ? 10_600 : 9_933));
+  expect(chiSquare(biased)).toBeGreaterThan(limitOf(9));
+  const folded = counts(192);
+  for (const seed of seeds) add(folded, (seed[0] ?? 0) % 192);
+  expect(chiSquare(folded)).toBeGreaterThan(limitOf(191));
+});
+
+test('over 100,000 draws every number is drawn, and every wallet wins every prize, equally often', () => {
+  // Ten wallets with five numbers each of fifty: nobody stands better than another.
+  const [picks, range, wallets] = [5, 50, 10];
+  const entries = entriesOf(wallets, (index) => Array.from({ length: picks }, (_, i) => picks * index + i + 1));
+  const parameters = chatParameters({ picks, range, prizes: PRIZES });
+  const numbers = counts(range);
+  const places = Array.from({ length: picks }, () => counts(range));
+  const pairs = counts(range * range);
+  const prizes = [counts(wallets), counts(wallets), counts(wallets)];
+  const orders = counts(wallets * wallets);
+  let doubles = 0;
+  for (const seed of seeds) {
+    const { draw, winners } = drawRound(seed, parameters, entries);
+    for (const [place, number] of draw.drawn.entries()) {
+      add(numbers, number - 1);
+      add(places[place] ?? [], number - 1);
+    }
+    add(pairs, ((draw.drawn[0] ?? 0) - 1) * range + (draw.drawn[1] ?? 0) - 1);
+    for (const { place, index } of winners) add(prizes[place - 1] ?? [], index);
+    const [first, second, third] = winners.map(({ wallet, index }) => ({ wallet, index }));
+    if (first?.wallet === (second?.wallet ?? null) || first?.wallet === (third?.wallet ?? null)) doubles++;
+    if (first && second) add(orders, first.index * wallets + second.index);
+  }
+  expect(doubles).toBe(0);
+  // Numbers of one draw exclude each other, which makes their counts vary less by this factor.
+  expect(chiSquare(numbers) * ((range - 1) / (range - picks))).toBeLessThan(limitOf(range - 1));
+  for (const place of places) expect(chiSquare(place)).toBeLessThan(limitOf(range - 1));
+  for (const won of prizes) expect(chiSquare(won)).toBeLessThan(limitOf(wallets - 1));
+  for (const [counted, size] of [[pairs, range] as const, [orders, wallets] as const]) {
+    const possible = counted.filter((_, i) => Math.floor(i / size) !== i % size);
+    expect(sum(possible)).toBe(sum(counted));
+    expect(chiSquare(possible)).toBeLessThan(limitOf(possible.length - 1));
+  }
+});
+
+test('over 100,000 draws ties are in no index’s favour, and every ticket wins equally often', () => {
+  const entries = entriesOf(7, () => [1]);
+  const [ties, tickets] = [counts(7), counts(1_000)];
+  for (const seed of seeds) {
+    add(ties, chatWinners(seed, PRIZES.slice(0, 1), entries, [1])[0]?.index ?? -1);
+    add(tickets, stream(seed, TICKET_LABEL)(1_000).value);
+  }
+  expect(sum(ties)).toBe(DRAWS);
+  expect(chiSquare(ties)).toBeLessThan(limitOf(6));
+  expect(chiSquare(tickets)).toBeLessThan(limitOf(999));
+});
+
+test('numbers that entries are given are uniform too', () => {
+  const all = counts(50);
+  const wallets = Array.from({ length: 100 }, (_, i) => addressOf(`wallet ${i}`));
+  for (let i = 0; i < 20_000; i++) {
+    for (const number of derivedNumbers(uuidOf(`entry ${i}`), wallets[i % 100] ?? '', { picks: 5, range: 50 })) add(all, number - 1);
+  }
+  expect(chiSquare(all) * (49 / 45)).toBeLessThan(limitOf(49));
+});
