@@ -3,8 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describeExit } from './child.ts';
 import { dataFolder } from './folders.ts';
+import { type LocalnetProcess, startLocalnetProcess, withoutKeys } from './localnet.ts';
 import { Console } from './logs.ts';
-import { choosePorts, type Ports, wholeNumber } from './ports.ts';
+import { choosePorts, type Ports, preferred, wholeNumber } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 import { type ProcessOptions, runProcess, startProcess, waitUntilReady } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
@@ -42,43 +43,49 @@ async function bringUp(stack: Supervisor, options: DevOptions, output: Console, 
   const redis = env.REDIS_URL ? undefined : await stack.start(() => startRedis({ folder: join(data, 'redis'), durable: true }));
   say(redis ? 'Redis is up.' : 'Redis is the one of REDIS_URL.');
 
+  const localnet = env.SOLANA_RPC_URL
+    ? undefined
+    : await stack.start(async () => startLocalnetProcess({ folder: join(data, 'localnet'), port: await preferred(8899) }));
+  say(localnet ? 'The localnet is up.' : 'Solana is the one of SOLANA_RPC_URL.');
+
   const adminTokens = env.ADMIN_TOKENS || ownAdminToken(data);
   const shared: NodeJS.ProcessEnv = {
     NODE_ENV: 'development',
     PUBLIC_URL: `http://localhost:${places.ports[0]}`,
+    ...localnet?.env,
     ...env,
     DATABASE_URL: postgres?.url ?? env.DATABASE_URL,
     REDIS_URL: redis?.url ?? env.REDIS_URL,
     ADMIN_TOKENS: adminTokens,
     METRICS_PORT: '0',
   };
-  const script = (name: string, entry: string, own: NodeJS.ProcessEnv): ProcessOptions => ({
+  const script = (name: string, entry: string, given: NodeJS.ProcessEnv): ProcessOptions => ({
     name,
     command: process.execPath,
     args: [join(checkout, entry)],
     cwd: checkout,
-    env: { ...shared, ...own },
+    env: given,
     output,
   });
   const metricsPort = (index: number): string => String(firstMetricsPort && firstMetricsPort + index);
 
-  const migrated = await runProcess(stack, script('migrate', entries.migrate, {}));
+  const migrated = await runProcess(stack, script('migrate', entries.migrate, shared));
   if (migrated.code !== 0) throw new Error(`${entries.migrate} ${describeExit(migrated)}`);
 
   // Workers first, so that they are stopped last: requests that are being finished still get their answers.
   await stack.startTogether(
     named('worker', workerCount).map(
-      (name, index) => () => startProcess(script(name, entries.worker, { METRICS_PORT: metricsPort(apiCount + index) })),
+      (name, index) => () => startProcess(script(name, entries.worker, { ...shared, METRICS_PORT: metricsPort(apiCount + index) })),
     ),
   );
   const apis = await stack.startTogether(
     named('api', apiCount).map((name, index) => () => {
       const port = String(places.ports[index]);
-      return startProcess(script(name, entries.server, { PORT: port, METRICS_PORT: metricsPort(index) }));
+      return startProcess(script(name, entries.server, { ...withoutKeys(shared), PORT: port, METRICS_PORT: metricsPort(index) }));
     }),
   );
   await Promise.all(apis.map((api, index) => waitUntilReady(api, `http://127.0.0.1:${places.ports[index]}/readyz`, READY_WITHIN)));
-  if (!stack.isEnding) process.stdout.write(signpost({ places, data, adminTokens, isOwnToken: !env.ADMIN_TOKENS, postgres, redis, env }));
+  if (!stack.isEnding) process.stdout.write(signpost({ places, data, adminTokens, isOwnToken: !env.ADMIN_TOKENS, postgres, redis, localnet, env }));
   return stack.ended;
 }
 
@@ -101,10 +108,11 @@ interface Signs {
   readonly isOwnToken: boolean;
   readonly postgres: Postgres | undefined;
   readonly redis: Redis | undefined;
+  readonly localnet: LocalnetProcess | undefined;
   readonly env: NodeJS.ProcessEnv;
 }
 
-function signpost({ places, data, adminTokens, isOwnToken, postgres, redis, env }: Signs): string {
+function signpost({ places, data, adminTokens, isOwnToken, postgres, redis, localnet, env }: Signs): string {
   const base = `http://localhost:${places.ports[0]}`;
   const others = places.ports
     .slice(1)
@@ -122,6 +130,12 @@ function signpost({ places, data, adminTokens, isOwnToken, postgres, redis, env 
     ['Admin token', isOwnToken ? adminTokens : 'as in ADMIN_TOKENS'],
     ['PostgreSQL', postgres ? `${psql} ${postgres.url}` : 'psql "$DATABASE_URL"'],
     ['Redis', redis ? `redis-cli -s ${redis.socket}` : 'redis-cli -u "$REDIS_URL"'],
+    [
+      'Solana',
+      localnet
+        ? `${localnet.url}  (tokens: curl -d '{"wallet":"…","sol":1,"reward":100,"usdc":100}' ${localnet.url}/faucet)`
+        : 'as in SOLANA_RPC_URL',
+    ],
     ['Data', data],
   ];
   const lines = rows.map(([what, where]) => `  ${what?.padEnd(12)} ${where}`);

@@ -55,6 +55,11 @@ function isFree(port: number, host?: string): Promise<boolean> {
   });
 }
 
+/** A port that people expect something at, or 0, any other, while it is taken. */
+export async function preferred(port: number): Promise<number> {
+  return (await firstTaken([port])) === undefined ? port : 0;
+}
+
 /** Free ports wherever the system has some: for systems that nobody has to find by hand. */
 export async function anyPorts(count: number): Promise<number[]> {
   const servers = await Promise.all(

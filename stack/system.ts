@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type LocalnetProcess, type LocalnetProcessOptions, startLocalnetProcess, withoutKeys } from './localnet.ts';
 import { Console } from './logs.ts';
 import { anyPorts } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
@@ -20,6 +21,8 @@ export interface System {
   readonly env: Readonly<Record<string, string>>;
   readonly postgres: Postgres;
   readonly redis: Redis;
+  /** Where one was asked for. */
+  readonly localnet: LocalnetProcess | undefined;
   readonly apis: readonly Replaceable[];
   readonly workers: readonly Replaceable[];
   stop(): Promise<void>;
@@ -44,6 +47,8 @@ export interface SystemOptions {
   readonly workers?: number;
   /** true: the database waits for the disk, as in production. */
   readonly durable?: boolean;
+  /** A cluster, and how fast it goes; without it the system has no chain. */
+  readonly localnet?: Omit<LocalnetProcessOptions, 'folder'>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -58,10 +63,16 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     // It is restarted by whoever uses the system, so nobody watches over it.
     const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: false });
     stack.afterwards(() => redis.stop());
+    const localnetOptions = options.localnet;
+    const localnet = localnetOptions && (await startLocalnetProcess({ ...localnetOptions, folder: join(temporary.path, 'localnet') }));
+    // It is killed and restarted by whoever uses the system, like Redis.
+    if (localnet) stack.afterwards(() => localnet.stop());
     const ports = await anyPorts(apiCount);
     const env = {
       ...inherited(),
       NODE_ENV: 'development',
+      // Processes that are killed all the time should not compile all the time.
+      NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
       LOG_LEVEL: 'error',
       DATABASE_URL: postgres.url,
       REDIS_URL: redis.url,
@@ -69,15 +80,16 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       PUBLIC_URL: `http://localhost:${ports[0]}`,
       ALLOWED_ORIGINS: ports.map((port) => `http://localhost:${port}`).join(','),
       METRICS_PORT: '0',
+      ...localnet?.env,
       ...options.env,
     };
     const output = new Console(9);
-    const script = (name: string, entry: string, own: Record<string, string> = {}) => ({
+    const script = (name: string, entry: string, given: NodeJS.ProcessEnv = env) => ({
       name,
       command: process.execPath,
       args: [join(checkout, entry)],
       cwd: checkout,
-      env: { ...env, ...own },
+      env: given,
       output,
     });
     const migrated = await runProcess(stack, script('migrate', 'src/db/migrate.ts'));
@@ -85,7 +97,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 
     const workers = Array.from({ length: workerCount }, (_, i) => new Place(() => startProcess(script(`worker-${i + 1}`, 'workers/main.ts'))));
     const apis = ports.map((port, i) => {
-      const begin = () => startProcess(script(`api-${i + 1}`, 'src/server.ts', { PORT: String(port) }));
+      const begin = () => startProcess(script(`api-${i + 1}`, 'src/server.ts', { ...withoutKeys(env), PORT: String(port) }));
       return new Place(begin, (api) => waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_WITHIN));
     });
     stack.afterwards(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
@@ -96,6 +108,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       env,
       postgres,
       redis,
+      localnet,
       apis,
       workers,
       stop: async () => void (await stack.stop()),

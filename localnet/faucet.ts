@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { ComputeBudgetProgram, Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
+import type { Chain } from './chain.ts';
+import { bytesOf, type Key, keyOf, SYSTEM_PROGRAM } from './keys.ts';
+import { describeError } from './transaction-errors.ts';
+import { parseTransaction } from './wire.ts';
+
+/** 9 million SOL: the most whose lamports are still exact in JSON. */
+const HOARD = 9_000_000_000_000_000n;
+
+/** Where the cluster's SOL comes from: airdrops are transfers like any other. */
+export class Faucet {
+  readonly #chain: Chain;
+  readonly #keypair: Keypair;
+  #given = 0;
+
+  constructor(chain: Chain, seed: Buffer) {
+    this.#chain = chain;
+    this.#keypair = Keypair.fromSeed(createHash('sha256').update('faucet').update(seed).digest());
+  }
+
+  /** Sends lamports to an address. @returns the signature */
+  give(to: Key, lamports: bigint): string {
+    this.#fill();
+    const tx = new Transaction({ feePayer: this.#keypair.publicKey, blockhash: this.#blockhash(), lastValidBlockHeight: 0 });
+    // No two airdrops are the same transaction.
+    tx.add(ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 + (this.#given++ % 1_000_000) }));
+    tx.add(SystemProgram.transfer({ fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(bytesOf(to)), lamports }));
+    tx.sign(this.#keypair);
+    const wire = parseTransaction(tx.serialize({ verifySignatures: false }));
+    const error = this.#chain.land(wire);
+    if (error !== null) throw new Error(`airdrop: ${describeError(error)}`);
+    return wire.signature;
+  }
+
+  #blockhash(): string {
+    const { clock, hashes } = this.#chain;
+    return hashes.textOf(clock.lastBlock(this.#chain.tick() - 1));
+  }
+
+  #fill(): void {
+    const key = keyOf(this.#keypair.publicKey.toBytes());
+    if ((this.#chain.accounts.newest(key)?.lamports ?? 0n) > HOARD / 2n) return;
+    this.#chain.setAccounts([[key, { lamports: HOARD, owner: SYSTEM_PROGRAM, data: new Uint8Array(), executable: false }]]);
+  }
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { startLocalnet, writePrivately } from './localnet.ts';
+
+/** Says when it is ready, and where; keys are in the folder's `env.json`, for its owner alone. */
+const folder = process.env.LOCALNET_FOLDER;
+if (!folder) throw new Error('LOCALNET_FOLDER must name the folder that the cluster is kept in');
+
+const number = (name: string, fallback: number, least: number): number => {
+  const value = process.env[name] ? Number(process.env[name]) : fallback;
+  if (!Number.isInteger(value) || value < least) throw new Error(`${name} must be a whole number from ${least} on`);
+  return value;
+};
+
+const localnet = await startLocalnet({
+  folder,
+  host: process.env.LOCALNET_HOST || '127.0.0.1',
+  port: number('LOCALNET_PORT', 0, 0),
+  slotMs: number('LOCALNET_SLOT_MS', 400, 1),
+  confirmedAfter: number('LOCALNET_CONFIRMED_AFTER', 1, 0),
+  finalizedAfter: number('LOCALNET_FINALIZED_AFTER', 32, 1),
+  beaconMs: number('LOCALNET_BEACON_MS', 3_000, 1),
+});
+writePrivately(join(folder, 'env.json'), localnet.env);
+console.log(JSON.stringify({ ready: true, url: localnet.url }));
+
+let stopping = false;
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(signal, () => {
+    if (stopping) return;
+    stopping = true;
+    void localnet.close().then(() => process.exit(0));
+  });
+}
