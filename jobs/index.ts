@@ -1,7 +1,32 @@
 import { sweepBans, voidBanned } from './bans.ts';
+import { followTransactions, signTransaction } from './chain.ts';
+import { computeEpoch, projectDay, sweepEpochs } from './epochs.ts';
+import { planPayouts, watchPayouts } from './payouts.ts';
 import { rebuildBoard, refreshBoards, watchBoards } from './points.ts';
+import { expireEpochs, followEpochs } from './rewards.ts';
 import { recordScores } from './scores.ts';
 import { closePeriods, expire } from './upkeep.ts';
+import { sweepDeliveries, workDelivery } from './webhooks.ts';
 
 /** Every job of the service. */
-export const jobs = { recordScores, refreshBoards, rebuildBoard, watchBoards, expire, closePeriods, voidBanned, sweepBans } as const;
+export const jobs = {
+  recordScores,
+  refreshBoards,
+  rebuildBoard,
+  watchBoards,
+  expire,
+  closePeriods,
+  voidBanned,
+  sweepBans,
+  signTransaction,
+  followTransactions,
+  computeEpoch,
+  sweepEpochs,
+  projectDay,
+  followEpochs,
+  expireEpochs,
+  planPayouts,
+  watchPayouts,
+  workDelivery,
+  sweepDeliveries,
+} as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ChainEnvironment, chainConfig } from './chain/config.ts';
 
 const DEVELOPMENT_SESSION_KEY = 'development-session-key-not-secret';
 
@@ -99,6 +100,7 @@ const Environment = z.object({
   DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
   /** Which queues this worker serves; empty = all of them. */
   QUEUES: list(''),
+  ...ChainEnvironment,
 });
 
 /** Everything a process is told from outside. */
@@ -142,5 +144,6 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     logLevel: e.LOG_LEVEL,
     dailyPointsCap: e.DAILY_POINTS_CAP,
     queues: e.QUEUES,
+    chain: chainConfig(e, production),
   };
 }

@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Redis } from 'ioredis';
+import { type Chain, openChain } from './chain/solana.ts';
 import type { Config } from './config.ts';
 import { openOrm } from './db/orm.ts';
 import { pooled, type Queryable } from './db/sql.ts';
@@ -24,6 +25,7 @@ export interface App {
   readonly redis: Redis;
   readonly queues: Queues;
   readonly replies: Replies;
+  readonly chain: Chain;
   /** A further connection, for subscribing and blocking; closed with the rest. */
   connect(): Redis;
   close(): Promise<void>;
@@ -60,6 +62,7 @@ export async function openContext(config: Config, name: string, options: { clock
     redis,
     queues,
     replies,
+    chain: openChain(config),
     connect: () => connect(),
     async close() {
       replies.close();

@@ -27,8 +27,10 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
   return async (work) => {
     const jobs: { job: Job; payload: unknown }[] = [];
     let emitted = false;
-    const result = await orm.em.fork({ clear: true }).transactional(async (inner) => {
+    let leave = () => {};
+    const transaction = orm.em.fork({ clear: true }).transactional(async (inner) => {
       const connection = await connectionOf(inner.getKysely<unknown>());
+      leave = connection.leave;
       const written: Promise<unknown>[] = [];
       const tx: Tx = {
         em: inner,
@@ -46,6 +48,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
       await Promise.all(written);
       return value;
     });
+    const result = await transaction.finally(() => leave());
     // The commit stands whatever happens to Redis now: a sweep rings again, the publisher looks by itself.
     const unheard = (err: unknown) => log.warn({ err }, 'committed, but the bell did not ring');
     if (emitted) void rung().catch(unheard);

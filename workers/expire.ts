@@ -2,6 +2,7 @@ import type { expire as job } from '../jobs/upkeep.ts';
 import { expireAuth } from '../src/areas/auth/auth.ts';
 import type { App } from '../src/context.ts';
 import { expireOutbox } from '../src/events/outbox.ts';
+import { expireDeliveries } from '../src/http/deliveries.ts';
 import { expireIdempotencyKeys } from '../src/http/idempotency.ts';
 import type { Tx } from '../src/tx.ts';
 import type { Handler } from './handler.ts';
@@ -14,6 +15,7 @@ export const expire: Handler<typeof job> = async (app) => {
   await repeat(app, async (tx) => (await expireAuth(tx)).more);
   await repeat(app, expireOutbox);
   await repeat(app, expireIdempotencyKeys);
+  await repeat(app, (tx) => expireDeliveries(tx, 'payment-status'));
 };
 
 /** @param batch removes a bounded number of rows; returns whether there may be more */

@@ -1,13 +1,23 @@
 import type { jobs } from '../jobs/index.ts';
 import { closePeriods } from './close-periods.ts';
+import { computeEpoch } from './compute-epoch.ts';
 import { expire } from './expire.ts';
+import { expireEpochs } from './expire-epochs.ts';
+import { followEpochs } from './follow-epochs.ts';
+import { followTransactions } from './follow-transactions.ts';
 import type { Handler } from './handler.ts';
+import { planPayouts } from './plan-payouts.ts';
+import { projectDay } from './project-day.ts';
 import { rebuildBoard } from './rebuild-board.ts';
 import { recordScores } from './record-scores.ts';
 import { refreshBoards } from './refresh-boards.ts';
+import { signTransaction } from './sign-transaction.ts';
 import { sweepBans } from './sweep-bans.ts';
+import { sweepEpochs } from './sweep-epochs.ts';
 import { voidBanned } from './void-banned.ts';
 import { watchBoards } from './watch-boards.ts';
+import { watchPayouts } from './watch-payouts.ts';
+import { sweepDeliveries, workDelivery } from './work-delivery.ts';
 
 /** How each job is done. A job without a handler does not compile. */
 export const handlers: { readonly [K in keyof typeof jobs]: Handler<(typeof jobs)[K]> } = {
@@ -19,4 +29,15 @@ export const handlers: { readonly [K in keyof typeof jobs]: Handler<(typeof jobs
   closePeriods,
   voidBanned,
   sweepBans,
+  signTransaction,
+  followTransactions,
+  computeEpoch,
+  sweepEpochs,
+  projectDay,
+  followEpochs,
+  expireEpochs,
+  planPayouts,
+  watchPayouts,
+  workDelivery,
+  sweepDeliveries,
 };

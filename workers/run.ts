@@ -11,6 +11,12 @@ import { handlers } from './index.ts';
 const SERVING: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount'>> = {
   scores: { concurrency: 16, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   points: { concurrency: 4, lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
+  chain: { concurrency: 64, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  follow: { concurrency: 1, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  payouts: { concurrency: 2, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
+  webhooks: { concurrency: 8, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
+  // One at a time: an epoch of a million wallets takes half a gigabyte. The work is in a thread, so its lock is kept.
+  epochs: { concurrency: 1, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   upkeep: { concurrency: 2, lockDuration: 30_000, stalledInterval: 15_000, maxStalledCount: 1_000 },
 };
 

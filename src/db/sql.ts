@@ -32,6 +32,28 @@ const ITSELF = '/* the connection itself */';
  * the names of statements nor several of them at once.
  */
 export class OpenHandedClient extends pg.Client {
+  #ended = false;
+
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    this.once('end', () => {
+      this.#ended = true;
+    });
+  }
+
+  /**
+   * Gives a connection that is lost back to its pool. Whoever held it would roll back first, and keep it when that fails:
+   * each loss within a transaction would cost the pool a place.
+   */
+  leave(): void {
+    if (!this.#ended || !('release' in this) || typeof this.release !== 'function') return;
+    try {
+      this.release(true);
+    } catch {
+      // It was given back after all.
+    }
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this forwards all of them.
   override query(...args: any[]): any {
     if (args[0] === ITSELF) return Promise.resolve({ command: '', rowCount: 0, rows: [this] });
@@ -44,14 +66,15 @@ export class OpenHandedClient extends pg.Client {
  * The connection behind a transaction's Kysely, for statements by name. They go out at once, one after the other:
  * those that are asked for together (`Promise.all`) share one round trip, and run in the order asked.
  */
-export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable> {
-  const client = (await kysely.executeQuery<pg.Client>(CompiledQuery.raw(ITSELF))).rows[0];
+export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { leave(): void }> {
+  const client = (await kysely.executeQuery<pg.Client & Pick<OpenHandedClient, 'leave'>>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver kept its connection to itself');
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
       leaveTogether(client.connection.stream);
       return (await client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] })).rows;
     },
+    leave: () => client.leave(),
   };
 }
 

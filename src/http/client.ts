@@ -24,7 +24,8 @@ type SuccessStatus = 200 | 201 | 202 | 204 | 206;
 export type Success<R extends Route> = Extract<Answers<R>, { status: SuccessStatus }>;
 
 type Bytes = NonNullable<RequestInit['body']>;
-type InputOf<S extends Shape> = S extends z.ZodType ? z.input<S> : Bytes;
+/** What may come as JSON or as a stream is sent as JSON. */
+type InputOf<S extends Shape> = S extends z.ZodType ? z.input<S> : S extends { readonly json: infer Json extends z.ZodType } ? z.input<Json> : Bytes;
 /** A part of a request: not there when the route has none, optional when all of it is. */
 type Part<Name extends string, S extends Shape> = [S] extends [undefined]
   ? { readonly [N in Name]?: never }
@@ -80,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
   const send = options.fetch ?? globalThis.fetch;
 
   async function request(route: Route, input: AnyInput): Promise<Answer<number, unknown>> {
-    const isStream = route.body !== undefined && 'stream' in route.body;
+    const isStream = route.body !== undefined && 'stream' in route.body && route.body.json === undefined;
     const isJson = input.body !== undefined && !isStream;
     const headers = new Headers({
       ...(options.cookie === undefined ? {} : { Cookie: options.cookie }),

@@ -6,7 +6,7 @@ import type { App } from '../context.ts';
 import { fail, Refusal } from '../lib/errors.ts';
 import { auditAdmin, requireAdminToken, requireInternalToken } from './admin.ts';
 import { requireBasic } from './basic.ts';
-import { boundedStream, hasBody, MAX_JSON_BYTES, readJson } from './body.ts';
+import { boundedStream, hasBody, isJson, MAX_JSON_BYTES, readJson } from './body.ts';
 import { conditional } from './cache.ts';
 import { explain, refuse } from './explain.ts';
 import { idempotencyKey, once } from './idempotency.ts';
@@ -155,7 +155,11 @@ async function decodeBody(route: AnyRoute, ctx: Koa.Context, delivered: Delivere
   const shape = route.body;
   if (delivered) return { body: shape && !isStream(shape) ? decode('body', shape, delivered.value) : undefined, bytes: delivered.bytes };
   if (shape && isStream(shape)) {
-    if (!ctx.is(shape.stream)) throw fail(415, `Content-Type must be ${shape.stream}`);
+    if (shape.json && isJson(ctx.get('Content-Type'))) {
+      const { value, bytes } = await readJson(ctx.req);
+      return { body: decode('body', shape.json, value), bytes };
+    }
+    if (!ctx.is(shape.stream)) throw fail(415, `Content-Type must be ${shape.json ? 'application/json or ' : ''}${shape.stream}`);
     return { body: boundedStream(ctx.req, shape.maxBytes ?? MAX_JSON_BYTES), bytes: NOTHING };
   }
   if (route.method === 'get') return { body: undefined, bytes: NOTHING };

@@ -116,7 +116,8 @@ const isObject = (schema: z.ZodType): schema is z.ZodObject => schema.def.type =
 function requestBody(body: z.ZodType | Stream): NonNullable<ZodOpenApiOperationObject['requestBody']> {
   if (isStream(body)) {
     const limit = body.maxBytes ?? MAX_JSON_BYTES;
-    return { required: true, description: `At most ${limit} bytes.`, content: { [body.stream]: { schema: streamSchema(body) } } };
+    const json = body.json ? { [JSON_TYPE]: { schema: body.json } } : {};
+    return { required: true, description: `At most ${limit} bytes.`, content: { ...json, [body.stream]: { schema: streamSchema(body) } } };
   }
   // An empty body is {}: where every field may be absent, so may the body.
   return { required: !body.safeParse({}).success, content: { [JSON_TYPE]: { schema: body } } };

@@ -27,10 +27,19 @@ export type Auth =
 export interface Stream {
   readonly stream: string;
   readonly maxBytes?: number;
+  /** A body that may also come as JSON, of this shape: then it is parsed like any other. */
+  readonly json?: z.ZodType;
 }
 
 /** Declares a stream of a content type; `maxBytes` bounds a request's body. */
 export const stream = (type: string, maxBytes?: number): Stream => ({ stream: type, ...(maxBytes === undefined ? {} : { maxBytes }) });
+
+/** Declares a body that comes as JSON of a shape, or, where that would be too large, as a stream of a content type. */
+export const jsonOrStream = <Json extends z.ZodType>(json: Json, type: string, maxBytes: number): Stream & { readonly json: Json } => ({
+  stream: type,
+  maxBytes,
+  json,
+});
 
 export const isStream = (shape: z.ZodType | Stream | null): shape is Stream => shape !== null && 'stream' in shape;
 
@@ -57,7 +66,13 @@ export type ReplyOf<R extends Returns> = { [S in keyof R & number]: Reply<S, Bod
 type WalletOf<A extends Auth> = A extends 'session' ? string : A extends 'optional' | { sessionOrAdmin: Scope } ? string | null : null;
 type AdminOf<A extends Auth> = A extends 'basic' | { admin: Scope } ? string : A extends { sessionOrAdmin: Scope } ? string | null : null;
 type DeliveryOf<A extends Auth> = A extends { webhook: WebhookSource } ? Delivery : null;
-type InputOf<B> = B extends z.ZodType ? z.output<B> : B extends Stream ? Readable : undefined;
+type InputOf<B> = B extends z.ZodType
+  ? z.output<B>
+  : B extends { readonly json: infer Json extends z.ZodType }
+    ? z.output<Json> | Readable
+    : B extends Stream
+      ? Readable
+      : undefined;
 
 /** What a handler is given. */
 export interface Call<A extends Auth, Params, Query, Body> {

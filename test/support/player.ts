@@ -44,7 +44,7 @@ export async function patientPlayer(urls: readonly string[]): Promise<PatientPla
     const headers = new Headers(init.headers);
     headers.set('Cookie', signedIn.cookie);
     try {
-      const response = await send({ url }, path, { ...init, headers, signal: AbortSignal.timeout(10_000) });
+      const response = await send({ url }, path, { ...init, headers, signal: AbortSignal.timeout(25_000) });
       return { status: response.status, body: (await response.json()) as T };
     } catch {
       return { status: 0, body: undefined as T };

@@ -3,6 +3,10 @@ import { Migration0002Points } from './0002-points.ts';
 import { Migration0003Arcade } from './0003-arcade.ts';
 import { Migration0004Auth } from './0004-auth.ts';
 import { Migration0005Webhooks } from './0005-webhooks.ts';
+import { Migration0006Chain } from './0006-chain.ts';
+import { Migration0007Rewards } from './0007-rewards.ts';
+import { Migration0008Payouts } from './0008-payouts.ts';
+import { Migration0009Claims } from './0009-claims.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -11,4 +15,8 @@ export const migrations = [
   { name: '0003-arcade', class: Migration0003Arcade },
   { name: '0004-auth', class: Migration0004Auth },
   { name: '0005-webhooks', class: Migration0005Webhooks },
+  { name: '0006-chain', class: Migration0006Chain },
+  { name: '0007-rewards', class: Migration0007Rewards },
+  { name: '0008-payouts', class: Migration0008Payouts },
+  { name: '0009-claims', class: Migration0009Claims },
 ];

@@ -1,0 +1,41 @@
+import { type Queryable, statement } from '../../db/sql.ts';
+
+/** A transaction that needs a person, or is over without effect: for operators. */
+export interface ListedTransaction {
+  id: string;
+  kind: string;
+  subject: string;
+  state: 'manual' | 'failed';
+  attempts: number;
+  /** Of the latest attempt. */
+  signature: string | null;
+  error: unknown;
+  /** What the last look at the latest attempt saw. */
+  evidence: unknown;
+  createdAt: string;
+  changedAt: string;
+}
+
+const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const list = statement<ListedTransaction>(
+  'list_unclear_transactions',
+  `select t.id::text, t.kind, t.subject, t.state, t.attempts, a.signature, t.error, a.doubt as evidence,
+     ${INSTANT('t.created_at')} as "createdAt", ${INSTANT('t.changed_at')} as "changedAt"
+   from chain_transactions t left join chain_attempts a on a.transaction_id = t.id and a.n = t.attempts
+   where t.state in ('manual', 'failed') and t.state = $1 order by t.changed_at desc, t.id limit $2 offset $3`,
+);
+const count = statement<{ n: number }>(
+  'count_unclear_transactions',
+  `select count(*)::int as n from chain_transactions where state in ('manual', 'failed') and state = $1`,
+);
+
+/** Transactions that need a person, or have failed, the latest first, and how many there are. */
+export async function listTransactions(
+  db: Queryable,
+  state: ListedTransaction['state'],
+  limit: number,
+  offset: number,
+): Promise<{ transactions: ListedTransaction[]; total: number }> {
+  const [transactions, total] = await Promise.all([db.query(list, [state, limit, offset]), db.query(count, [state])]);
+  return { transactions, total: total[0]?.n ?? 0 };
+}

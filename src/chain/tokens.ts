@@ -1,0 +1,104 @@
+import { PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
+
+/** The programs of every cluster that tokens go through. */
+export const TOKEN_PROGRAM = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
+export const ASSOCIATED_TOKEN_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
+export const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
+
+/** Bytes of a token account and of a mint; a token account's rent is what opening one costs. */
+export const TOKEN_ACCOUNT_BYTES = 165;
+export const MINT_BYTES = 82;
+
+/** The SPL token instructions used here, by their number in the program's interface. */
+const TRANSFER_CHECKED = 12;
+const MINT_TO = 7;
+const CREATE_IDEMPOTENT = 1;
+
+const at = (pubkey: PublicKey, isWritable: boolean, isSigner = false) => ({ pubkey, isWritable, isSigner });
+
+/** Little-endian, as all of Solana writes integers. @throws RangeError outside 0 to 2^64 − 1 */
+export function u64(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(value);
+  return bytes;
+}
+
+/** The one token account of a wallet that everybody can compute. The owner may be an address without a key. */
+export function associatedTokenAddress(owner: PublicKey, mint: PublicKey): PublicKey {
+  return PublicKey.findProgramAddressSync([owner.toBuffer(), TOKEN_PROGRAM.toBuffer(), mint.toBuffer()], ASSOCIATED_TOKEN_PROGRAM)[0];
+}
+
+/** Opens a wallet's associated token account at `payer`'s cost, or does nothing where it is there. */
+export function createAssociatedTokenAccount(payer: PublicKey, owner: PublicKey, mint: PublicKey): TransactionInstruction {
+  return new TransactionInstruction({
+    programId: ASSOCIATED_TOKEN_PROGRAM,
+    keys: [
+      at(payer, true, true),
+      at(associatedTokenAddress(owner, mint), true),
+      at(owner, false),
+      at(mint, false),
+      at(SystemProgram.programId, false),
+      at(TOKEN_PROGRAM, false),
+    ],
+    data: Buffer.from([CREATE_IDEMPOTENT]),
+  });
+}
+
+/** Moves `amount` base units between token accounts; the program refuses where mint or decimals differ. */
+export function transferChecked(transfer: {
+  from: PublicKey;
+  to: PublicKey;
+  owner: PublicKey;
+  mint: PublicKey;
+  decimals: number;
+  amount: bigint;
+}): TransactionInstruction {
+  const { from, to, owner, mint, decimals, amount } = transfer;
+  return new TransactionInstruction({
+    programId: TOKEN_PROGRAM,
+    keys: [at(from, true), at(mint, false), at(to, true), at(owner, false, true)],
+    data: Buffer.concat([Buffer.from([TRANSFER_CHECKED]), u64(amount), Buffer.from([decimals])]),
+  });
+}
+
+/** Makes `amount` base units out of nothing, by the mint's authority. */
+export function mintTo(mint: PublicKey, to: PublicKey, authority: PublicKey, amount: bigint): TransactionInstruction {
+  return new TransactionInstruction({
+    programId: TOKEN_PROGRAM,
+    keys: [at(mint, true), at(to, true), at(authority, false, true)],
+    data: Buffer.concat([Buffer.from([MINT_TO]), u64(amount)]),
+  });
+}
+
+/** Writes a text into the transaction, signed by nobody in particular. */
+export function memo(text: string, signers: readonly PublicKey[] = []): TransactionInstruction {
+  return new TransactionInstruction({ programId: MEMO_PROGRAM, keys: signers.map((key) => at(key, false, true)), data: Buffer.from(text, 'utf8') });
+}
+
+/** What a token account holds, or null where the account is none. */
+export interface TokenAccount {
+  mint: PublicKey;
+  owner: PublicKey;
+  amount: bigint;
+  frozen: boolean;
+}
+
+/** Reads the 165 bytes of an SPL token account; null for anything else, a closed or uninitialized one included. */
+export function decodeTokenAccount(account: { owner: PublicKey; data: Buffer } | null): TokenAccount | null {
+  if (!account?.owner.equals(TOKEN_PROGRAM) || account.data.length !== TOKEN_ACCOUNT_BYTES) return null;
+  const { data } = account;
+  const state = data[108];
+  if (state !== 1 && state !== 2) return null;
+  return {
+    mint: new PublicKey(data.subarray(0, 32)),
+    owner: new PublicKey(data.subarray(32, 64)),
+    amount: data.readBigUInt64LE(64),
+    frozen: state === 2,
+  };
+}
+
+/** Decimals and supply of a classic SPL mint; null for anything else, Token-2022 included. */
+export function decodeMint(account: { owner: PublicKey; data: Buffer } | null): { decimals: number; supply: bigint; freezable: boolean } | null {
+  if (!account?.owner.equals(TOKEN_PROGRAM) || account.data.length !== MINT_BYTES || account.data[45] !== 1) return null;
+  return { supply: account.data.readBigUInt64LE(36), decimals: account.data.readUInt8(44), freezable: account.data.readUInt32LE(46) === 1 };
+}

@@ -1,0 +1,77 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** What is to land on the chain, every attempt at it, and what bounds them. */
+export class Migration0006Chain extends Migration {
+  override up(): void {
+    // What is to happen once: a claim, a root, a batch of payouts. `manual`: unclear for too long, a person decides; its attempt is still followed.
+    this.addSql(`
+      create table chain_transactions (
+        id uuid primary key default gen_random_uuid(),
+        kind text not null,
+        subject text collate "C" not null,
+        state text not null default 'queued' check (state in ('queued', 'live', 'confirmed', 'finalized', 'failed', 'manual')),
+        attempts int not null default 0,
+        refusals int not null default 0,
+        tries int not null default 0,
+        next_at timestamptz not null default app_now(),
+        signature text collate "C",
+        slot bigint,
+        error jsonb,
+        created_at timestamptz not null default app_now(),
+        changed_at timestamptz not null default app_now(),
+        unique (kind, subject)
+      ) with (fillfactor = 70)`);
+    this.addSql(`create index chain_transactions_due on chain_transactions (next_at) where state = 'queued'`);
+    this.addSql(`create index chain_transactions_unclear on chain_transactions (changed_at) where state in ('manual', 'failed')`);
+
+    // Signed bytes, committed before they are sent. A blockhash attempt has a last valid height, a nonce attempt its nonce.
+    // preamble: how many instructions come before those of the draft.
+    this.addSql(`
+      create table chain_attempts (
+        transaction_id uuid not null references chain_transactions,
+        n int not null,
+        state text not null default 'signed' check (state in ('signed', 'sent', 'confirmed', 'finalized', 'failed', 'dead')),
+        signature text collate "C" not null unique,
+        bytes bytea not null,
+        signers text[] not null,
+        preamble smallint not null,
+        last_valid_height bigint,
+        nonce_account text collate "C",
+        nonce text collate "C",
+        signed_slot bigint not null,
+        signed_at timestamptz not null default app_now(),
+        sent_slot bigint,
+        slot bigint,
+        error jsonb,
+        looked_at timestamptz,
+        doubt jsonb,
+        doubted_at timestamptz,
+        spends jsonb not null,
+        spend_day int not null,
+        primary key (transaction_id, n),
+        check ((last_valid_height is null) <> (nonce is null)),
+        check ((nonce is null) = (nonce_account is null))
+      ) with (fillfactor = 70)`);
+    this.addSql(`create unique index chain_attempts_live on chain_attempts (transaction_id) where state in ('signed', 'sent', 'confirmed')`);
+    this.addSql(`create index chain_attempts_pending on chain_attempts (signed_at) where state in ('signed', 'sent', 'confirmed')`);
+    this.addSql(`create index chain_attempts_nonce on chain_attempts (nonce_account, nonce) where nonce is not null`);
+
+    // What left, or may leave, in a UTC day: the circuit breaker. Its rows are locked by whoever signs.
+    this.addSql(`
+      create table chain_outflows (
+        day int not null, asset text collate "C" not null, reserved numeric not null check (reserved >= 0),
+        primary key (day, asset)
+      )`);
+    // Wallets' token accounts that were opened at our cost, once per wallet and mint, and what for: the id of a claim or of a batch of payouts.
+    this.addSql(`
+      create table token_accounts_opened (
+        wallet wallet not null, mint text collate "C" not null,
+        cause uuid not null,
+        at timestamptz not null default app_now(),
+        primary key (wallet, mint)
+      )`);
+    this.addSql(`create index token_accounts_opened_cause on token_accounts_opened (cause)`);
+    // While a row is here, nothing of that scope is signed.
+    this.addSql(`create table chain_pauses (scope text primary key, reason text not null, at timestamptz not null default app_now())`);
+  }
+}

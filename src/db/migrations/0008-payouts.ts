@@ -1,0 +1,180 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Money that is owed and paid: payments, the lanes and batches that pay them, and what the chain tells that we do not know. */
+export class Migration0008Payouts extends Migration {
+  override up(): void {
+    this.payments();
+    this.lanes();
+    this.watch();
+  }
+
+  private payments(): void {
+    // One row per cause, for ever. What is owed, to whom, and who pays it is fixed at creation; the rest tells how it goes:
+    //   pending    owed; nothing is on its way
+    //   batched    a member of the one live batch of its lane (treasury)
+    //   confirmed  its batch has landed and may still vanish (treasury)
+    //   manual     it cannot be paid as it is, a person decides; nothing is on its way (treasury)
+    //   completed  paid: final on the chain (treasury), or reported and checked (orchestrator)
+    //   failed     reported as failed; still owed (orchestrator)
+    //   reversed   reported as taken back after it was completed; no longer owed (orchestrator)
+    // lane: the same for a cause whenever it is owed, so that whatever was ever signed for it shares one chain of nonces.
+    // next_at: not planned before. give_ups: batches with it that were given up. refusals: batches that it made fail.
+    this.addSql(`
+      create table payments (
+        id uuid primary key,
+        wallet wallet not null,
+        currency text not null check (currency in ('usdc', 'reward')),
+        amount numeric not null check (amount >= 1 and amount <= 18446744073709551615 and amount = trunc(amount)),
+        cause_kind text collate "C" not null check (cause_kind <> ''),
+        cause_id text collate "C" not null check (cause_id <> ''),
+        payer text not null check (payer in ('treasury', 'orchestrator')),
+        lane smallint check (lane >= 0),
+        state text not null default 'pending'
+          check (state in ('pending', 'batched', 'confirmed', 'completed', 'failed', 'reversed', 'manual')),
+        signature text collate "C",
+        reason text,
+        reported_at timestamptz,
+        next_at timestamptz not null default app_now(),
+        give_ups smallint not null default 0,
+        refusals smallint not null default 0,
+        created_at timestamptz not null default app_now(),
+        changed_at timestamptz not null default app_now(),
+        completed_at timestamptz,
+        unique (cause_kind, cause_id),
+        check ((payer = 'treasury') = (lane is not null)),
+        check (payer = 'treasury' or currency = 'usdc'),
+        check (case payer when 'treasury' then state not in ('failed', 'reversed') else state not in ('batched', 'confirmed', 'manual') end),
+        check (state <> 'completed' or completed_at is not null),
+        check (state not in ('confirmed', 'completed') or signature is not null or payer = 'orchestrator')
+      ) with (fillfactor = 70)`);
+    // What a planner takes, lane by lane.
+    this.addSql(`create index payments_pending on payments (lane, currency, next_at, id) where state = 'pending' and payer = 'treasury'`);
+    // What is on its way out of the treasury, and what a transaction found on the chain may have paid.
+    this.addSql(`
+      create index payments_open on payments (currency, state, amount)
+      where payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual')`);
+    this.addSql(`create index payments_wallet on payments (wallet, created_at desc, id)`);
+    this.addSql(`create index payments_listed on payments (payer, state, created_at, id)`);
+    this.addSql(`create index payments_signature on payments (signature) where signature is not null`);
+    this.addSql(`
+      create function guard_payment() returns trigger language plpgsql as $$ begin
+        if (new.id, new.wallet, new.currency, new.amount, new.cause_kind, new.cause_id, new.payer, new.lane, new.created_at)
+          is distinct from (old.id, old.wallet, old.currency, old.amount, old.cause_kind, old.cause_id, old.payer, old.lane, old.created_at)
+        then raise exception 'what payment % is, and whose, never changes', old.id using errcode = 'restrict_violation'; end if;
+        if old.state = 'completed' and new.state not in ('completed', 'reversed')
+        then raise exception 'payment % is completed', old.id using errcode = 'restrict_violation'; end if;
+        return new;
+      end $$`);
+    this.addSql(`create trigger payments_fixed before update on payments for each row execute function guard_payment()`);
+    this.addSql(`create trigger payments_kept before delete on payments for each row execute function refuse_change()`);
+    this.addSql(`create trigger payments_no_truncate before truncate on payments execute function refuse_change()`);
+  }
+
+  private lanes(): void {
+    // A durable nonce account each. nonce: the value that the next batch uses, as read at finalized in nonce_slot; null until it was read.
+    // landed: the last transaction that is known to have used the nonce. stale: something has used it since, or may have.
+    // accepted: a person vouches for the account as it stands.
+    this.addSql(`
+      create table payout_lanes (
+        lane smallint primary key check (lane >= 0),
+        address text collate "C" not null unique,
+        authority text collate "C" not null,
+        nonce text collate "C",
+        nonce_slot bigint not null default 0,
+        batch uuid,
+        landed text collate "C",
+        landed_slot bigint not null default 0,
+        stale boolean not null default true,
+        accepted boolean not null default false,
+        changed_at timestamptz not null default app_now()
+      )`);
+
+    // Immutable but for how it ends: the same bytes follow from it whenever it is composed.
+    this.addSql(`
+      create table payout_batches (
+        id uuid primary key,
+        lane smallint not null references payout_lanes,
+        address text collate "C" not null,
+        nonce text collate "C" not null,
+        fee_payer text collate "C" not null,
+        treasury text collate "C" not null,
+        mint text collate "C" not null,
+        decimals smallint not null,
+        rent bigint not null,
+        urgency smallint not null,
+        members_hash text not null,
+        state text not null default 'live' check (state in ('live', 'paid', 'over')),
+        signature text collate "C",
+        slot bigint,
+        error jsonb,
+        created_at timestamptz not null default app_now(),
+        closed_at timestamptz,
+        check ((state = 'live') = (closed_at is null)),
+        check (state <> 'paid' or signature is not null)
+      )`);
+    this.addSql(`create unique index payout_batches_live on payout_batches (lane) where state = 'live'`);
+    this.addSql(`alter table payout_lanes add foreign key (batch) references payout_batches`);
+    this.addSql(`
+      create function guard_payout_batch() returns trigger language plpgsql as $$ begin
+        if (new.id, new.lane, new.address, new.nonce, new.fee_payer, new.treasury, new.mint, new.decimals, new.rent, new.urgency, new.members_hash)
+          is distinct from (old.id, old.lane, old.address, old.nonce, old.fee_payer, old.treasury, old.mint, old.decimals, old.rent, old.urgency, old.members_hash)
+          or old.state <> 'live'
+        then raise exception 'batch % is immutable', old.id using errcode = 'restrict_violation'; end if;
+        return new;
+      end $$`);
+    this.addSql(`create trigger payout_batches_fixed before update on payout_batches for each row execute function guard_payout_batch()`);
+    this.addSql(`create trigger payout_batches_kept before delete on payout_batches for each row execute function refuse_change()`);
+
+    // opens: its transfer comes after the opening of the wallet's token account, at our cost.
+    this.addSql(`
+      create table payout_batch_members (
+        batch uuid not null references payout_batches,
+        position smallint not null,
+        payment uuid not null references payments,
+        opens boolean not null,
+        live boolean not null default true,
+        primary key (batch, position)
+      )`);
+    this.addSql(`create unique index payout_batch_members_live on payout_batch_members (payment) where live`);
+    this.addSql(`create index payout_batch_members_payment on payout_batch_members (payment)`);
+  }
+
+  private watch(): void {
+    // Transactions that name a lane's nonce account and that our own record does not know.
+    //   harmless      uses no nonce, landed as an error, or does nothing but advance
+    //   unmatched     moves tokens that no open payment explains: payouts stand still
+    //   matched       paid the payments named here
+    //   acknowledged  unmatched, and a person has looked at it
+    this.addSql(`
+      create table payout_findings (
+        signature text collate "C" primary key,
+        lane smallint not null,
+        address text collate "C" not null,
+        nonce text collate "C",
+        slot bigint not null,
+        batch uuid,
+        members_hash text,
+        transfers jsonb not null,
+        verdict text not null check (verdict in ('harmless', 'unmatched', 'matched', 'acknowledged')),
+        reason text,
+        payments uuid[] not null default '{}',
+        decided_by text,
+        found_at timestamptz not null default app_now(),
+        changed_at timestamptz not null default app_now()
+      )`);
+    this.addSql(`create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'`);
+
+    // Which database this is, as of the last look. doubt: why payouts stand still until the chain is matched; held: why a person stopped them.
+    this.addSql(`
+      create table payout_watch (
+        singleton boolean primary key default true check (singleton),
+        system_identifier text,
+        timeline int,
+        doubt text,
+        held text,
+        held_by text,
+        checked_at timestamptz
+      )`);
+    this.addSql(`insert into payout_watch default values`);
+  }
+}

@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { statement } from '../../src/db/sql.ts';
+import { type Kit, startKit } from '../support/kit.ts';
+
+let kit: Kit;
+beforeAll(async () => {
+  kit = await startKit([], { env: { DATABASE_POOL: '3' } });
+});
+afterAll(() => kit?.close());
+
+const die = statement('test_die', 'select pg_terminate_backend(pg_backend_pid())');
+const one = statement<{ one: number }>('test_one', 'select 1 as one');
+
+test('connections lost within transactions cost the pool no place', async () => {
+  for (let i = 0; i < 8; i++) await expect(kit.app.tx((tx) => tx.query(die))).rejects.toThrow();
+  const answers = await Promise.all(Array.from({ length: 6 }, () => kit.app.tx((tx) => tx.query(one))));
+  expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
+});

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { followTransactions as job } from '../jobs/chain.ts';
+import { followRound, ringDue } from '../src/chain/transactions.ts';
+import { Refusal } from '../src/lib/errors.ts';
+import type { Handler } from './handler.ts';
+import { kinds } from './kinds.ts';
+
+/** How long one run follows before it makes room for the next, ms. */
+const RUN_MS = 5_000;
+
+/** Follows pending transactions round after round, and rings for those whose bell was lost or whose next try has come. */
+export const followTransactions: Handler<typeof job> = async (app) => {
+  const end = performance.now() + RUN_MS;
+  do {
+    const due = await ringDue(app);
+    try {
+      const pending = await followRound(app, kinds);
+      // What is to be tried again soon is not left to the next run, either.
+      if (pending === 0 && (due === null || due > RUN_MS)) return;
+    } catch (err) {
+      // A node that does not answer is asked again, as soon as it would have been.
+      if (!(err instanceof Refusal)) throw err;
+      app.log.warn({ err }, 'the chain cannot be asked about transactions');
+    }
+    await sleep(app.config.chain.landing.pollMs);
+  } while (performance.now() < end);
+};

@@ -1,0 +1,6 @@
+import type { projectDay as job } from '../jobs/epochs.ts';
+import { projectDay as project } from '../src/areas/rewards/rewards.ts';
+import type { Handler } from './handler.ts';
+
+/** Computes what the running day would give. */
+export const projectDay: Handler<typeof job> = async (app) => await project(app);
