@@ -1,0 +1,37 @@
+import { CLAIMS_PER_PAGE, type EpochAccount } from '../../../chain/distributor.ts';
+import { submit } from '../../../chain/transactions.ts';
+import type { App } from '../../../context.ts';
+import { statement } from '../../../db/sql.ts';
+import { epochClose, epochPageClose, pageSubject } from './end.ts';
+import type { Followed } from './follow.ts';
+import { markSettled } from './settlement.ts';
+
+// Whoever asks for an epoch's settlement locks this row: what is read under the lock is not asked for a moment later.
+const lockEpoch = statement<{ settling: boolean }>(
+  'lock_epoch_to_finish',
+  'select settle_requested_at is not null as settling from epochs where epoch = $1 for update',
+);
+const endEpoch = statement<{ epoch: number }>(
+  'end_epoch_account',
+  `update epoch_accounts set ended_at = coalesce(ended_at, app_now()) where epoch = $1 and claimed = $2::numeric and closed_at is null returning epoch`,
+);
+const closeAccount = statement('close_epoch_account', 'update epoch_accounts set closed_at = app_now() where epoch = $1 and closed_at is null');
+const expire = statement('expire_closed_epoch', `update epochs set state = 'expired' where epoch = $1 and state = 'committed'`);
+
+/**
+ * Nothing more can be claimed of an epoch, finally, and all that was is known: it is settled or expired, and what is left
+ * of its accounts is taken back.
+ */
+export async function finish(app: App, row: Followed, account: EpochAccount): Promise<void> {
+  if (row.ended && account.state === 'settled') return;
+  await app.tx(async (tx) => {
+    const settling = (await tx.query(lockEpoch, [row.epoch]))[0]?.settling === true;
+    if ((await tx.query(endEpoch, [row.epoch, String(account.claimed)])).length === 0) return;
+    if (account.state === 'settled' || settling) await markSettled(tx, [row.epoch]);
+    else await tx.query(expire, [row.epoch]);
+    if (account.state === 'settled') return await submit(tx, epochClose, [String(row.epoch)]);
+    await tx.query(closeAccount, [row.epoch]);
+    const pages = Array.from({ length: Math.ceil(account.leaves / CLAIMS_PER_PAGE) }, (_, page) => pageSubject(row.epoch, page));
+    await submit(tx, epochPageClose, pages);
+  });
+}

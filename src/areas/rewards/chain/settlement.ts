@@ -1,0 +1,102 @@
+import type { ChainError } from '../../../chain/transactions.ts';
+import { standingOf, submit } from '../../../chain/transactions.ts';
+import { statement } from '../../../db/sql.ts';
+import { epochSettled } from '../../../events/catalogue.ts';
+import { fail } from '../../../lib/errors.ts';
+import type { Tx } from '../../../tx.ts';
+
+/** The names of the kinds that an epoch goes through, by which their rows are found. */
+export const ROOT = { name: 'epoch-root' };
+export const SETTLE = { name: 'epoch-settle' };
+
+/** Why nothing of an epoch is done on the chain any more. */
+export const SETTLED: ChainError = { name: 'Settled', message: 'the epoch is settled off-chain', instruction: null, code: null };
+
+/** An epoch's settlement: `settling` until the chain has it finally. */
+export interface Settlement {
+  epoch: number;
+  status: 'settled' | 'settling';
+  settledAt: string | null;
+}
+
+interface LockedEpoch {
+  epoch: number;
+  state: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled';
+  settled_at: string | null;
+  ended: boolean;
+}
+const INSTANT = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+const lockEpochs = statement<LockedEpoch>(
+  'lock_epochs_to_settle',
+  `select e.epoch, e.state, to_char(e.settled_at at time zone 'UTC', ${INSTANT}) as settled_at,
+     exists (select 1 from epoch_accounts a where a.epoch = e.epoch and a.ended_at is not null) as ended
+   from epochs e where e.epoch = any($1::int[]) order by e.epoch for update of e`,
+);
+const requestSettlement = statement(
+  'request_settlement',
+  `update epochs set settle_requested_at = coalesce(settle_requested_at, app_now()) where epoch = any($1::int[])`,
+);
+const settle = statement<{ epoch: number; total: string; claimed: string; settled_at: string }>(
+  'settle_epochs',
+  `update epochs e set state = 'settled', settled_at = app_now(), settle_requested_at = coalesce(settle_requested_at, app_now())
+   where e.epoch = any($1::int[]) and e.state <> 'settled'
+   returning e.epoch, e.total::text, coalesce((select a.claimed from epoch_accounts a where a.epoch = e.epoch), 0)::text as claimed,
+     to_char(e.settled_at at time zone 'UTC', ${INSTANT}) as settled_at`,
+);
+const settleRequested = statement<{ epoch: number }>(
+  'select_uncommitted_to_settle',
+  `select epoch from epochs where epoch = any($1::int[]) and state = 'computed' and settle_requested_at is not null order by epoch for update`,
+);
+
+/** Marks epochs as settled, once. Only when nothing of them can be claimed on the chain any more, and all that was is known. */
+export async function markSettled(tx: Tx, epochs: readonly number[]): Promise<Map<number, string>> {
+  if (epochs.length === 0) return new Map();
+  const rows = await tx.query(settle, [epochs]);
+  for (const { epoch, total, claimed } of rows) tx.emit(epochSettled, { epoch, total, claimed });
+  return new Map(rows.map((row) => [row.epoch, row.settled_at]));
+}
+
+/** The roots of these epochs are not on their way any more: those that are to be settled, are. */
+export async function settleUncommitted(tx: Tx, epochs: readonly number[]): Promise<void> {
+  const due = await tx.query(settleRequested, [epochs]);
+  await markSettled(
+    tx,
+    due.map(({ epoch }) => epoch),
+  );
+}
+
+/**
+ * Settles epochs off-chain. One that is on the chain, or whose root may land, has the program's settlement made final first;
+ * one that is not will never be committed. Again the same: the same.
+ * @throws 404 when one of them is unknown; nothing is settled then
+ */
+export async function settleOffChain(tx: Tx, epochs: readonly number[]): Promise<Settlement[]> {
+  const wanted = [...new Set(epochs)].sort((a, b) => a - b);
+  // Whoever signs a root holds the epoch's row until its attempt is committed: what is read after this lock is all there is.
+  const locked = await tx.query(lockEpochs, [wanted]);
+  const known = new Map(locked.map((row) => [row.epoch, row]));
+  const unknown = wanted.find((epoch) => !known.has(epoch));
+  if (unknown !== undefined) throw fail(404, `there is no epoch ${unknown}`);
+  const roots = new Map((await standingOf(tx, ROOT, wanted.map(String))).map((root) => [Number(root.subject), root]));
+
+  const isOver = (row: LockedEpoch) => {
+    if (row.state === 'settled' || row.state === 'empty') return true;
+    if (row.state === 'computed') return roots.get(row.epoch)?.live !== true;
+    return row.state === 'expired' && row.ended;
+  };
+  const over = locked.filter(isOver);
+  const settledNow = await markSettled(
+    tx,
+    over.map((row) => row.epoch),
+  );
+  const waiting = locked.filter((row) => !isOver(row)).map((row) => row.epoch);
+  if (waiting.length > 0) {
+    await tx.query(requestSettlement, [waiting]);
+    const onChain = locked.filter((row) => waiting.includes(row.epoch) && row.state !== 'computing').map((row) => String(row.epoch));
+    await submit(tx, SETTLE, onChain);
+  }
+  return locked.map((row) => {
+    const settledAt = settledNow.get(row.epoch) ?? row.settled_at;
+    return isOver(row) ? { epoch: row.epoch, status: 'settled', settledAt } : { epoch: row.epoch, status: 'settling', settledAt: null };
+  });
+}

@@ -1,0 +1,30 @@
+import { CLAIMS_PER_PAGE, pageOf } from '../../../chain/distributor.ts';
+import { type Queryable, statement } from '../../../db/sql.ts';
+import { fail } from '../../../lib/errors.ts';
+import type { Tx } from '../../../tx.ts';
+
+// For some seconds only: an opener that does not land must not hold up everybody of its page.
+const selectOpener = statement<{ id: string }>(
+  'select_page_opener',
+  `select id::text from claims where epoch = $1 and index between $2 and $3 and id <> $4
+     and state in ('submitted', 'confirmed') and changed_at > app_now() - interval '3 seconds' limit 1`,
+);
+const lockPages = statement('lock_pages_of_epoch', 'select epoch from epoch_accounts where epoch = $1 for update');
+
+interface OnPage {
+  readonly id: string;
+  readonly epoch: number;
+  readonly index: number;
+}
+
+/** Whether another claim of the same page is about to open it: whoever is first pays its rent, and the others need not reserve it. */
+export async function isBeingOpened(db: Queryable, { id, epoch, index }: OnPage): Promise<boolean> {
+  const first = pageOf(index) * CLAIMS_PER_PAGE;
+  return (await db.query(selectOpener, [epoch, first, first + CLAIMS_PER_PAGE - 1, id])).length > 0;
+}
+
+/** An attempt that opens a page is about to leave: one at a time. @throws where another claim was first */
+export async function recordPageOpening(tx: Tx, claim: OnPage): Promise<void> {
+  await tx.query(lockPages, [claim.epoch]);
+  if (await isBeingOpened(tx, claim)) throw fail(409, 'the page is being opened for another claim');
+}

@@ -1,0 +1,43 @@
+import { statement } from '../../../db/sql.ts';
+
+/** `confirmed` may be shown and may still vanish; `claimed` is final; what `failed` may be asked for again. */
+export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'failed'] as const;
+export type ClaimState = (typeof CLAIM_STATES)[number];
+
+/** The kind of transaction that a claim is, by which its rows are found. */
+export const CLAIM = { name: 'claim' };
+
+/** A claim as it is shown. Amounts are base units as text. */
+export interface ClaimRow {
+  id: string;
+  epoch: number;
+  index: number;
+  wallet: string;
+  amount: string;
+  state: ClaimState;
+  signature: string | null;
+  reason: string | null;
+  created_at: string;
+  changed_at: string;
+}
+
+const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`;
+export const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, signature, reason, ${instant('created_at')}, ${instant('changed_at')}`;
+
+export const selectClaim = statement<ClaimRow>('select_claim', `select ${CLAIM_COLUMNS} from claims where id = $1`);
+export const selectClaims = statement<ClaimRow>('select_claims', `select ${CLAIM_COLUMNS} from claims where id = any($1::uuid[])`);
+
+export const lockClaim = statement<ClaimRow>('lock_claim', `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index = $2 for update`);
+
+/** Whoever comes second inserts nothing, and finds the first one's row. */
+export const insertClaim = statement<{ id: string }>(
+  'insert_claim',
+  `insert into claims (id, epoch, index, wallet, amount, state, requested_by, proof)
+   values ($1, $2, $3, $4, $5::numeric, 'queued', $4, $6::bytea) on conflict (epoch, index) do nothing returning id::text`,
+);
+
+export const requeueClaim = statement(
+  'requeue_claim',
+  `update claims set state = 'queued', reason = null, signature = null, requested_by = wallet, proof = $2::bytea, changed_at = app_now()
+   where id = $1 and state = 'failed'`,
+);

@@ -1,0 +1,27 @@
+import { submit } from '../../chain/transactions.ts';
+import { epochComputed } from '../../events/catalogue.ts';
+import type { Tx } from '../../tx.ts';
+import { epochRoot } from './chain/root.ts';
+import { markSettled } from './chain/settlement.ts';
+
+/** An epoch whose leaves, total and root have just been fixed. */
+export interface ComputedEpoch {
+  epoch: number;
+  state: 'computed' | 'empty';
+  leaves: number;
+  /** Base units as text. */
+  total: string;
+  undistributed: string;
+  /** Hex; null when there are no leaves. */
+  root: string | null;
+  /** Somebody asked for its settlement while it was being computed. */
+  settleRequested: boolean;
+}
+
+/** What follows from an epoch's being computed, in the same commit. */
+export async function onComputed(tx: Tx, computed: ComputedEpoch): Promise<void> {
+  const { epoch, state, leaves, total, undistributed, root } = computed;
+  tx.emit(epochComputed, { epoch, status: state, leaves, total, undistributed, root });
+  if (computed.settleRequested) await markSettled(tx, [epoch]);
+  else if (state === 'computed') await submit(tx, epochRoot, [String(epoch)]);
+}

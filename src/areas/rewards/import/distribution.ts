@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { explain, refuse } from '../../../http/explain.ts';
+import { WALLET_BYTES } from '../../../lib/merkle.ts';
+import { decodeBase58 } from '../../../lib/scalars.ts';
+import { MAX_AMOUNT } from '../rules.ts';
+
+/** Rows of one import. */
+export const MAX_ROWS = 1_000_000;
+/** Wallets of a page. */
+const PAGE_ROWS = 16_384;
+/** What is wrong is told of so many rows, and no more are read after so many. */
+const MAX_TOLD = 10;
+export const MAX_OFFENDING = 1_000;
+const MAX_LINE = 1_024;
+const AMOUNT_BYTES = 8;
+const ROW_BYTES = WALLET_BYTES + AMOUNT_BYTES;
+
+const Root = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');
+
+/** What an import says before its rows. */
+export const ImportHeader = z.strictObject({
+  epoch: z
+    .int()
+    .min(0)
+    .max(2 ** 31 - 1)
+    .meta({ description: 'The epoch: UTC days since 1970-01-01. The day must have ended.', example: 20_777 }),
+  root: Root.optional().meta({ description: 'The root that the caller has computed; another one refuses the import.' }),
+});
+export type ImportHeader = z.output<typeof ImportHeader>;
+
+/** What a whole distribution was found to be. `offences`: what is wrong with it, row by row; it is sound when there is none. */
+export interface Distribution {
+  readonly header: ImportHeader | null;
+  readonly rows: number;
+  readonly total: bigint;
+  /** SHA-256 of wallet (32 bytes) ‖ amount (u64 LE) of all rows, in their order. */
+  readonly hash: Uint8Array;
+  readonly pages: number;
+  /** The first ten, and how many there are. */
+  readonly offences: readonly string[];
+  readonly offending: number;
+}
+
+/** Addresses and amounts of a page, with commas. */
+export interface DistributionPage {
+  readonly wallets: string;
+  readonly amounts: string;
+}
+
+interface Row {
+  readonly wallet: string;
+  readonly key: Uint8Array;
+  readonly amount: string;
+  readonly units: bigint;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A row, or what is wrong with it. Not by a schema: there are a million. */
+function readRow(value: unknown): Row | string {
+  if (!isObject(value)) return 'must be an object with wallet and amount';
+  const { wallet, amount, ...others } = value;
+  const unknown = Object.keys(others)[0];
+  if (unknown !== undefined) return `${unknown.slice(0, 32)} is not a known field`;
+  const key = typeof wallet === 'string' && wallet.length <= 44 ? decodeBase58(wallet) : null;
+  if (typeof wallet !== 'string' || key?.length !== WALLET_BYTES) return 'wallet must be a wallet address (base58 of 32 bytes)';
+  if (typeof amount !== 'string' || !/^(?:0|[1-9]\d{0,19})$/.test(amount)) return 'amount must be a whole number of base units as text';
+  const units = BigInt(amount);
+  if (units === 0n || units > MAX_AMOUNT) return `amount must be more than 0 and at most ${MAX_AMOUNT}`;
+  return { wallet, key, amount, units };
+}
+
+/**
+ * Reads a distribution: rows one by one, or NDJSON as it arrives, of which the first line is the header. It keeps the sound
+ * rows as text, and of the others the first ten; a million rows take some 400 MB, so it works in a thread of its own.
+ */
+export class DistributionReader {
+  readonly #decoder = new TextDecoder();
+  readonly #seen = new Map<string, number>();
+  readonly #pages: DistributionPage[] = [];
+  readonly #hash = createHash('sha256');
+  readonly #packed = Buffer.alloc(PAGE_ROWS * ROW_BYTES);
+  #wallets: string[] = [];
+  #amounts: string[] = [];
+  #header: ImportHeader | null = null;
+  #total = 0n;
+  #rows = 0;
+  #line = 0;
+  #rest = '';
+  #isTooLong = false;
+  readonly #offences: string[] = [];
+  #offending = 0;
+  readonly #placeOf: (row: number) => string;
+  readonly #maxRows: number;
+
+  /**
+   * @param placeOf what a row is called where something is wrong with it, by its number
+   * @param maxRows how many rows it takes
+   */
+  constructor(placeOf = (row: number) => `line ${row}`, maxRows = MAX_ROWS) {
+    this.#placeOf = placeOf;
+    this.#maxRows = maxRows;
+  }
+
+  /** Takes some bytes of NDJSON. @returns false when there is no use in going on */
+  push(bytes: Uint8Array): boolean {
+    // What is no UTF-8 becomes a character that no row has.
+    const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) if (!this.#takeLine(line)) return false;
+    if (this.#rest.length > MAX_LINE) {
+      this.#isTooLong = true;
+      this.#rest = '';
+    }
+    return true;
+  }
+
+  /** Takes one row. */
+  row(value: unknown, number: number): void {
+    const row = readRow(value);
+    const before = typeof row === 'string' ? undefined : this.#seen.get(row.wallet);
+    if (typeof row === 'string') this.#offend(number, row);
+    else if (before !== undefined) this.#offend(number, `wallet was given before, in ${this.#placeOf(before)}`);
+    else this.#take(row, number);
+  }
+
+  /** That was all. */
+  finish(): Distribution {
+    this.#rest += this.#decoder.decode();
+    if (this.#rest !== '' || this.#isTooLong) this.#takeLine(this.#rest);
+    this.#rest = '';
+    if (this.#wallets.length > 0) this.#turn();
+    this.#seen.clear();
+    return {
+      header: this.#header,
+      rows: this.#rows,
+      total: this.#total,
+      hash: this.#hash.digest(),
+      pages: this.#pages.length,
+      offences: this.#offences,
+      offending: this.#offending,
+    };
+  }
+
+  /** One page of the sound rows. */
+  page(number: number): DistributionPage {
+    const page = this.#pages[number];
+    if (!page) throw new Error(`there is no page ${number}`);
+    return page;
+  }
+
+  #take({ wallet, key, amount, units }: Row, number: number): void {
+    const at = this.#wallets.length * ROW_BYTES;
+    this.#seen.set(wallet, number);
+    this.#packed.set(key, at);
+    this.#packed.writeBigUInt64LE(units, at + WALLET_BYTES);
+    this.#wallets.push(wallet);
+    this.#amounts.push(amount);
+    this.#total += units;
+    this.#rows++;
+    if (this.#wallets.length === PAGE_ROWS) this.#turn();
+  }
+
+  #takeLine(text: string): boolean {
+    this.#line++;
+    if (this.#isTooLong || text.length > MAX_LINE) {
+      this.#isTooLong = false;
+      this.#offend(this.#line, `must be at most ${MAX_LINE} characters long`);
+      return true;
+    }
+    if (this.#offending >= MAX_OFFENDING) return false;
+    if (this.#rows >= this.#maxRows) {
+      this.#offend(this.#line, `must not be there: at most ${this.#maxRows} rows are taken`);
+      return false;
+    }
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      this.#offend(this.#line, 'must be JSON');
+      return true;
+    }
+    if (this.#line > 1) this.row(value, this.#line);
+    else this.#takeHeader(value);
+    return true;
+  }
+
+  #takeHeader(value: unknown): void {
+    const parsed = ImportHeader.safeParse(value, { error: explain });
+    if (parsed.success) this.#header = parsed.data;
+    else this.#offend(this.#line, refuse('body', parsed.error).message);
+  }
+
+  #turn(): void {
+    this.#hash.update(this.#packed.subarray(0, this.#wallets.length * ROW_BYTES));
+    this.#pages.push({ wallets: this.#wallets.join(), amounts: this.#amounts.join() });
+    this.#wallets = [];
+    this.#amounts = [];
+  }
+
+  #offend(number: number, reason: string): void {
+    this.#offending++;
+    if (this.#offences.length < MAX_TOLD) this.#offences.push(`${this.#placeOf(number)}: ${reason}`);
+  }
+}

@@ -1,0 +1,35 @@
+import { reply, route } from '../../../http/route.ts';
+import { expectedVersions, versionTag } from '../../arcade/arcade.ts';
+import { putRules, readRules } from '../config.ts';
+import { configView } from '../present.ts';
+import { RewardsConfig, RulesRequest } from '../schema.ts';
+
+const getConfig = route({
+  method: 'get',
+  path: '/config/rewards',
+  auth: 'public',
+  summary: 'What a day gives, and how it is shared out',
+  returns: { 200: RewardsConfig },
+  fails: [],
+  cache: 'public, max-age=5',
+  handler: async ({ app }) => reply(200, configView(app, await readRules(app.db))),
+});
+
+export const putConfig = route({
+  method: 'put',
+  path: '/admin/config/rewards',
+  auth: { admin: 'money' },
+  summary: 'Set what a day gives, and how',
+  description:
+    'Holds for epochs that are begun from now on, which is when their day has been closed, or later: each keeps the rules that it was begun under. ' +
+    'The ETag names the version; with If-Match only that version is replaced. What already is as asked keeps its version.',
+  body: RulesRequest,
+  returns: { 200: RewardsConfig },
+  fails: [412],
+  handler: async ({ app, body, ctx }) => {
+    const stored = await app.tx((tx) => putRules(tx, body, expectedVersions(ctx)));
+    return reply(200, configView(app, stored), { ETag: versionTag(stored.version) });
+  },
+});
+
+export const configRoutes = [getConfig];

@@ -1,0 +1,23 @@
+import { reply, route } from '../../../http/route.ts';
+import { settleOffChain } from '../chain/settlement.ts';
+import { Settlements, SettleRequest } from '../claims/schema.ts';
+
+export const postSettledOffChain = route({
+  method: 'post',
+  path: '/api/rewards/settled-offchain',
+  auth: { admin: 'money' },
+  summary: 'Settle epochs off-chain',
+  description:
+    'What was not claimed of them cannot be claimed any more; what was stays claimed. An epoch that is on the chain is settled there first, finally: 202 until then. ' +
+    'One that was never committed is settled at once, and never will be. An unknown epoch refuses all of them. Again the same: the same answer.',
+  body: SettleRequest,
+  returns: { 200: Settlements, 202: Settlements },
+  fails: [404],
+  async handler({ app, body }) {
+    const epochs = await app.tx((tx) => settleOffChain(tx, body.epochs));
+    const pending = epochs.filter(({ status }) => status === 'settling');
+    const [first] = pending;
+    if (!first) return reply(200, { epochs });
+    return reply(202, { epochs }, { Location: pending.length === 1 ? `/api/rewards/epoch/${first.epoch}` : '/api/rewards/epochs' });
+  },
+});

@@ -1,0 +1,114 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { PublicKey } from '@solana/web3.js';
+import pg from 'pg';
+import { associatedTokenAddress, decodeTokenAccount } from '../../src/chain/tokens.ts';
+import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../../stack/system.ts';
+import { connect } from '../support/chain.ts';
+import { eventually, type PatientPlayer, patientPlayer } from '../support/player.ts';
+import { send } from '../support/wallet.ts';
+
+/** Rounds of every disaster; bin/soak asks for more. */
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1);
+const PLAYERS = 16;
+
+interface Receipt {
+  claimId: string;
+  status: string;
+  signature: string | null;
+}
+
+let system: System;
+let players: PatientPlayer[];
+let db: pg.Client;
+let epoch = Math.floor(Date.now() / 86_400_000);
+const due = new Map<string, bigint>();
+
+beforeAll(async () => {
+  system = await startSystem({
+    apis: 2,
+    workers: 2,
+    localnet: { slotMs: 20, finalizedAfter: 8 },
+    env: { LANDING_POLL_MS: '50', LANDING_RECHECK_MS: '200', LANDING_DEPTH_BLOCKS: '4', LOG_LEVEL: 'fatal' },
+  });
+  players = await Promise.all(Array.from({ length: PLAYERS }, () => patientPlayer(system.urls)));
+  db = new pg.Client({ connectionString: system.postgres.url });
+  await db.connect();
+}, 120_000);
+
+afterAll(async () => {
+  await db?.end();
+  await system?.stop();
+}, 60_000);
+
+/** Brings an epoch in which every player has a reward onto the chain. */
+async function openEpoch(): Promise<number> {
+  const day = --epoch;
+  const distribution = players.map(({ wallet }) => ({ wallet, amount: String(randomInt(2_000_000, 50_000_000)) }));
+  for (const { wallet, amount } of distribution) due.set(wallet, (due.get(wallet) ?? 0n) + BigInt(amount));
+  const headers = { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}` };
+  const answer = await send({ url: system.urls[0] ?? '' }, '/api/rewards/epoch/import', { json: { epoch: day, distribution }, headers });
+  expect([200, 201, 202]).toContain(answer.status);
+  await eventually(async () => {
+    const { rows } = await db.query('select state from epochs where epoch = $1', [day]);
+    expect(rows).toEqual([{ state: 'committed' }]);
+  }, 30_000);
+  return day;
+}
+
+/** Claims as games are told to: the same again, under the same key, until there is an answer. */
+async function claim(player: PatientPlayer, day: number): Promise<Receipt> {
+  const proof = await player.ask<{ proof: string[] }>(`/api/rewards/epoch/${day}/proof/${player.wallet}`);
+  const headers = { 'Idempotency-Key': crypto.randomUUID() };
+  const answer = await player.ask<Receipt>('/api/rewards/claim', { json: { epoch: day, proof: proof.body.proof }, headers });
+  if (answer.status !== 200 && answer.status !== 202) throw new Error(`claim answered ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** Has every player claim while something terrible happens, and expects that all are paid, once. */
+async function claimThrough(disaster: () => Promise<void>): Promise<void> {
+  const day = await openEpoch();
+  const claiming = players.map(async (player) => {
+    await sleep(randomInt(800));
+    return await claim(player, day);
+  });
+  await sleep(randomInt(400));
+  await disaster();
+  const receipts = await Promise.all(claiming);
+  await eventually(async () => {
+    const { rows } = await db.query(`select count(*)::int as n from claims where epoch = $1 and state = 'claimed'`, [day]);
+    expect(rows).toEqual([{ n: PLAYERS }]);
+  }, 30_000);
+  const { rows } = await db.query('select id, wallet, signature from claims where epoch = $1', [day]);
+  const stored = new Map(rows.map((row) => [row.id, row]));
+  for (const [i, receipt] of receipts.entries()) expect(stored.get(receipt.claimId)?.wallet).toBe(players[i]?.wallet);
+  const connection = connect(system.localnet?.url ?? '');
+  const mint = new PublicKey(system.env.REWARD_MINT ?? '');
+  for (const [wallet, amount] of due) {
+    const account = await connection.getAccountInfo(associatedTokenAddress(new PublicKey(wallet), mint), 'finalized');
+    expect([wallet, decodeTokenAccount(account)?.amount]).toEqual([wallet, amount]);
+  }
+}
+
+for (let round = 1; round <= ROUNDS; round++) {
+  test(`claims survive killed API processes (round ${round})`, async () => {
+    await claimThrough(async () => {
+      for (const api of system.apis) {
+        await api.kill();
+        await api.start();
+      }
+    });
+  }, 120_000);
+
+  test(`claims survive workers that are killed together (round ${round})`, async () => {
+    await claimThrough(async () => {
+      await Promise.all(system.workers.map((worker) => worker.kill()));
+      await Promise.all(system.workers.map((worker) => worker.start()));
+    });
+  }, 120_000);
+
+  test(`claims survive a Redis that comes back with an empty memory (round ${round})`, async () => {
+    await claimThrough(() => system.redis.restart({ empty: true }));
+  }, 120_000);
+}
