@@ -1,0 +1,67 @@
+import { statement } from '../../../db/sql.ts';
+
+/** A lane: a durable nonce account, and the batch that has it at the moment. */
+export interface Lane {
+  lane: number;
+  /** The nonce account; its authority is the fee payer of that time. */
+  address: string;
+  authority: string;
+  /** What the next batch uses; null until it was read. */
+  nonce: string | null;
+  /** The finalized slot at which it was read. */
+  nonceSlot: number;
+  batch: string | null;
+  /** The last transaction known to have used the nonce, and its slot. */
+  landed: string | null;
+  landedSlot: number;
+  stale: boolean;
+  accepted: boolean;
+  /** How long it has been as it is, ms. */
+  age: number;
+}
+
+const COLUMNS = `lane::int, address, authority, nonce, nonce_slot::float8 as "nonceSlot", batch::text, landed, landed_slot::float8 as "landedSlot",
+  stale, accepted, extract(epoch from app_now() - changed_at)::float8 * 1000 as age`;
+
+export const selectLanes = statement<Lane>('select_payout_lanes', `select ${COLUMNS} from payout_lanes order by lane`);
+export const selectStaleLanes = statement<Lane>('select_stale_payout_lanes', `select ${COLUMNS} from payout_lanes where stale order by lane`);
+export const selectLane = statement<Lane>('select_payout_lane', `select ${COLUMNS} from payout_lanes where lane = $1`);
+
+/** A lane that was never opened, or, with nothing on its way, belongs to an earlier fee payer. */
+export const insertLane = statement(
+  'insert_payout_lane',
+  `insert into payout_lanes as l (lane, address, authority) values ($1, $2, $3)
+   on conflict (lane) do update set address = excluded.address, authority = excluded.authority, nonce = null, nonce_slot = 0,
+     landed = null, landed_slot = 0, stale = true, changed_at = app_now()
+   where l.address <> excluded.address and l.batch is null and not l.stale`,
+);
+
+/** Something may have used the nonces of these lanes since they were read. */
+export const markStale = statement('mark_payout_lanes_stale', `update payout_lanes set stale = true where lane = any($1::smallint[]) and not stale`);
+
+/** The nonce was read, and whatever used the one before is known. Only of a lane that is as it was, and free. */
+export const settleLane = statement<{ lane: number }>(
+  'settle_payout_lane',
+  `update payout_lanes set nonce = $3, nonce_slot = $4::int8, landed = coalesce($5, landed), landed_slot = greatest(landed_slot, $6::int8),
+     stale = false, accepted = false, changed_at = app_now()
+   where lane = $1 and address = $2 and nonce is not distinct from $7 and batch is null and nonce_slot <= $4::int8 returning lane::int`,
+);
+
+/** Lanes to which something is owed that may be planned now: the first entry of each in the index tells. */
+export const selectLanesInDemand = statement<{ lane: number }>(
+  'select_payout_lanes_in_demand',
+  `select distinct n::int as lane
+   from generate_series(0, (select coalesce(max(lane), -1) from payments where payer = 'treasury' and state = 'pending')) n
+   cross join unnest($1::text[]) as c(currency)
+   where (select p.next_at from payments p where p.lane = n and p.currency = c.currency and p.state = 'pending' and p.payer = 'treasury'
+     order by p.next_at limit 1) <= app_now()
+   order by 1`,
+);
+
+/** The lane, if it is free and still as it was planned for. */
+export const lockLane = statement<{ lane: number }>(
+  'lock_payout_lane',
+  `select lane::int from payout_lanes where lane = $1 and address = $2 and nonce = $3 and batch is null and not stale for update skip locked`,
+);
+
+export const takeLane = statement('take_payout_lane', `update payout_lanes set batch = $2, changed_at = app_now() where lane = $1`);

@@ -1,0 +1,19 @@
+import { statement } from '../../db/sql.ts';
+import { payoutFailed } from '../../events/catalogue.ts';
+import type { Tx } from '../../tx.ts';
+
+const toManual = statement<{ id: string; wallet: string; currency: string; amount: string }>(
+  'set_payments_aside',
+  `update payments p set state = 'manual', reason = v.reason, signature = null, changed_at = app_now()
+   from unnest($1::uuid[], $2::text[]) as v(id, reason)
+   where p.id = v.id and p.state in ('pending', 'batched', 'confirmed') and p.payer = 'treasury'
+   returning p.id::text, p.wallet, p.currency, p.amount::text`,
+);
+
+/** Hands payments to people: they cannot be made as they are, and nothing is on its way for them. Their wallets are told. */
+export async function setAside(tx: Tx, payments: readonly { readonly id: string; readonly reason: string }[]): Promise<void> {
+  if (payments.length === 0) return;
+  const reasons = new Map(payments.map(({ id, reason }) => [id, reason]));
+  const rows = await tx.query(toManual, [[...reasons.keys()], [...reasons.values()]]);
+  for (const { id, ...payment } of rows) tx.emit(payoutFailed, { paymentId: id, ...payment, reason: reasons.get(id) ?? '' }, payment.wallet);
+}

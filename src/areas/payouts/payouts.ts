@@ -1,0 +1,8 @@
+/** The door of payouts: what is owed, and how it goes. Money leaves through lanes of durable nonces, or by the orchestrator. */
+export { payoutBatch } from './batches/kind.ts';
+export { type Debt, type Owed, owe, paymentId } from './debts.ts';
+export { advanceNonce } from './lanes/advance.ts';
+export { openPayoutLane } from './lanes/open.ts';
+export { type Currency, listWallet, owedTo, type Payment, type PaymentState, readPayment, readPayments } from './payments.ts';
+export { runPlanner, runWatch } from './planning/run.ts';
+export { prepareReport } from './reports.ts';

@@ -1,0 +1,68 @@
+import { statement } from '../../../db/sql.ts';
+
+/** Payments that one look takes: more than fit into a transaction. */
+const MOST_CANDIDATES = 24;
+
+export interface CandidateRow {
+  id: string;
+  wallet: string;
+  amount: string;
+  giveUps: number;
+  /** Since when it could be paid, seconds since 1970. */
+  due: number;
+}
+
+export const selectCandidates = statement<CandidateRow>(
+  'select_payout_candidates',
+  `select id::text, wallet, amount::text, give_ups::int as "giveUps", extract(epoch from next_at)::float8 as due from payments
+   where lane = $1 and currency = $2 and next_at <= (select app_now()) and state = 'pending' and payer = 'treasury'
+   order by next_at, id limit ${MOST_CANDIDATES}`,
+);
+
+export const lockCandidates = statement<{ id: string }>(
+  'lock_payout_candidates',
+  `select id::text from payments where id = any($1::uuid[]) and state = 'pending' order by id for update skip locked`,
+);
+
+/** Batches of one token are planned one after the other: together they may not take more than there is. */
+export const lockPlanning = statement('lock_payout_planning', `select pg_advisory_xact_lock(hashtext('coinop-payouts'), hashtext($1))`);
+
+/** What is on its way and has not been taken from the treasury as the node sees it. */
+export const selectUnderway = statement<{ amount: string }>(
+  'select_payouts_underway',
+  `select coalesce(sum(amount), 0)::text as amount from payments where currency = $1 and state = 'batched' and payer = 'treasury'`,
+);
+
+/** Wallets whose token account we have opened before, for a claim or a payment, or (`landed` is false) are about to by another batch. */
+export const selectOpened = statement<{ wallet: string; landed: boolean }>(
+  'select_accounts_opened_by_payouts',
+  `select o.wallet, coalesce(b.state = 'paid', true) as landed from token_accounts_opened o left join payout_batches b on b.id = o.cause
+   where o.wallet = any($1::text[]) and o.mint = $2`,
+);
+
+/** Notes whose token account a batch opens. Whoever is missing in the answer has had theirs opened, or is about to. */
+export const recordOpenings = statement<{ wallet: string }>(
+  'record_openings_by_payouts',
+  `insert into token_accounts_opened (wallet, mint, cause) select w, $2, $3::uuid from unnest($1::text[]) as w order by w
+   on conflict do nothing returning wallet`,
+);
+
+export const insertBatch = statement(
+  'insert_payout_batch',
+  `insert into payout_batches (id, lane, address, nonce, fee_payer, treasury, mint, decimals, rent, urgency, members_hash)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9::int8, $10, $11)`,
+);
+export const insertMembers = statement(
+  'insert_payout_members',
+  `with batched as (
+     update payments set state = 'batched', reason = null, changed_at = app_now() where id = any($2::uuid[]))
+   insert into payout_batch_members (batch, position, payment, opens)
+   select $1, m.position - 1, m.payment, m.opens from unnest($2::uuid[], $3::boolean[]) with ordinality as m(payment, opens, position)`,
+);
+
+export const delayPayments = statement(
+  'delay_payments',
+  `update payments set next_at = app_now() + make_interval(secs => $2::float8 / 1000), reason = $3,
+     changed_at = case when reason is distinct from $3 then app_now() else changed_at end
+   where id = any($1::uuid[]) and state = 'pending'`,
+);

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { listTransactions } from '../../../chain/transactions.ts';
+import { reply, route } from '../../../http/route.ts';
+import { PageQuery } from '../../../lib/paging.ts';
+import { HoldRequest, PayoutsView, ReleaseRequest, TransactionsQuery, TransactionView } from '../schema.ts';
+import { hold, release } from '../watch/hold.ts';
+import { payoutsStatus } from '../watch/status.ts';
+
+export const getPayouts = route({
+  method: 'get',
+  path: '/admin/payouts',
+  auth: { admin: 'money' },
+  summary: 'How payouts stand: paused or not, lanes, what does not fit',
+  returns: { 200: PayoutsView },
+  fails: [],
+  handler: async ({ app }) => reply(200, await payoutsStatus(app.db)),
+});
+
+export const postPause = route({
+  method: 'post',
+  path: '/admin/payouts/pause',
+  auth: { admin: 'money' },
+  summary: 'Stop payouts',
+  description: 'Nothing more is signed; what is on its way is followed to its end.',
+  body: HoldRequest,
+  returns: { 200: PayoutsView },
+  fails: [],
+  handler: async ({ app, admin, body }) => {
+    await hold(app, admin, body.reason);
+    return reply(200, await payoutsStatus(app.db));
+  },
+});
+
+export const postResume = route({
+  method: 'post',
+  path: '/admin/payouts/resume',
+  auth: { admin: 'money' },
+  summary: 'Let payouts go on',
+  description:
+    'Lifts what a person stopped. Transactions that nobody could match have to be acknowledged, all of them; a doubt that is left stops payouts again at the next look.',
+  body: ReleaseRequest,
+  returns: { 200: PayoutsView },
+  fails: [409],
+  handler: async ({ app, admin, body }) => {
+    await release(app, admin, body.acknowledge, body.acceptLanes);
+    return reply(200, await payoutsStatus(app.db));
+  },
+});
+
+export const getTransactions = route({
+  method: 'get',
+  path: '/admin/transactions',
+  auth: { admin: 'money' },
+  summary: 'Chain transactions that need a person, or have failed',
+  query: PageQuery.extend(TransactionsQuery.shape),
+  returns: { 200: z.array(TransactionView) },
+  fails: [],
+  handler: async ({ app, query }) => {
+    const { transactions, total } = await listTransactions(app.db, query.state, query.limit, query.offset);
+    // What PostgreSQL holds as jsonb is JSON.
+    const shown = transactions.map((row) => ({ ...row, error: z.json().parse(row.error), evidence: z.json().parse(row.evidence) }));
+    return reply(200, shown, { 'X-Total-Count': String(total) });
+  },
+});
+
+export const payoutAdminRoutes = [getPayouts, postPause, postResume, getTransactions];
