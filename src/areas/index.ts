@@ -7,10 +7,35 @@ import { getHeldScores, postDecision, postScore, postVoid } from './arcade/score
 import { authRoutes } from './auth/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { leaderboardRoutes } from './leaderboards/routes.ts';
+import { payoutRoutes } from './payouts/routes/index.ts';
+import { getClaim, postClaim } from './rewards/routes/claims.ts';
+import { rewardRoutes } from './rewards/routes/index.ts';
+import { postSettledOffChain } from './rewards/routes/settle.ts';
+import { walletRoutes } from './wallets/routes.ts';
 
 /** Every route of the service, by who may call it: the map of the API on one screen. */
 export const routes: { readonly [tier: string]: readonly AnyRoute[] } = {
-  public: [healthz, readyz, ...authRoutes.public, ...arcadeRoutes.public, ...eventRoutes.public, ...leaderboardRoutes.public],
-  session: [...authRoutes.session, ...arcadeRoutes.session, ...leaderboardRoutes.session, postScore],
-  admin: [...adminRoutes, getHeldScores, postDecision, postVoid, postBan, postUnban],
+  public: [
+    healthz,
+    readyz,
+    ...authRoutes.public,
+    ...arcadeRoutes.public,
+    ...eventRoutes.public,
+    ...leaderboardRoutes.public,
+    ...walletRoutes.public,
+    ...payoutRoutes.public,
+    ...rewardRoutes.public,
+    getClaim,
+  ],
+  session: [
+    ...authRoutes.session,
+    ...arcadeRoutes.session,
+    ...leaderboardRoutes.session,
+    ...walletRoutes.session,
+    ...payoutRoutes.session,
+    postScore,
+    postClaim,
+  ],
+  admin: [...adminRoutes, getHeldScores, postDecision, postVoid, postBan, postUnban, ...rewardRoutes.admin, postSettledOffChain],
+  payouts: [...payoutRoutes.admin, ...payoutRoutes.webhooks],
 };

@@ -35,6 +35,25 @@ const PROMISED = `
   GET /healthz
   GET /config/normalization
   GET /config/games
+  POST /api/rewards/claim
+  GET /api/rewards/epoch/{epoch}/proof/{wallet}
+  GET /api/rewards/epoch/{epoch}
+  GET /api/rewards/epochs
+  GET /api/rewards/epochs/committed
+  GET /api/rewards/wallet/{wallet}/claimable
+  GET /api/rewards/wallet/{wallet}/claimable-epochs
+  GET /api/rewards/wallet/{wallet}/projected
+  GET /api/rewards/wallet/{wallet}/pending-usdc
+  GET /api/rewards/pool/today
+  GET /config/rewards
+  POST /rewards/trigger-epoch
+  POST /api/rewards/settled-offchain
+  POST /api/rewards/epoch/import
+  GET /api/me/payments
+  POST /webhooks/payment-status
+  GET /eligibility
+  GET /api/price/sol
+  POST /api/wallet/resolve
 `
   .trim()
   .split(/\n\s*/);

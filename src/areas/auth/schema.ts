@@ -70,12 +70,14 @@ export const SignedOut = z.object({ signedOut: z.literal(true) }).meta({ id: 'Si
 export const Me = z
   .object({
     wallet: Wallet,
-    eligible: z.boolean().meta({ description: 'Whether the wallet passes the token gate; true while no gate is configured.' }),
-    tokenBalance: z
-      .string()
-      .regex(/^\d+$/)
+    eligible: z
+      .boolean()
       .nullable()
-      .meta({ description: 'Base units of the gate’s token that the wallet holds; null while no gate is configured.', example: '2500000000' }),
+      .meta({ description: 'Whether the wallet holds enough of the token; true where no token is configured, null while it is not known.' }),
+    tokenBalance: z.string().regex(/^\d+$/).nullable().meta({
+      description: 'Base units of the token that the wallet holds; null where no token is configured, and while it is not known.',
+      example: '2500000000',
+    }),
     session: z.object({ createdAt: Instant, expiresAt: Instant, lastExtendedAt: Instant }),
   })
   .meta({ id: 'Me' });
