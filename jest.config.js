@@ -5,6 +5,6 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json', 'node'],
   transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },
-  testTimeout: 20_000,
+  testTimeout: 60_000,
   maxWorkers: 2,
 };

@@ -34,23 +34,33 @@ export interface App {
 /** The key of the channel that wakes the publisher of events. */
 export const eventsBell = (config: Config) => `${config.redis.prefix}:events:bell`;
 
-/** How long one statement of a request may take, ms; and of a job, which may read a million rows. */
-const REQUEST_PATIENCE_MS = 5_000;
-export const JOB_PATIENCE_MS = 120_000;
+/** How long a process waits for what it depends on, ms: then it is an error, never a hang. */
+export interface Patience {
+  /** One SQL statement. */
+  readonly sqlMs: number;
+  /** One Redis command. */
+  readonly redisMs: number;
+  /** One command of a queue: a job carries a batch of a hundred scores, so it may take longer than a read. */
+  readonly queueMs: number;
+}
+
+/** Of a request; and of a job, which may read a million rows. */
+const REQUEST_PATIENCE: Patience = { sqlMs: 5_000, redisMs: 1_000, queueMs: 3_000 };
+export const JOB_PATIENCE: Patience = { ...REQUEST_PATIENCE, sqlMs: 120_000 };
 
 /** Opens everything a process needs. Succeeds while dependencies are down: they are reconnected to, and 503 meanwhile. */
-export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; patienceMs?: number } = {}): Promise<App> {
+export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; patience?: Patience } = {}): Promise<App> {
   const log = options.log ?? openLog(config, name);
-  const orm = await openOrm(config, options.patienceMs ?? REQUEST_PATIENCE_MS);
+  const patience = options.patience ?? REQUEST_PATIENCE;
+  const orm = await openOrm(config, patience.sqlMs);
   const connections: Redis[] = [];
   const connect = (options = PATIENT) => {
     const redis = openRedis(config, log, options);
     connections.push(redis);
     return redis;
   };
-  const redis = connect(FAIL_FAST);
-  // A job carries a batch of a hundred scores: it may take longer than a read, but not for ever.
-  const queues = openQueues(connect({ ...FAIL_FAST, enableAutoPipelining: false, commandTimeout: 3_000 }), config.redis.prefix);
+  const redis = connect({ ...FAIL_FAST, commandTimeout: patience.redisMs });
+  const queues = openQueues(connect({ ...FAIL_FAST, enableAutoPipelining: false, commandTimeout: patience.queueMs }), config.redis.prefix);
   const replies = await openReplies(connect(), config.redis.prefix);
   return {
     config,

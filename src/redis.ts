@@ -5,8 +5,8 @@ import type { Logger } from './log.ts';
 /** Reconnects fast and for ever, with jitter so that a fleet does not come back in step. */
 const retryStrategy = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 5), 1_000) * (0.5 + Math.random());
 
-/** For commands of a request: a Redis that is down or slow is an error within a second, never a hang. */
-export const FAIL_FAST: RedisOptions = { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1_000, enableAutoPipelining: true };
+/** For commands of a request: a Redis that is down or slow is an error soon (`commandTimeout` is the caller's), never a hang. */
+export const FAIL_FAST: RedisOptions = { enableOfflineQueue: false, maxRetriesPerRequest: 0, enableAutoPipelining: true };
 
 /** For connections that subscribe or block: they wait for Redis as long as it takes. */
 export const PATIENT: RedisOptions = { maxRetriesPerRequest: null };

@@ -1,12 +1,12 @@
 import { readConfig } from '../src/config.ts';
-import { JOB_PATIENCE_MS, openContext } from '../src/context.ts';
+import { JOB_PATIENCE, openContext } from '../src/context.ts';
 import { startOperations } from '../src/http/operations.ts';
 import { stopOnSignal } from '../src/stop.ts';
 import { publishEvents } from './publish-events.ts';
 import { serveQueues } from './run.ts';
 
 /** A worker process: serves its queues and publishes events until it is told to stop. */
-const app = await openContext(readConfig(), 'worker', { patienceMs: JOB_PATIENCE_MS });
+const app = await openContext(readConfig(), 'worker', { patience: JOB_PATIENCE });
 const operations = await startOperations(app);
 const fleet = await serveQueues(app, app.config.queues);
 const publisher = publishEvents(app);

@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts';
-import { JOB_PATIENCE_MS } from '../context.ts';
+import { JOB_PATIENCE } from '../context.ts';
 import { openLog } from '../log.ts';
 import { openOrm } from './orm.ts';
 import { seed } from './seed.ts';
@@ -7,7 +7,7 @@ import { seed } from './seed.ts';
 /** Migrates the database and fills empty tables, then ends. Safe to run from several processes at once. */
 const config = readConfig();
 const log = openLog(config, 'migrate');
-const orm = await openOrm(config, JOB_PATIENCE_MS);
+const orm = await openOrm(config, JOB_PATIENCE.sqlMs);
 try {
   const applied = await orm.migrator.up();
   const seeded = await seed(orm);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
 import { attachVerification } from '../../src/areas/arcade/arcade.ts';
 import { readConfig } from '../../src/config.ts';
-import { type App, JOB_PATIENCE_MS, openContext } from '../../src/context.ts';
+import { type App, openContext, type Patience } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { untilReady } from '../../src/redis.ts';
@@ -15,6 +15,9 @@ import { createDatabase, testRedisUrl } from './database.ts';
 
 /** The admin token that every test application accepts. */
 export const ADMIN_TOKEN = 'test-admin-token-0123456789';
+
+/** Tests share a machine that may stand still for seconds; how soon a process gives up is tested with `startApi`, which has a request's patience. */
+const UNHURRIED: Patience = { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 };
 
 /** A clock that tests move; the database's moves along. */
 export interface TestClock extends Clock {
@@ -56,7 +59,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   };
   let shift = 0;
   const clock: Clock = { now: () => new Date(Date.now() + shift) };
-  const app = await openContext(readConfig(env), 'test-api', { clock });
+  const app = await openContext(readConfig(env), 'test-api', { clock, patience: UNHURRIED });
   await reached(app);
   const koa = createApp(app);
   const server = createServer(koa.callback());
@@ -97,7 +100,7 @@ async function reached(app: App): Promise<void> {
 
 /** A worker of an application, in this process. */
 export async function startWorker(env: Record<string, string>, clock?: Clock): Promise<{ app: App; close(): Promise<void> }> {
-  const app = await openContext(readConfig(env), 'test-worker', { patienceMs: JOB_PATIENCE_MS, ...(clock ? { clock } : {}) });
+  const app = await openContext(readConfig(env), 'test-worker', { patience: UNHURRIED, ...(clock ? { clock } : {}) });
   const fleet = await serveQueues(app, app.config.queues);
   const publisher = publishEvents(app);
   return {
