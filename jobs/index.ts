@@ -4,6 +4,7 @@ import { computeEpoch, projectDay, sweepEpochs } from './epochs.ts';
 import { planPayouts, watchPayouts } from './payouts.ts';
 import { rebuildBoard, refreshBoards, watchBoards } from './points.ts';
 import { expireEpochs, followEpochs } from './rewards.ts';
+import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
 import { recordScores } from './scores.ts';
 import { closePeriods, expire } from './upkeep.ts';
 import { sweepDeliveries, workDelivery } from './webhooks.ts';
@@ -29,4 +30,9 @@ export const jobs = {
   watchPayouts,
   workDelivery,
   sweepDeliveries,
+  advanceRound,
+  sweepRounds,
+  checkTicket,
+  sweepTickets,
+  scheduleRounds,
 } as const;

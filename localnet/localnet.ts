@@ -139,6 +139,8 @@ function environment(url: string, keys: LocalnetKeys, beacon: Beacon): Record<st
     EPOCH_AUTHORITY_KEY: secret('epochAuthority'),
     TREASURY_KEY: secret('treasury'),
     COMMITTER_KEY: secret('committer'),
+    TREASURY_ADDRESS: keys.treasury.publicKey.toBase58(),
+    COMMITTER_ADDRESS: keys.committer.publicKey.toBase58(),
     DRAND_URLS: `${url}/beacon`,
     DRAND_CHAIN_HASH: beacon.chainHash,
     DRAND_PUBLIC_KEY: beacon.publicKey,

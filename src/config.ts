@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ChainEnvironment, chainConfig } from './chain/config.ts';
 
 const DEVELOPMENT_SESSION_KEY = 'development-session-key-not-secret';
+const DEVELOPMENT_RECEIPT_KEY = Buffer.from('development-receipt-key-32-bytes').toString('base64');
 
 const list = (fallback: string) =>
   z
@@ -52,6 +53,13 @@ function parseStandardSecret(variable: string, text: string): Buffer {
   throw new Error(`${variable}: each secret must be whsec_ and the base64 of 24 to 64 bytes`);
 }
 
+/** The seed of an ed25519 key: base64 of 32 bytes. Errors do not repeat the secret. */
+function parseSeed(variable: string, text: string): Buffer {
+  const seed = Buffer.from(text, 'base64');
+  if (seed.length === 32 && seed.toString('base64') === text) return seed;
+  throw new Error(`${variable}: must be the base64 of 32 bytes`);
+}
+
 /** The consumer secret of X is used as it is. */
 function parseConsumerSecret(text: string): Buffer {
   if (/^[\x21-\x7e]{16,256}$/.test(text)) return Buffer.from(text);
@@ -90,6 +98,8 @@ const Environment = z.object({
   WEBHOOK_SECRET_X: list(''),
   /** Newest first; older ones are still accepted, and re-signed. */
   SESSION_KEYS: list(DEVELOPMENT_SESSION_KEY),
+  /** Signs receipts of entries: the base64 of 32 bytes. */
+  RECEIPT_KEY: z.string().min(1).default(DEVELOPMENT_RECEIPT_KEY),
   SIGN_IN_CHAIN: z.enum(['mainnet', 'testnet', 'devnet', 'localnet']).default('mainnet'),
   SIGN_IN_STATEMENT: z
     .string()
@@ -118,6 +128,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (production && e.SESSION_KEYS.some((key) => key === DEVELOPMENT_SESSION_KEY || key.length < 32)) {
     throw new Error('configuration: SESSION_KEYS must be set in production, each of 32 characters or more');
   }
+  if (production && e.RECEIPT_KEY === DEVELOPMENT_RECEIPT_KEY) throw new Error('configuration: RECEIPT_KEY must be set in production');
   if (production && !e.PUBLIC_URL) throw new Error('configuration: PUBLIC_URL must be set in production');
   /** HMAC keys, newest first. */
   const webhookKeys: Readonly<Record<WebhookSource, readonly Buffer[]>> = {
@@ -140,6 +151,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     internalTokens: e.INTERNAL_TOKENS,
     webhookKeys,
     sessionKeys: e.SESSION_KEYS,
+    /** The seed of the ed25519 key that signs receipts. */
+    receiptSeed: parseSeed('RECEIPT_KEY', e.RECEIPT_KEY),
     signIn: { chain: e.SIGN_IN_CHAIN, statement: e.SIGN_IN_STATEMENT },
     logLevel: e.LOG_LEVEL,
     dailyPointsCap: e.DAILY_POINTS_CAP,

@@ -1,7 +1,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { Job } from '../jobs/job.ts';
-import { connectionOf, type Queryable, statement } from './db/sql.ts';
+import { connectionOf, type Queryable, type Statement, statement } from './db/sql.ts';
 import type { EventType } from './events/event.ts';
 import type { Logger } from './log.ts';
 import type { Queues } from './queues.ts';
@@ -13,11 +13,17 @@ export interface Tx extends Queryable {
   ring<Payload extends z.ZodType>(job: Job<string, Payload>, payload: z.input<Payload>): void;
   /** Reports what happened, in the same commit. `wallet`: only that wallet's streams get it. */
   emit<Payload extends z.ZodType>(event: EventType<Payload>, payload: z.input<Payload>, wallet?: string): void;
+  /** Reports many of one kind, to everybody, in one statement. */
+  emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[]): void;
 }
 
 export type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 const insertOutbox = statement('insert_outbox', 'insert into outbox (type, wallet, payload) values ($1, $2, $3)');
+const insertOutboxAll = statement(
+  'insert_outbox_all',
+  'insert into outbox (type, payload) select $1, p from unnest($2::jsonb[]) with ordinality as u(p, n) order by n',
+);
 
 /**
  * Makes `app.tx`.
@@ -32,16 +38,20 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
       const connection = await connectionOf(inner.getKysely<unknown>());
       leave = connection.leave;
       const written: Promise<unknown>[] = [];
+      // Sent at once, with whatever else is on its way, and waited for before the commit.
+      const write = (insert: Statement<unknown>, values: readonly unknown[]) => {
+        emitted = true;
+        const writing = connection.query(insert, values);
+        writing.catch(() => undefined);
+        written.push(writing);
+      };
       const tx: Tx = {
         em: inner,
         query: connection.query,
         ring: (job, payload) => void jobs.push({ job, payload: job.payload.parse(payload) }),
-        // Sent at once, with whatever else is on its way, and waited for before the commit.
-        emit(event, payload, wallet) {
-          emitted = true;
-          const insert = connection.query(insertOutbox, [event.type, wallet ?? null, JSON.stringify(event.payload.parse(payload))]);
-          insert.catch(() => undefined);
-          written.push(insert);
+        emit: (event, payload, wallet) => write(insertOutbox, [event.type, wallet ?? null, JSON.stringify(event.payload.parse(payload))]),
+        emitAll(event, payloads) {
+          if (payloads.length > 0) write(insertOutboxAll, [event.type, payloads.map((payload) => JSON.stringify(event.payload.parse(payload)))]);
         },
       };
       const value = await work(tx);

@@ -1,4 +1,5 @@
 import type { expire as job } from '../jobs/upkeep.ts';
+import { WORKED_SOURCES } from '../jobs/webhooks.ts';
 import { expireAuth } from '../src/areas/auth/auth.ts';
 import type { App } from '../src/context.ts';
 import { expireOutbox } from '../src/events/outbox.ts';
@@ -15,7 +16,7 @@ export const expire: Handler<typeof job> = async (app) => {
   await repeat(app, async (tx) => (await expireAuth(tx)).more);
   await repeat(app, expireOutbox);
   await repeat(app, expireIdempotencyKeys);
-  await repeat(app, (tx) => expireDeliveries(tx, 'payment-status'));
+  for (const source of WORKED_SOURCES) await repeat(app, (tx) => expireDeliveries(tx, source));
 };
 
 /** @param batch removes a bounded number of rows; returns whether there may be more */

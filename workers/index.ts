@@ -11,6 +11,7 @@ import { projectDay } from './project-day.ts';
 import { rebuildBoard } from './rebuild-board.ts';
 import { recordScores } from './record-scores.ts';
 import { refreshBoards } from './refresh-boards.ts';
+import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
 import { signTransaction } from './sign-transaction.ts';
 import { sweepBans } from './sweep-bans.ts';
 import { sweepEpochs } from './sweep-epochs.ts';
@@ -40,4 +41,9 @@ export const handlers: { readonly [K in keyof typeof jobs]: Handler<(typeof jobs
   watchPayouts,
   workDelivery,
   sweepDeliveries,
+  advanceRound,
+  sweepRounds,
+  checkTicket,
+  sweepTickets,
+  scheduleRounds,
 };

@@ -1,13 +1,16 @@
-import type { workDelivery as job, sweepDeliveries as sweep } from '../jobs/webhooks.ts';
+import { type workDelivery as job, type sweepDeliveries as sweep, WORKED_SOURCES } from '../jobs/webhooks.ts';
+import { prepareBridged } from '../src/areas/chat/chat.ts';
 import { prepareReport } from '../src/areas/payouts/payouts.ts';
 import { ringDeliveries, workOnDelivery } from '../src/http/deliveries.ts';
 import type { Handler } from './handler.ts';
 
 /** Works on what came by webhook, by its source. */
-const bySource = { 'payment-status': prepareReport } as const;
+const bySource = { 'payment-status': prepareReport, 'chat-bridge': prepareBridged } as const;
 
 export const workDelivery: Handler<typeof job> = async (app, { source, id }) =>
   await workOnDelivery(app, { source, id }, (body, received) => bySource[source](app, body, received));
 
 /** Rings for deliveries that wait. */
-export const sweepDeliveries: Handler<typeof sweep> = async (app) => await ringDeliveries(app, 'payment-status');
+export const sweepDeliveries: Handler<typeof sweep> = async (app) => {
+  await Promise.all(WORKED_SOURCES.map((source) => ringDeliveries(app, source)));
+};

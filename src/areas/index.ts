@@ -5,8 +5,14 @@ import { adminRoutes } from './admin/routes.ts';
 import { arcadeRoutes } from './arcade/routes/index.ts';
 import { getHeldScores, postDecision, postScore, postVoid } from './arcade/scores/routes.ts';
 import { authRoutes } from './auth/routes.ts';
+import { chatRoutes } from './chat/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { leaderboardRoutes } from './leaderboards/routes.ts';
+import { legacyRoutes } from './lottery/legacy/routes.ts';
+import { roundResultRoutes } from './lottery/routes/results.ts';
+import { roundRoutes } from './lottery/routes/rounds.ts';
+import { schedulerRoutes } from './lottery/scheduler/routes.ts';
+import { socialRoundRoutes } from './lottery/social/routes.ts';
 import { payoutRoutes } from './payouts/routes/index.ts';
 import { getClaim, postClaim } from './rewards/routes/claims.ts';
 import { rewardRoutes } from './rewards/routes/index.ts';
@@ -37,5 +43,15 @@ export const routes: { readonly [tier: string]: readonly AnyRoute[] } = {
     postClaim,
   ],
   admin: [...adminRoutes, getHeldScores, postDecision, postVoid, postBan, postUnban, ...rewardRoutes.admin, postSettledOffChain],
+  rounds: [
+    ...chatRoutes.public,
+    ...chatRoutes.session,
+    ...roundRoutes.public,
+    ...roundResultRoutes.public,
+    ...legacyRoutes.public,
+    ...legacyRoutes.session,
+    ...socialRoundRoutes.public,
+  ],
+  roundOperations: [...chatRoutes.admin, ...chatRoutes.webhooks, ...roundRoutes.admin, ...schedulerRoutes.admin],
   payouts: [...payoutRoutes.admin, ...payoutRoutes.webhooks],
 };

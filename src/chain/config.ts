@@ -66,6 +66,9 @@ export const ChainEnvironment = {
   EPOCH_AUTHORITY_KEY: secret,
   TREASURY_KEY: secret,
   COMMITTER_KEY: secret,
+  /** Whose tokens are paid out, and who signs the commitments of rounds: for processes that do not hold those keys. */
+  TREASURY_ADDRESS: Wallet.optional(),
+  COMMITTER_ADDRESS: Wallet.optional(),
   /** Blocks beyond a transaction's last valid one, finalized, before its absence means anything; and the time between two looks. */
   LANDING_DEPTH_BLOCKS: blocks(32),
   LANDING_RECHECK_MS: milliseconds(30_000),
@@ -139,6 +142,7 @@ export function chainConfig(e: Environment, production: boolean) {
     rewardMintMayFreeze: e.REWARD_MINT_MAY_FREEZE,
     /** Read only where something is signed. */
     secrets,
+    addresses: { treasury: e.TREASURY_ADDRESS ?? null, committer: e.COMMITTER_ADDRESS ?? null },
     landing: {
       depthBlocks: e.LANDING_DEPTH_BLOCKS,
       recheckMs: e.LANDING_RECHECK_MS,

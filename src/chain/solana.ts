@@ -17,6 +17,8 @@ export interface Chain {
   readonly usdcMint: PublicKey;
   /** The key of a role. @throws 503 when this process was not given it */
   key(role: Role): Keypair;
+  /** The address of a role, which a process without its key is told. @throws 503 when it has neither */
+  address(role: 'treasury' | 'committer'): PublicKey;
 }
 
 /** How long a node may take to answer, ms. */
@@ -28,6 +30,15 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
   const address = (value: string | null, variable: string) => {
     if (value === null) throw unavailable(`${variable} is not configured`, 60);
     return new PublicKey(value);
+  };
+  const key = (role: Role): Keypair => {
+    const known = keys.get(role);
+    if (known) return known;
+    const secret = chain.secrets[role];
+    if (!secret) throw unavailable(`the key of ${role} is not configured`, 60);
+    const read = readKey(role, secret);
+    keys.set(role, read);
+    return read;
   };
   return {
     connection: connect(chain.rpcUrl),
@@ -41,14 +52,13 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
     get usdcMint() {
       return address(chain.usdcMint, 'USDC_MINT');
     },
-    key(role) {
-      const known = keys.get(role);
-      if (known) return known;
-      const secret = chain.secrets[role];
-      if (!secret) throw unavailable(`the key of ${role} is not configured`, 60);
-      const key = readKey(role, secret);
-      keys.set(role, key);
-      return key;
+    key,
+    address(role) {
+      const told = chain.addresses[role];
+      if (told === null) return key(role).publicKey;
+      const own = chain.secrets[role] ? key(role).publicKey.toBase58() : told;
+      if (own !== told) throw new Error(`${role.toUpperCase()}_KEY is not the key of ${role.toUpperCase()}_ADDRESS`);
+      return new PublicKey(told);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { workDelivery } from '../../jobs/webhooks.ts';
+import { type WorkedSource, workDelivery } from '../../jobs/webhooks.ts';
 import type { App } from '../context.ts';
 import { statement } from '../db/sql.ts';
 import type { Tx } from '../tx.ts';
@@ -88,7 +88,7 @@ const lastTry = ({ outcome, verdict }: Verdict, attempts: number): Verdict =>
     : { outcome, verdict };
 
 /** Rings for deliveries whose next try is due, or whose bell was lost. */
-export async function ringDeliveries(app: App, source: 'payment-status'): Promise<void> {
+export async function ringDeliveries(app: App, source: WorkedSource): Promise<void> {
   const waiting = await app.db.query(selectWaiting, [source, MOST_SWEPT]);
   if (waiting.length > 0) await app.queues.add(waiting.map(({ id }) => ({ job: workDelivery, payload: { source, id } })));
 }

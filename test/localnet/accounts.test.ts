@@ -31,6 +31,8 @@ test('a cluster begins with a final program, two mints without a freeze authorit
       'EPOCH_AUTHORITY_KEY',
       'TREASURY_KEY',
       'COMMITTER_KEY',
+      'TREASURY_ADDRESS',
+      'COMMITTER_ADDRESS',
       'DRAND_URLS',
       'DRAND_CHAIN_HASH',
       'DRAND_PUBLIC_KEY',

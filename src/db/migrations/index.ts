@@ -7,6 +7,11 @@ import { Migration0006Chain } from './0006-chain.ts';
 import { Migration0007Rewards } from './0007-rewards.ts';
 import { Migration0008Payouts } from './0008-payouts.ts';
 import { Migration0009Claims } from './0009-claims.ts';
+import { Migration0010Social } from './0010-social.ts';
+import { Migration0011Rounds } from './0011-rounds.ts';
+import { Migration0012Chat } from './0012-chat.ts';
+import { Migration0013Tickets } from './0013-tickets.ts';
+import { Migration0014Scheduler } from './0014-scheduler.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -19,4 +24,9 @@ export const migrations = [
   { name: '0007-rewards', class: Migration0007Rewards },
   { name: '0008-payouts', class: Migration0008Payouts },
   { name: '0009-claims', class: Migration0009Claims },
+  { name: '0010-social', class: Migration0010Social },
+  { name: '0011-rounds', class: Migration0011Rounds },
+  { name: '0012-chat', class: Migration0012Chat },
+  { name: '0013-tickets', class: Migration0013Tickets },
+  { name: '0014-scheduler', class: Migration0014Scheduler },
 ];

@@ -1,0 +1,71 @@
+import type { Queryable } from '../../db/sql.ts';
+import { statement } from '../../db/sql.ts';
+import type { VoidReason } from '../../lib/draw/audit.ts';
+import type { RoundParameters } from '../../lib/draw/parameters.ts';
+
+export const ROUND_STATES = ['pending', 'active', 'closing', 'committed', 'finalized', 'void'] as const;
+export type RoundState = (typeof ROUND_STATES)[number];
+export type RoundKind = 'chat' | 'legacy';
+
+/** A prize as it is described: the arcade's own token or stablecoin, base units as text. */
+export interface PrizeTerms {
+  readonly amount: string;
+  readonly mint: 'reward' | 'usdc';
+}
+
+/** A round as the record has it; what its states mean stands with the table. Times are ISO 8601 in UTC, to the millisecond. */
+export interface RoundRow {
+  id: string;
+  kind: RoundKind;
+  state: RoundState;
+  title: string | null;
+  createdBy: string;
+  picks: number | null;
+  range: number | null;
+  maxEntriesPerWallet: number | null;
+  prizes: readonly PrizeTerms[] | null;
+  durationSec: number | null;
+  ticketPrice: string | null;
+  maxTickets: number | null;
+  parameters: RoundParameters | null;
+  parametersHash: string | null;
+  opensAt: string | null;
+  closesAt: string | null;
+  entries: number;
+  /** Hex. */
+  root: string | null;
+  beaconRound: number | null;
+  beaconDueAt: string | null;
+  voidReason: VoidReason | null;
+  /** The round that this one goes on for, and the one that goes on for this. */
+  predecessor: string | null;
+  successor: string | null;
+  /** What landed; null before it is final. */
+  commitment: { sequence: number; signature: string; slot: number; hash: string } | null;
+  /** Committed, and an hour past the beacon's round. */
+  overdue: boolean;
+  createdAt: string;
+  closedAt: string | null;
+  committedAt: string | null;
+  endedAt: string | null;
+}
+
+const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Everything of a round but its audit; `r` is `rounds`. */
+export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by as "createdBy", r.picks, r.range, r.max_entries_per_wallet as "maxEntriesPerWallet",
+  r.prizes, r.duration_sec as "durationSec", r.ticket_price::text as "ticketPrice", r.max_tickets::float8 as "maxTickets", r.parameters,
+  r.parameters_hash as "parametersHash", ${INSTANT('r.opens_at')} as "opensAt", ${INSTANT('r.closes_at')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
+  r.beacon_round::float8 as "beaconRound", ${INSTANT('r.beacon_due_at')} as "beaconDueAt", r.void_reason as "voidReason", r.successor_of::text as predecessor,
+  (select s.id::text from rounds s where s.successor_of = r.id) as successor,
+  (select json_build_object('sequence', c.sequence, 'signature', c.signature, 'slot', c.slot, 'hash', c.hash)
+   from commitments c where c.round = r.id and c.memo is not null) as commitment,
+  r.state = 'committed' and r.beacon_due_at < app_now() - interval '1 hour' as overdue,
+  ${INSTANT('r.created_at')} as "createdAt", ${INSTANT('r.closed_at')} as "closedAt", ${INSTANT('r.committed_at')} as "committedAt", ${INSTANT('r.ended_at')} as "endedAt"`;
+
+const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rounds r where r.id = $1 and ($2::text is null or r.kind = $2)`);
+
+/** A round, of a kind where one is given; undefined where there is none. */
+export async function readRound(db: Queryable, id: string, kind: RoundKind | null = null): Promise<RoundRow | undefined> {
+  return (await db.query(byId, [id, kind]))[0];
+}

@@ -1,0 +1,2 @@
+/** The door of social: which accounts elsewhere belong to which wallet. */
+export { type Account, findLinked, type LinkedAccount, linkAccount } from './accounts.ts';
