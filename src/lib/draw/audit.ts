@@ -89,5 +89,7 @@ export const Audit = z.strictObject({
     })
     .nullable(),
   winners: z.array(AuditWinner).nullable(),
+  /** The leaf of each entry, by index. Last, because there may be many: whoever writes an audit may stream them. */
+  entryHashes: z.array(Hash),
 });
 export type Audit = z.output<typeof Audit>;

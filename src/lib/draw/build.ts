@@ -2,7 +2,7 @@ import type { Audit, LandedCommitment, VoidReason } from './audit.ts';
 import { type BeaconChain, timeOf } from './beacon-chain.ts';
 import { instantOf } from './bytes.ts';
 import { type Commitment, commitmentHash, parseMemo } from './commitment.ts';
-import { type Entry, entryTree, proveEntry, treeRoot } from './entry.ts';
+import { type Entry, entryTree, leavesOf, proveEntry, treeRoot } from './entry.ts';
 import { parametersHash, type RoundParameters } from './parameters.ts';
 import { drawSeed, randomnessOf } from './seed.ts';
 import { drawRound } from './winners.ts';
@@ -48,6 +48,7 @@ export function buildAudit(facts: RoundFacts, tree: readonly Uint8Array[] | null
         : { ...landed, sequence: commitment.sequence, previous: commitment.previous, hash: commitmentHash(landed.memo) },
     beacon: commitment === null ? null : beaconPart(commitment, beacon),
     ...resultOf(facts, commitment, tree),
+    entryHashes: tree === null ? [] : leavesOf(tree),
   };
 }
 

@@ -69,6 +69,12 @@ export function entryTree(round: string, entries: readonly Entry[]): Uint8Array[
 /** The root of a tree of entries. */
 export const treeRoot = (tree: readonly Uint8Array[]): string => Buffer.from(rootOf(tree)).toString('hex');
 
+/** The leaves of a tree of entries, by index. */
+export function leavesOf(tree: readonly Uint8Array[]): string[] {
+  const text = Buffer.from(tree[0] ?? []).toString('hex');
+  return Array.from({ length: text.length / (2 * HASH_BYTES) }, (_, i) => text.slice(2 * HASH_BYTES * i, 2 * HASH_BYTES * (i + 1)));
+}
+
 /** The root over a round's entries; null where there are none. */
 export function entriesRoot(round: string, entries: readonly Entry[]): string | null {
   return entries.length === 0 ? null : treeRoot(entryTree(round, entries));
