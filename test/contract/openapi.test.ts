@@ -54,6 +54,28 @@ const PROMISED = `
   GET /eligibility
   GET /api/price/sol
   POST /api/wallet/resolve
+  POST /round
+  POST /round/{id}/ticket
+  POST /round/{id}/finalize
+  GET /round/{id}
+  POST /chat/round
+  GET /chat/round/active
+  GET /chat/round/{id}/entries
+  POST /chat/round/{id}/start
+  GET /chat/round/{id}/winning-numbers
+  GET /chat/round/{id}/audit
+  GET /chat/round/{id}/entries/root
+  GET /chat/round/{id}/winners
+  GET /chat/round/{id}/payouts
+  GET /chat/round/recent-finalized
+  GET /chat/status
+  POST /chat/message
+  POST /auto/start
+  POST /auto/stop
+  GET /auto/status
+  GET /social/round/{id}
+  GET /social/latest
+  GET /social/round/{id}/post
 `
   .trim()
   .split(/\n\s*/);
