@@ -12,10 +12,10 @@ import { explain, refuse } from './explain.ts';
 import { idempotencyKey, once } from './idempotency.ts';
 import { checkOrigin } from './origin.ts';
 import { reads, refusalsOf } from './refusals.ts';
-import { type AnyRoute, type Call, isStream, type Reply } from './route.ts';
+import { type AnyRoute, type Call, isBytes, isStream, type Reply } from './route.ts';
 import { type Sessions, walletOf } from './session.ts';
 import { encoded, SharedBody } from './shared.ts';
-import { type Delivered, readDelivery, storeOnce } from './webhook.ts';
+import { countDelivery, type Delivered, readDelivery, storeOnce } from './webhook.ts';
 
 const PARSING = { error: explain };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -94,6 +94,7 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
   const { route, source } = endpoint;
   const caller = authenticate(app, route, ctx);
   const delivered = source === null ? null : await readDelivery(app, ctx.req, source);
+  if (source !== null) await countDelivery(app, source);
   const params = decode('path', route.params, rawParams);
   const query = decode('query', route.query, route.query ? ctx.query : {});
   const { body, bytes } = await decodeBody(route, ctx, delivered);
@@ -173,10 +174,11 @@ function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): void
   if (shape === undefined) mismatch(app, `${route.method} ${route.path} answered ${result.status}, which it does not declare`);
   ctx.status = result.status;
   if (result.headers) ctx.set(result.headers);
+  const json = shape && isStream(shape) ? (isBytes(result.body) ? undefined : shape.json) : shape;
   if (shape === null || shape === undefined) {
     ctx.body = null;
     ctx.status = result.status;
-  } else if (isStream(shape)) {
+  } else if (isStream(shape) && !json) {
     ctx.type = shape.stream;
     if (typeof result.body === 'function') {
       ctx.respond = false;
@@ -185,14 +187,14 @@ function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): void
       if (ctx.method === 'HEAD') ctx.res.end();
       else result.body(ctx.res);
     } else ctx.body = result.body;
-  } else {
-    const encode = (value: unknown) => checkedText(app, route, result.status, shape, value);
-    const text = result.body instanceof SharedBody ? result.body.encode(shape, encode).text : encode(result.body);
+  } else if (json) {
+    const encode = (value: unknown) => checkedText(app, route, result.status, json, value);
+    const text = result.body instanceof SharedBody ? result.body.encode(json, encode).text : encode(result.body);
     // Koa would look the type up for every answer.
     ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
     ctx.body = text;
     if (route.cache && result.status === 200) {
-      const { etag } = result.body instanceof SharedBody ? result.body.encode(shape, encode) : encoded(text);
+      const { etag } = result.body instanceof SharedBody ? result.body.encode(json, encode) : encoded(text);
       conditional(ctx, etag, result.headers?.['Cache-Control'] ?? route.cache);
     }
   }

@@ -125,7 +125,8 @@ function requestBody(body: z.ZodType | Stream): NonNullable<ZodOpenApiOperationO
 
 function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenApiResponseObject {
   const shape = route.returns[status];
-  const isPaged = shape && !isStream(shape) && shape.def.type === 'array' && 'limit' in (objectOf(route, route.query)?.shape ?? {});
+  const json = shape && isStream(shape) ? shape.json : shape;
+  const isPaged = json?.def.type === 'array' && 'limit' in (objectOf(route, route.query)?.shape ?? {});
   const names: (keyof typeof HEADERS)[] = [];
   if (status === 200 && isPaged) names.push('X-Total-Count');
   if (status === 200 && (route.cache !== undefined || versioned)) names.push('ETag');
@@ -137,8 +138,8 @@ function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenAp
     ...(names.length > 0 ? { headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])) } : {}),
   };
   if (!shape) return described;
-  const content = isStream(shape) ? { [shape.stream]: { schema: streamSchema(shape) } } : { [JSON_TYPE]: { schema: shape } };
-  return { ...described, content };
+  const bytes = isStream(shape) ? { [shape.stream]: { schema: streamSchema(shape) } } : {};
+  return { ...described, content: { ...bytes, ...(json ? { [JSON_TYPE]: { schema: json } } : {}) } };
 }
 
 /** Text is a string; bytes have no schema in OpenAPI 3.1. */

@@ -63,7 +63,7 @@ export function refusalsOf(route: AnyRoute): RefusalStatus[] {
   if (isUnsafe) statuses.add(413).add(415);
   if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
   if (token || (isUnsafe && webhook === null)) statuses.add(403);
-  if (webhook !== null) statuses.add(409);
+  if (webhook !== null) statuses.add(409).add(429);
   if (route.idempotent) statuses.add(409).add(400);
   return [...statuses].sort((a, b) => a - b);
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type Koa from 'koa';
 import type { z } from 'zod';
 import type { Scope, WebhookSource } from '../config.ts';
@@ -27,17 +27,19 @@ export type Auth =
 export interface Stream {
   readonly stream: string;
   readonly maxBytes?: number;
-  /** A body that may also come as JSON, of this shape: then it is parsed like any other. */
+  /**
+   * It may also be JSON, of this shape: then it is parsed, or checked and written, like any other. Where the stream's own type is JSON,
+   * this is what its bytes hold.
+   */
   readonly json?: z.ZodType;
 }
 
 /** Declares a stream of a content type; `maxBytes` bounds a request's body. */
 export const stream = (type: string, maxBytes?: number): Stream => ({ stream: type, ...(maxBytes === undefined ? {} : { maxBytes }) });
 
-/** Declares a body that comes as JSON of a shape, or, where that would be too large, as a stream of a content type. */
-export const jsonOrStream = <Json extends z.ZodType>(json: Json, type: string, maxBytes: number): Stream & { readonly json: Json } => ({
-  stream: type,
-  maxBytes,
+/** Declares a body or an answer that is JSON of a shape, or, where that would be too large, a stream of a content type. */
+export const jsonOrStream = <Json extends z.ZodType>(json: Json, type: string, maxBytes?: number): Stream & { readonly json: Json } => ({
+  ...stream(type, maxBytes),
   json,
 });
 
@@ -45,6 +47,10 @@ export const isStream = (shape: z.ZodType | Stream | null): shape is Stream => s
 
 /** What a streaming answer is: bytes, or a function that takes the response over. */
 export type StreamBody = Readable | Buffer | string | ((response: ServerResponse) => void);
+
+/** Whether an answer is bytes, and not a value to be written as JSON. */
+export const isBytes = (body: unknown): body is StreamBody =>
+  typeof body === 'string' || typeof body === 'function' || Buffer.isBuffer(body) || body instanceof Readable;
 
 /** Answers by status: a JSON shape, a stream, or null for no body. */
 export type Returns = Readonly<Record<number, z.ZodType | Stream | null>>;
@@ -60,7 +66,14 @@ export function reply<const Status extends number, Body>(status: Status, body: B
   return { status, body, ...(headers ? { headers } : {}) };
 }
 
-type BodyOf<Shape> = Shape extends z.ZodType ? z.input<Shape> | SharedBody<z.input<Shape>> : Shape extends Stream ? StreamBody : null;
+type JsonOf<Shape extends z.ZodType> = z.input<Shape> | SharedBody<z.input<Shape>>;
+type BodyOf<Shape> = Shape extends z.ZodType
+  ? JsonOf<Shape>
+  : Shape extends { readonly json: infer Json extends z.ZodType }
+    ? JsonOf<Json> | StreamBody
+    : Shape extends Stream
+      ? StreamBody
+      : null;
 export type ReplyOf<R extends Returns> = { [S in keyof R & number]: Reply<S, BodyOf<R[S]>> }[keyof R & number];
 
 type WalletOf<A extends Auth> = A extends 'session' ? string : A extends 'optional' | { sessionOrAdmin: Scope } ? string | null : null;

@@ -7,6 +7,8 @@ import { statement } from '../db/sql.ts';
 import { fail } from '../lib/errors.ts';
 import type { Tx } from '../tx.ts';
 import { isJson, MAX_JSON_BYTES, parseJson, readBytes } from './body.ts';
+import { isUnavailable } from './errors.ts';
+import { countWithin, type Limit } from './rate-limit.ts';
 import { type Reply, reply } from './route.ts';
 import { isStandard, STANDARD_SIGNATURE, verifyStandard, verifyX, X_SIGNATURE } from './webhook-signature.ts';
 
@@ -15,6 +17,9 @@ export const Acknowledged = z.object({ received: z.literal(true) }).meta({ id: '
 
 /** The acknowledgment, for handlers that return it. */
 export const acknowledged = () => reply(200, { received: true as const });
+
+/** How many deliveries of a source are taken. */
+export const DELIVERIES: Limit = { name: 'deliveries', most: 500, windowMs: 1_000 };
 
 /** Names a row of `webhook_deliveries`; it fits a job's payload as it is. */
 export interface Delivery {
@@ -53,6 +58,18 @@ export async function readDelivery(app: App, request: IncomingMessage, source: W
 
 const unsigned = (source: WebhookSource) =>
   fail(401, `${isStandard(source) ? STANDARD_SIGNATURE : X_SIGNATURE} must be a valid and recent signature of this delivery`);
+
+/**
+ * Counts a delivery whose signature was good. To be stored it needs no Redis: while that is down, nothing is counted.
+ * @throws 429 when the source delivers too much
+ */
+export async function countDelivery(app: App, source: WebhookSource): Promise<void> {
+  try {
+    await countWithin(app, DELIVERIES, source);
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+  }
+}
 
 // The same delivery, sent twice at once, waits here for the first one's commit: 2 s, then it is 503 and its sender comes
 // again. So it is for the locks that the handler takes.

@@ -216,7 +216,12 @@ test('quicknet is pinned: nobody is asked what it is', async () => {
   expect(mirror.asked.at(-1)).toBe(`/${QUICKNET.chainHash}/public/1000`);
 });
 
-const PRODUCTION = { NODE_ENV: 'production', SESSION_KEYS: 'k'.repeat(32), PUBLIC_URL: 'https://coinop.example' };
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  SESSION_KEYS: 'k'.repeat(32),
+  RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
+  PUBLIC_URL: 'https://coinop.example',
+};
 
 test('a process is told its beacon; production takes quicknet alone, and enough time', () => {
   const { beacon, draws } = readConfig(PRODUCTION).chain;

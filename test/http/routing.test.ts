@@ -227,7 +227,12 @@ test.each(['/undeclared-status', '/undeclared-refusal', '/wrong-shape'])('an ans
 
 test('in production an answer that the route does not declare is logged, and sent', async () => {
   const production = await startKit(routes, {
-    env: { NODE_ENV: 'production', SESSION_KEYS: 'k'.repeat(40), DATABASE_URL: 'postgresql://127.0.0.1:1/none' },
+    env: {
+      NODE_ENV: 'production',
+      SESSION_KEYS: 'k'.repeat(40),
+      RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
+      DATABASE_URL: 'postgresql://127.0.0.1:1/none',
+    },
   });
   try {
     expect((await fetch(`${production.url}/undeclared-refusal`)).status).toBe(409);

@@ -146,7 +146,14 @@ test.each([
   ['WEBHOOK_SECRET_CHAT_BRIDGE', 'whsec_not base64 at all, though it is long enough'],
   ['WEBHOOK_SECRET_X', 'short'],
 ])('a process does not start with a malformed %s, and does not tell it', (variable, value) => {
-  const start = () => readConfig({ NODE_ENV: 'production', SESSION_KEYS: 'k'.repeat(32), PUBLIC_URL: 'https://coinop.test', [variable]: value });
+  const start = () =>
+    readConfig({
+      NODE_ENV: 'production',
+      SESSION_KEYS: 'k'.repeat(32),
+      RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
+      PUBLIC_URL: 'https://coinop.test',
+      [variable]: value,
+    });
   expect(start).toThrow(variable);
   expect(start).not.toThrow(value);
 });

@@ -193,7 +193,7 @@ test('the document says how each source signs, and what is refused', () => {
   const [payments, x] = [paths?.['/webhooks/payment-status']?.post, paths?.['/webhooks/x']?.post];
   expect([payments?.security, x?.security]).toEqual([[{ webhook: [] }], [{ webhookX: [] }]]);
   expect(Object.keys(components?.securitySchemes ?? {})).toEqual(expect.arrayContaining(['webhook', 'webhookX', 'basic']));
-  expect(Object.keys(payments?.responses ?? {})).toEqual(['200', '400', '401', '404', '409', '413', '415', '500', '503']);
+  expect(Object.keys(payments?.responses ?? {})).toEqual(['200', '400', '401', '404', '409', '413', '415', '429', '500', '503']);
   expect(payments?.parameters?.map((parameter) => 'name' in parameter && [parameter.name, parameter.required])).toEqual([
     ['webhook-id', true],
     ['webhook-timestamp', true],

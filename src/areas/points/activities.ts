@@ -1,9 +1,11 @@
 import { statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
 
+export const ACTIVITY_KINDS = ['play', 'score', 'void', 'clip', 'burn', 'link', 'follow', 'repost', 'mention', 'bind'] as const;
+
 /** Something that a wallet did. `kind` and `sourceId` are its unique cause. */
 export interface Activity {
-  kind: 'play' | 'score' | 'void';
+  kind: (typeof ACTIVITY_KINDS)[number];
   sourceId: string;
   wallet: string;
   gameId: string | null;

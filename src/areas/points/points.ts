@@ -1,9 +1,10 @@
 /** The door of points: ledger, standings, activities and the boards in Redis. */
-export { type Activity, appendActivities } from './activities.ts';
+export { ACTIVITY_KINDS, type Activity, appendActivities } from './activities.ts';
 export { type PageAsk, type ReadPage, rankOf, readPage, readRank, type When } from './board-reader.ts';
 export type { Ranked } from './board-scripts.ts';
 export { applyToBoard, boardKeys } from './boards.ts';
 export { closeEnded } from './closing.ts';
+export { type Consumer, consumeActivities, type Happened } from './consuming.ts';
 export { earn, lockPlayers, type Player, saveEarnings } from './earnings.ts';
 export { appendPoints, COUNTER_SHARDS, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
 export { ensurePlayer } from './players.ts';

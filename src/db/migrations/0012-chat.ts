@@ -2,5 +2,45 @@ import { Migration } from '@mikro-orm/migrations';
 
 /** Chat: messages, and who may not write. */
 export class Migration0012Chat extends Migration {
-  override up(): void {}
+  override up(): void {
+    // Messages of our own chat (source chat: its wallet wrote it, perhaps under an idempotency key) and of bridged ones (account wrote it there,
+    // as source_id; the wallet if it is linked). entry: the entry of a round that it made. A deleted message keeps its row, without its text.
+    this.addSql(`
+      create table chat_messages (
+        seq bigint generated always as identity primary key,
+        id uuid not null unique,
+        source text collate "C" not null check (source ~ '^[a-z0-9-]{1,32}$' and source <> 'chain'),
+        source_id text collate "C",
+        account text collate "C",
+        handle text,
+        said_at timestamptz,
+        wallet wallet,
+        text text not null,
+        entry uuid,
+        idempotency_key text collate "C",
+        text_hash bytea,
+        at timestamptz(3) not null default app_now(),
+        deleted_at timestamptz,
+        check (case source when 'chat' then wallet is not null and num_nonnulls(source_id, account, handle, said_at) = 0
+                           else num_nulls(source_id, account, handle, said_at) = 0 and idempotency_key is null end),
+        check ((idempotency_key is null) = (text_hash is null)),
+        check (entry is null or wallet is not null),
+        check ((deleted_at is not null) = (text = ''))
+      )`);
+    this.addSql(`create unique index chat_messages_key on chat_messages (wallet, idempotency_key) where idempotency_key is not null`);
+    this.addSql(`create unique index chat_messages_bridged on chat_messages (source, source_id) where source_id is not null`);
+    this.addSql('create index chat_messages_at on chat_messages (at)');
+    // Who may not write, and for how long; both null: may again. The account is that of a bridged chat, or, in our own (chat), a wallet: that
+    // goes for all accounts that are linked to it, too. by: the name of the administrator's token.
+    this.addSql(`
+      create table chat_sanctions (
+        source text collate "C" not null check (source ~ '^[a-z0-9-]{1,32}$' and source <> 'chain'),
+        account text collate "C" not null check (account <> ''),
+        muted_until timestamptz(3),
+        banned_at timestamptz(3),
+        by text not null,
+        changed_at timestamptz not null default app_now(),
+        primary key (source, account)
+      )`);
+  }
 }

@@ -1,0 +1,108 @@
+import { type Queryable, statement } from '../../db/sql.ts';
+import { chatMessage } from '../../events/rounds.ts';
+import type { Tx } from '../../tx.ts';
+
+/** What our own chat is called among the sources of messages and entries. */
+export const OWN = 'chat';
+
+/** The idempotency key that a message was sent under, with the hash of its text. */
+export interface MessageKey {
+  readonly name: string;
+  readonly textHash: Buffer;
+}
+
+/** A message that is to be stored and shown. */
+export interface NewMessage {
+  readonly id: string;
+  readonly source: string;
+  readonly wallet: string | null;
+  readonly text: string;
+  /** The entry that it made. */
+  readonly entry: string | null;
+  readonly key?: MessageKey | null;
+  /** Of a message of a bridged chat: what it is called there, who wrote it, and when. */
+  readonly bridged?: { readonly id: string; readonly account: string; readonly handle: string; readonly at: string };
+}
+
+// In the order given, so that the sequence is the order of acceptance.
+const insert = statement(
+  'insert_chat_messages',
+  `insert into chat_messages (id, source, source_id, account, handle, said_at, wallet, text, entry, idempotency_key, text_hash)
+   select id, source, source_id, account, handle, said_at, wallet, text, entry, key, text_hash
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::uuid[], $10::text[], $11::bytea[])
+     with ordinality as m(id, source, source_id, account, handle, said_at, wallet, text, entry, key, text_hash, n)
+   order by n`,
+);
+
+/** Stores messages in their order, and tells everybody. */
+export async function storeMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  const column = <Value>(value: (message: NewMessage) => Value) => messages.map(value);
+  const stored = tx.query(insert, [
+    column((m) => m.id),
+    column((m) => m.source),
+    column((m) => m.bridged?.id ?? null),
+    column((m) => m.bridged?.account ?? null),
+    column((m) => m.bridged?.handle ?? null),
+    column((m) => m.bridged?.at ?? null),
+    column((m) => m.wallet),
+    column((m) => m.text),
+    column((m) => m.entry),
+    column((m) => m.key?.name ?? null),
+    column((m) => m.key?.textHash ?? null),
+  ]);
+  tx.emitAll(
+    chatMessage,
+    messages.map(({ id, source, wallet, bridged, text, entry }) => ({
+      ...{ messageId: id, source, wallet, text },
+      ...{ handle: bridged?.handle ?? null, entryId: entry },
+    })),
+  );
+  await stored;
+}
+
+/** A message as it is shown. */
+export interface ShownMessage {
+  messageId: string;
+  source: string;
+  wallet: string | null;
+  handle: string | null;
+  text: string;
+  entryId: string | null;
+  /** ISO 8601 in UTC. */
+  at: string;
+}
+// Without a place to begin at, after all of them; a place that does not exist has nothing before it.
+const selectShown = statement<ShownMessage>(
+  'select_shown_chat_messages',
+  `select id::text as "messageId", source, wallet, handle, text, entry::text as "entryId",
+     to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+   from chat_messages
+   where deleted_at is null
+     and seq < case when $1::uuid is null then 9223372036854775807 else (select seq from chat_messages where id = $1) end
+   order by seq desc limit $2`,
+);
+
+/** The newest messages that are not deleted, newest first; of those before a message, if one is named. */
+export async function shownMessages(db: Queryable, before: string | null, limit: number): Promise<ShownMessage[]> {
+  return await db.query(selectShown, [before, limit]);
+}
+
+const erase = statement<{ id: string }>(
+  'delete_chat_message',
+  `update chat_messages set text = '', deleted_at = app_now() where id = $1 and deleted_at is null returning id::text`,
+);
+const exists = statement<{ id: string }>('find_chat_message', 'select id::text from chat_messages where id = $1');
+
+/** Deletes a message's text. @returns whether it was still there; null where there is no such message */
+export async function eraseMessage(tx: Tx, id: string): Promise<boolean | null> {
+  if ((await tx.query(erase, [id])).length > 0) return true;
+  return (await tx.query(exists, [id])).length > 0 ? false : null;
+}
+
+const findBridged = statement<{ id: string }>('find_bridged_message', 'select id::text from chat_messages where source = $1 and source_id = $2');
+
+/** Whether a message of a bridged chat is known. */
+export async function isKnown(db: Queryable, source: string, id: string): Promise<boolean> {
+  return (await db.query(findBridged, [source, id])).length > 0;
+}

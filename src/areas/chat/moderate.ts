@@ -1,0 +1,28 @@
+import type { z } from 'zod';
+import { chatModeration } from '../../events/rounds.ts';
+import { fail } from '../../lib/errors.ts';
+import type { Tx } from '../../tx.ts';
+import { eraseMessage } from './messages.ts';
+import { muteAuthor, sanction, walletAuthor } from './sanctions.ts';
+import type { Moderation, ModerationRequest } from './schema.ts';
+
+/**
+ * Deletes a message's text, or says who may not (or may again) write; what changes is told to everybody. An entry that was accepted stays.
+ * @param by the name of the administrator's token
+ * @throws 404 where there is no such message
+ */
+export async function moderate(tx: Tx, request: ModerationRequest, by: string): Promise<z.input<typeof Moderation>> {
+  if (request.action === 'delete') {
+    const { action, messageId } = request;
+    const erased = await eraseMessage(tx, messageId);
+    if (erased === null) throw fail(404, 'messageId must be a message of this chat');
+    if (erased) tx.emit(chatModeration, { action, messageId, wallet: null, until: null });
+    return { action, messageId, wallet: null, account: null, until: null };
+  }
+  const { action, wallet = null, account = null } = request;
+  const author = wallet === null ? { source: account?.platform ?? '', account: account?.id ?? '' } : walletAuthor(wallet);
+  const until = action === 'mute' ? await muteAuthor(tx, author, request.minutes, by) : null;
+  const changed = action === 'mute' || (await sanction(tx, action, author, by));
+  if (changed) tx.emit(chatModeration, { action, messageId: null, wallet, until });
+  return { action, messageId: null, wallet, account, until };
+}

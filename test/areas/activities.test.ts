@@ -1,0 +1,88 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { appendActivities, type Consumer, consumeActivities, type Happened } from '../../src/areas/points/points.ts';
+import { startApi } from '../support/api.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { sql } from '../support/boards.ts';
+import { createWallet } from '../support/wallet.ts';
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  await sql(t.app, 'create table seen (consumer text, source_id text, n int default 1, primary key (consumer, source_id))');
+});
+afterEach(() => sql(t.app, 'truncate activities, activity_failures, seen'));
+afterAll(() => t.close());
+
+const wallet = createWallet().address;
+const act = (n: number, prefix = 'a') =>
+  t.app.tx((tx) =>
+    appendActivities(
+      tx,
+      Array.from({ length: n }, (_, i) => ({ kind: 'play' as const, sourceId: `${prefix}${i}`, wallet, gameId: null, amount: 0 })),
+    ),
+  );
+
+/** Writes down what it is given; a second time for the same is an error. */
+const consumer = (name: 'referrals' | 'quests', bad: (activity: Happened) => boolean = () => false): Consumer => ({
+  name,
+  bit: name === 'referrals' ? 1 : 2,
+  async consume(_app, tx, _open, activities) {
+    for (const { sourceId } of activities) await tx.query({ text: 'insert into seen (consumer, source_id) values ($1, $2)' }, [name, sourceId]);
+    if (activities.some(bad)) throw new Error('cannot be');
+  },
+});
+
+async function drain(consumers: readonly Consumer[], app = t.app): Promise<void> {
+  while (await consumeActivities(app, consumers));
+}
+const seen = async (name: string) => (await sql<{ n: number }>(t.app, 'select count(*)::int as n from seen where consumer = $1', [name]))[0]?.n;
+const open = async () => (await sql<{ n: number }>(t.app, 'select count(*)::int as n from activities where consumed <> 3'))[0]?.n;
+
+test('each consumer gets each activity once, more than one batch of them', async () => {
+  await act(1_500);
+  await drain([consumer('referrals'), consumer('quests')]);
+  await act(10, 'b');
+  await drain([consumer('referrals'), consumer('quests')]);
+  expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([1_510, 1_510, 0]);
+});
+
+test('a consumer that comes later gets what the others have had already', async () => {
+  await act(20);
+  await consumeActivities(t.app, [consumer('referrals')]);
+  expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([20, 0, 20]);
+  await consumeActivities(t.app, [consumer('referrals'), consumer('quests')]);
+  expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([20, 20, 0]);
+});
+
+test('an activity that cannot be consumed is set aside, and holds up neither the others nor other consumers', async () => {
+  await act(20);
+  await drain([consumer('referrals', ({ sourceId }) => sourceId === 'a7'), consumer('quests')]);
+  expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([19, 20, 0]);
+  expect(await sql(t.app, 'select consumer, kind, source_id, error from activity_failures')).toEqual([
+    { consumer: 'referrals', kind: 'play', source_id: 'a7', error: 'Error: cannot be' },
+  ]);
+});
+
+test('what has to do with the database is tried again, with nothing done and nothing set aside', async () => {
+  await act(5);
+  const busy: Consumer = {
+    ...consumer('quests'),
+    consume: async (_app, tx) => void (await tx.query({ text: `do $$ begin raise exception 'no' using errcode = '40P01'; end $$` })),
+  };
+  await expect(consumeActivities(t.app, [consumer('referrals'), busy])).rejects.toThrow('no');
+  expect([await seen('referrals'), await open()]).toEqual([0, 5]);
+  expect(await sql(t.app, 'select 1 from activity_failures')).toEqual([]);
+});
+
+test('processes that consume at once never consume the same', async () => {
+  const other = await startApi(t.env, t.clock);
+  try {
+    await act(3_000);
+    const consumers = [consumer('referrals'), consumer('quests')];
+    await Promise.all([drain(consumers), drain(consumers, other.app), drain(consumers), drain(consumers, other.app)]);
+    await drain(consumers);
+    expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([3_000, 3_000, 0]);
+  } finally {
+    await other.close();
+  }
+});
