@@ -1,0 +1,40 @@
+import { type Queryable, statement } from '../../../db/sql.ts';
+import type { AutoStart, AutoStatus } from './schema.ts';
+
+const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const STATUS = `next_at is not null as running, interval_sec as "intervalSec", template, ${INSTANT('next_at')} as "nextAt", last_round::text as "lastRound",
+  ${INSTANT('last_started_at')} as "lastStartedAt", last_error as "lastError", started_by as "startedBy"`;
+
+/** Before the first start. */
+const NEVER: AutoStatus = {
+  ...{ running: false, intervalSec: null, template: null, nextAt: null },
+  ...{ lastRound: null, lastStartedAt: null, lastError: null, startedBy: null },
+};
+
+const read = statement<AutoStatus>('read_schedule', `select ${STATUS} from round_schedule`);
+
+/** How the schedule stands. */
+export async function scheduleStatus(db: Queryable): Promise<AutoStatus> {
+  return (await db.query(read))[0] ?? NEVER;
+}
+
+// While it runs, a repeated start makes no further round: the next one stays where it is, or comes earlier where the new interval says so.
+const start = statement<AutoStatus>(
+  'start_schedule',
+  `insert into round_schedule as s (interval_sec, template, started_by, next_at) values ($1, $2, $3, coalesce($4::timestamptz, app_now()))
+   on conflict (singleton) do update set interval_sec = excluded.interval_sec, template = excluded.template, started_by = excluded.started_by, look_at = app_now(), last_error = null,
+     next_at = coalesce($4::timestamptz, case when s.next_at is null then app_now() else least(s.next_at, app_now() + make_interval(secs => excluded.interval_sec)) end)
+   returning ${STATUS}`,
+);
+
+/** Starts the schedule, or changes the one that runs. */
+export async function startSchedule(db: Queryable, { intervalSec, template, startAt }: AutoStart, by: string): Promise<AutoStatus> {
+  return (await db.query(start, [intervalSec, JSON.stringify(template), by, startAt ?? null]))[0] ?? NEVER;
+}
+
+const stop = statement<AutoStatus>('stop_schedule', `update round_schedule set next_at = null returning ${STATUS}`);
+
+/** Stops the schedule; rounds that have begun go on. */
+export async function stopSchedule(db: Queryable): Promise<AutoStatus> {
+  return (await db.query(stop))[0] ?? NEVER;
+}

@@ -1,0 +1,44 @@
+import type { Config } from '../../../config.ts';
+import { CARD_SIZE } from './card/size.ts';
+import type { SharedRound } from './rounds.ts';
+import { linksOf, outcomeOf, prizesOf, sentenceOf } from './summary.ts';
+import { type Decimals, readableSum } from './units.ts';
+import { within } from './weight.ts';
+import { readableTime, titleOf, VOID_SENTENCES } from './wording.ts';
+
+/** What X takes for a picture's description. */
+const MOST_ALT = 1_000;
+
+/** A round as a post: its text is within what X takes, the title gives way. */
+export function postOf(config: Pick<Config, 'publicUrl'>, round: SharedRound, decimals: Decimals) {
+  const { summary: url, card } = linksOf(config, round);
+  const lines = linesOf(round, decimals);
+  return {
+    text: within(titleOf(round), (title) => [`🕹️ ${title}`, ...lines, url].join('\n')),
+    media: [{ type: 'image/png' as const, url: card, ...CARD_SIZE, alt: sentenceOf(round, decimals).slice(0, MOST_ALT) }],
+    url,
+  };
+}
+
+/** What is said beside the title and the link. */
+function linesOf(round: SharedRound, decimals: Decimals): string[] {
+  const { kind, state, closesAt, beaconDueAt, voidReason } = round;
+  const sum = readableSum(prizesOf(round), decimals);
+  const prize = sum === null ? [] : [`🏆 ${sum}`];
+  switch (state) {
+    case 'pending':
+      return [...prize, '⏳ Soon'];
+    case 'active': {
+      const how = kind === 'chat' ? ['🎟️ Type !enter in chat'] : [];
+      return [...prize, ...how, `⏰ Until ${readableTime(closesAt ?? '')}`];
+    }
+    case 'closing':
+      return [...prize, '🔒 Closed: the entries go on the chain, then come the numbers'];
+    case 'committed':
+      return [...prize, `🔒 Entries are fixed on the chain, drawn at ${readableTime(beaconDueAt ?? '')}`];
+    case 'finalized':
+      return [`🎱 ${outcomeOf(round, decimals)}`, '🔍 Anybody can draw it again:'];
+    case 'void':
+      return [`⚪ Void: ${VOID_SENTENCES[voidReason ?? 'no-entries']}`];
+  }
+}

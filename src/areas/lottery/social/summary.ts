@@ -1,0 +1,108 @@
+import type { z } from 'zod';
+import type { Config } from '../../../config.ts';
+import type { PrizeTerms, RoundRow } from '../rows.ts';
+import { CARD_SIZE } from './card/size.ts';
+import type { SharedRound } from './rounds.ts';
+import type { SharedRoundView } from './schema.ts';
+import { type Decimals, readable, readableSum } from './units.ts';
+import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from './wording.ts';
+
+type Summary = z.input<typeof SharedRoundView>;
+type Public = Pick<Config, 'publicUrl'>;
+
+/** What a round's winners get: the terms of a chat round, the price of all tickets of a legacy round. */
+export function prizesOf(round: RoundRow): PrizeTerms[] {
+  if (round.kind === 'chat') return [...(round.prizes ?? [])];
+  const pool = BigInt(round.ticketPrice ?? 0) * BigInt(round.entries);
+  return pool === 0n ? [] : [{ amount: String(pool), mint: 'usdc' }];
+}
+
+/** What the winner of a place gets. */
+export function prizeOf({ kind, prizes }: RoundRow, { place, amount }: { place: number; amount: string }): PrizeTerms {
+  return { amount, mint: kind === 'legacy' ? 'usdc' : (prizes?.[place - 1]?.mint ?? 'reward') };
+}
+
+/** Where a round is found, absolute. */
+export function linksOf({ publicUrl }: Public, { id, kind }: Pick<RoundRow, 'id' | 'kind'>): Summary['links'] {
+  const at = (path: string) => new URL(path, publicUrl).href;
+  const round = `${kind === 'chat' ? '/chat' : ''}/round/${id}`;
+  return {
+    summary: at(`/social/round/${id}`),
+    round: at(round),
+    entries: at(`${round}/entries`),
+    audit: at(`${round}/audit`),
+    verify: at('/.well-known/coinop-keys'),
+    card: at(`/social/round/${id}/card.png`),
+    post: at(`/social/round/${id}/post`),
+  };
+}
+
+/** A round in one or two sentences. */
+export function sentenceOf(round: SharedRound, decimals: Decimals): string {
+  const { kind, state, entries, closesAt, beaconDueAt, voidReason, successor } = round;
+  const title = titleOf(round);
+  const prize = readableSum(prizesOf(round), decimals);
+  const taken = kind === 'chat' ? counted(entries, 'entry', 'entries') : counted(entries, 'ticket', 'tickets');
+  const to = prize === null ? '' : ` for ${prize}`;
+  switch (state) {
+    case 'pending':
+      return `${title} is coming up${to}.`;
+    case 'active':
+      return `${title} is open${to} until ${readableTime(closesAt ?? '')}: ${taken} so far.`;
+    case 'closing':
+      return `${title} is closed with ${taken}, which go on the chain before the draw${to}.`;
+    case 'committed':
+      return `${title}: ${taken} are committed to on the chain. The draw${to} is decided at ${readableTime(beaconDueAt ?? '')}.`;
+    case 'finalized':
+      return `${title} is drawn: ${outcomeOf(round, decimals)}`;
+    case 'void':
+      return `${title} is void. ${VOID_SENTENCES[voidReason ?? 'no-entries']}${successor ? ' Its entries go on in another round.' : ''}`;
+  }
+}
+
+/** What came out of a drawn round, in one or two sentences. */
+export function outcomeOf(round: SharedRound, decimals: Decimals): string {
+  if (!round.result) return '';
+  const { numbers, ticket, winners, won } = round.result;
+  const drawn = ticket === null ? numbers.join(', ') : `ticket ${ticket}`;
+  const [first] = winners;
+  if (!first) return `${drawn}. No entry has one of these numbers: the prizes stay in the treasury.`;
+  const prize = first.amount === '0' ? '' : ` ${readable(BigInt(first.amount), prizeOf(round, first).mint, decimals)}`;
+  const others = won > 1 ? `, and ${counted(won - 1, 'more wallet wins', 'more wallets win')}` : '';
+  return `${drawn}. ${shortWallet(first.wallet)} wins${prize}${others}.`;
+}
+
+/** A round as others show it. */
+export function summaryOf(config: Public, round: SharedRound, decimals: Decimals): Summary {
+  const { id, kind, state, entries, opensAt, closesAt, endedAt, voidReason, successor, result, root } = round;
+  const { publicUrl } = config;
+  const links = linksOf(config, round);
+  const title = titleOf(round);
+  const text = sentenceOf(round, decimals);
+  const told = ({ amount, mint }: PrizeTerms) => ({ amount, mint, text: readable(BigInt(amount), mint, decimals) });
+  const prizes = prizesOf(round);
+  return {
+    ...{ id, kind, title, status: state, text, entries, opensAt, closesAt, endedAt, voidReason, successor },
+    numbers: result && kind === 'chat' ? [...result.numbers] : null,
+    winningTicket: result?.ticket ?? null,
+    prize: readableSum(prizes, decimals),
+    prizes: prizes.map(told),
+    winners: (result?.winners ?? []).map(({ place, wallet, amount }) => ({ place, wallet, prize: told(prizeOf(round, { place, amount })) })),
+    winnersTotal: result ? result.won : null,
+    verify: {
+      command: `bin/verify-round ${publicUrl.origin} ${id}`,
+      entriesRoot: root,
+      seed: result?.seed ?? null,
+    },
+    links,
+    meta: {
+      title: `${title} · Coinop`,
+      description: text,
+      image: links.card,
+      imageWidth: CARD_SIZE.width,
+      imageHeight: CARD_SIZE.height,
+      imageAlt: text,
+      url: links.summary,
+    },
+  };
+}

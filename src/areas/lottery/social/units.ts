@@ -1,0 +1,63 @@
+import { PublicKey } from '@solana/web3.js';
+import { z } from 'zod';
+import { lastGood } from '../../../chain/last-good.ts';
+import { rpc } from '../../../chain/solana.ts';
+import { decodeMint } from '../../../chain/tokens.ts';
+import type { App } from '../../../context.ts';
+import { unavailable } from '../../../lib/errors.ts';
+import type { PrizeTerms } from '../rows.ts';
+
+type Mint = PrizeTerms['mint'];
+
+/** What the tokens are called where people read. */
+const NAMES: Readonly<Record<Mint, string>> = { reward: 'tokens', usdc: 'USDC' };
+
+const DAY_MS = 86_400_000;
+
+/** The decimals of a mint, which the chain knows and which never change. */
+const decimalsOf = lastGood<string, number>({
+  name: 'mint-decimals',
+  keyOf: (mint) => mint,
+  shape: z.int().min(0).max(255),
+  freshMs: DAY_MS,
+  keptMs: 30 * DAY_MS,
+  patienceMs: 250,
+  withinMs: 5_000,
+  restMs: 1_000,
+  most: 4,
+  atOnce: 4,
+  unknown: 'the decimals of a prize cannot be read from the chain at the moment, try again',
+  async read(app, mint) {
+    const decoded = decodeMint(await rpc(() => app.chain.connection.getAccountInfo(new PublicKey(mint))));
+    if (!decoded) throw unavailable(`${mint} is not an SPL mint`, 60);
+    return decoded.decimals;
+  },
+});
+
+/** Decimals by token. */
+export type Decimals = Readonly<Record<Mint, number>>;
+
+/** How the amounts of the two tokens are written. @throws 503 while the chain cannot be asked, and was not asked before */
+export async function readDecimals(app: App): Promise<Decimals> {
+  const of = async (mint: PublicKey) => (await decimalsOf(app, mint.toBase58())).value;
+  const [reward, usdc] = await Promise.all([of(app.chain.rewardMint), of(app.chain.usdcMint)]);
+  return { reward, usdc };
+}
+
+/** An amount for people, exact: `1,250.5 USDC`. */
+export function readable(amount: bigint, mint: Mint, decimals: Decimals): string {
+  const digits = amount.toString().padStart(decimals[mint] + 1, '0');
+  const point = digits.length - decimals[mint];
+  const whole = digits.slice(0, point).replace(/\B(?=(?:\d{3})+$)/g, ',');
+  const fraction = digits.slice(point).replace(/0+$/, '');
+  return `${whole}${fraction === '' ? '' : `.${fraction}`} ${NAMES[mint]}`;
+}
+
+/** Prizes added up by token, for people: `25 USDC + 1,000 tokens`; null where there is nothing. */
+export function readableSum(prizes: readonly PrizeTerms[], decimals: Decimals): string | null {
+  const sums = (['usdc', 'reward'] as const).map((mint) => {
+    const sum = prizes.reduce((total, prize) => (prize.mint === mint ? total + BigInt(prize.amount) : total), 0n);
+    return sum === 0n ? [] : [readable(sum, mint, decimals)];
+  });
+  return sums.flat().join(' + ') || null;
+}
