@@ -74,6 +74,20 @@ export async function owedTo(db: Queryable, wallet: string, currency: Currency):
   return (await db.query(owed, [wallet, currency]))[0] ?? { amount: '0', payments: 0 };
 }
 
+const sumOwed = statement<{ amount: string }>(
+  'sum_owed_by_treasury',
+  `select (coalesce((select sum(amount) from payments where currency = $1 and payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual')), 0)
+     + coalesce((select sum(amount) from payments where currency = $1 and payer = 'treasury' and state = 'completed' and completed_at >= $2), 0))::text as amount`,
+);
+
+/**
+ * What the treasury owes in a currency, base units: what is not finally paid, and what was paid since a moment, which may still be in
+ * a balance that was read after it.
+ */
+export async function owedByTreasury(db: Queryable, currency: Currency, since: Date): Promise<bigint> {
+  return BigInt((await db.query(sumOwed, [currency, since]))[0]?.amount ?? 0);
+}
+
 /** Which payments operators list; all that are given must hold. */
 export interface PaymentFilter {
   readonly payer?: Payer | undefined;

@@ -3,6 +3,17 @@ export { payoutBatch } from './batches/kind.ts';
 export { type Debt, type Owed, owe, paymentId } from './debts.ts';
 export { advanceNonce } from './lanes/advance.ts';
 export { openPayoutLane } from './lanes/open.ts';
-export { type Currency, listWallet, owedTo, type Payment, type PaymentState, readPayment, readPayments } from './payments.ts';
+export {
+  CURRENCIES,
+  type Currency,
+  listWallet,
+  owedByTreasury,
+  owedTo,
+  PAYMENT_STATES,
+  type Payment,
+  type PaymentState,
+  readPayment,
+  readPayments,
+} from './payments.ts';
 export { runPlanner, runWatch } from './planning/run.ts';
 export { prepareReport } from './reports.ts';

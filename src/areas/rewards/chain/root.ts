@@ -10,10 +10,11 @@ import {
 } from '../../../chain/tokens.ts';
 import type { Draft, Kind, Outcome } from '../../../chain/transactions.ts';
 import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
+import { type Queryable, statement } from '../../../db/sql.ts';
 import { epochCommitted } from '../../../events/catalogue.ts';
 import { fail } from '../../../lib/errors.ts';
 import type { Tx } from '../../../tx.ts';
+import { lockTreasury, momentBefore, promised } from '../../lottery/lottery.ts';
 import { type Account, readAccounts, rentOf } from './accounts.ts';
 import { findOpening } from './history.ts';
 import { type Place, type PlaceRow, placeOf } from './places.ts';
@@ -93,7 +94,8 @@ export const epochRoot: Kind = {
     app.log.error({ epoch: subject, error }, 'the root of an epoch is refused by the chain');
     return { do: 'wait', ms: HELD_MS, reason: error.message };
   },
-  async signed(tx, { subject }) {
+  async signed(tx, { subject, draft }) {
+    await stillFree.get(draft)?.(tx);
     if ((await tx.query(lockEpochs, [[Number(subject)]])).length === 0) throw fail(409, `epoch ${subject} is not to be committed any more`);
   },
   async finalized(tx, landings) {
@@ -119,6 +121,7 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
   const { place, expiry } = await choose(app, Number(subject));
   const treasury = app.chain.key('treasury').publicKey;
   const from = associatedTokenAddress(treasury, place.mint);
+  const since = await momentBefore(app);
   const { accounts } = await readAccounts(app, 'confirmed', [place.account, place.vault, from, place.mint]);
   const [account = null, vault = null, source = null, mint = null] = accounts;
 
@@ -131,14 +134,25 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
   }
   const total = BigInt(epoch.total);
   const held = decodeTokenAccount(source)?.amount ?? 0n;
-  if (held < total) {
-    app.log.error({ epoch: subject, held: String(held), total: epoch.total }, 'the treasury holds less than an epoch needs');
-    return { do: 'wait', ms: HELD_MS, reason: `the treasury holds ${held} of the ${total} that the epoch needs` };
+  const free = async (db: Queryable) => held - (await promised(app, db, 'reward', since));
+  const left = await free(app.db);
+  if (left < total) {
+    app.log.error({ epoch: subject, held: String(held), free: String(left), total: epoch.total }, 'the treasury holds less than an epoch needs');
+    const reason = `of ${held} that the treasury holds, ${left} are neither reserved for rounds nor owed, and the epoch needs ${total}`;
+    return { do: 'wait', ms: HELD_MS, reason };
   }
   const token = decodeMint(mint);
   if (!token) return { do: 'manual', reason: `${place.mint.toBase58()} is not an SPL mint` };
-  return draft(app, place, { ...epoch, total, expiry, decimals: token.decimals, from, treasury, isVaultThere: vault !== null });
+  const drafted = await draft(app, place, { ...epoch, total, expiry, decimals: token.decimals, from, treasury, isVaultThere: vault !== null });
+  stillFree.set(drafted, async (tx) => {
+    await lockTreasury(tx);
+    if ((await free(tx)) < total) throw fail(409, `what epoch ${subject} needs of the treasury was promised to others meanwhile`);
+  });
+  return drafted;
 }
+
+/** What a draft takes may be promised to a round before it is signed. */
+const stillFree = new WeakMap<Draft, (tx: Tx) => Promise<void>>();
 
 /** Where this epoch is to be, and when it expires. What has been opened is left where it is. */
 async function choose(app: App, epoch: number): Promise<{ place: Place; expiry: number }> {

@@ -24,7 +24,6 @@ export interface ClaimRow {
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`;
 export const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, signature, reason, ${instant('created_at')}, ${instant('changed_at')}`;
 
-export const selectClaim = statement<ClaimRow>('select_claim', `select ${CLAIM_COLUMNS} from claims where id = $1`);
 export const selectClaims = statement<ClaimRow>('select_claims', `select ${CLAIM_COLUMNS} from claims where id = any($1::uuid[])`);
 
 export const lockClaim = statement<ClaimRow>('lock_claim', `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index = $2 for update`);

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { preferredWait } from '../../../http/prefer.ts';
 import { reply, route } from '../../../http/route.ts';
 import { fail } from '../../../lib/errors.ts';
 import { Id } from '../../../lib/scalars.ts';
 import { requestClaim } from '../claims/request.ts';
 import { ClaimBody, ClaimReceipt, ClaimView, receiptOf } from '../claims/schema.ts';
 import { outcomeOf } from '../claims/wait.ts';
-import { preferredWait } from '../prefer.ts';
 
 /** How long a claim's request waits for the chain, ms; less where the caller prefers so. */
 const WAIT_MS = 20_000;

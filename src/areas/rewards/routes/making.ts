@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
+import { preferredWait } from '../../../http/prefer.ts';
 import { jsonOrStream, reply, route } from '../../../http/route.ts';
 import { unavailable } from '../../../lib/errors.ts';
 import { awaitEpoch } from '../epochs.ts';
 import { DistributionReader } from '../import/distribution.ts';
 import { type Imported, importDistribution } from '../import/import.ts';
 import { MAX_UPLOAD_BYTES, readUpload } from '../import/upload.ts';
-import { preferredWait } from '../prefer.ts';
 import { epochView } from '../present.ts';
 import { EpochView, ImportRequest, TriggerRequest } from '../schema.ts';
 import { triggerEpoch } from '../trigger.ts';

@@ -1,0 +1,62 @@
+import type { App } from '../../../context.ts';
+import { statement } from '../../../db/sql.ts';
+import { roundStarted } from '../../../events/rounds.ts';
+import { type LegacyParameters, parametersHash } from '../../../lib/draw/parameters.ts';
+import { fail } from '../../../lib/errors.ts';
+import { newId } from '../../../lib/ids.ts';
+import type { Tx } from '../../../tx.ts';
+import { type RoundRow, readRound } from '../rows.ts';
+import type { LegacyRoundTerms } from './schema.ts';
+
+/** Rounds that a wallet may have open at a time. */
+const MOST_OPEN = 5;
+const DAY_MS = 86_400_000;
+const MOST_MS = 30 * DAY_MS;
+
+// One of a wallet's rounds is opened at a time, so that its open ones can be counted.
+const lockWallet = statement('lock_wallet_rounds', `select pg_advisory_xact_lock(hashtext('coinop-legacy-rounds'), hashtext($1))`);
+const readStart = statement<{ open: number; now: number }>(
+  'read_open_rounds_of_wallet',
+  `select (select count(*)::int from rounds where created_by = $1 and kind = 'legacy' and state = 'active') as open,
+     floor(extract(epoch from app_now()) * 1000)::float8 as now`,
+);
+const insert = statement(
+  'insert_legacy_round',
+  `insert into rounds (id, kind, state, created_by, ticket_price, max_tickets, parameters, parameters_hash, opens_at, closes_at)
+   values ($1, 'legacy', 'active', $2, $3::numeric, $4, $5::jsonb, $6, $7, $8)`,
+);
+
+/**
+ * Opens a round for a wallet. Its parameters are frozen from here on.
+ * @throws 400 when closesAt is not within the next 30 days; 409 when the wallet has too many open rounds
+ */
+export async function openRound(app: App, tx: Tx, wallet: string, { ticketPrice, maxTickets, closesAt }: LegacyRoundTerms): Promise<RoundRow> {
+  await tx.query(lockWallet, [wallet]);
+  const { open = 0, now = 0 } = (await tx.query(readStart, [wallet]))[0] ?? {};
+  if (open >= MOST_OPEN) throw fail(409, `a wallet has at most ${MOST_OPEN} open rounds, finalize one first`);
+  const closes = closesAt === undefined ? now + DAY_MS : Date.parse(closesAt);
+  if (!(closes > now && closes <= now + MOST_MS)) throw fail(400, 'closesAt must be in the future, and at most 30 days ahead');
+
+  const { chain } = app;
+  const { leadSec, marginSec } = app.config.chain.draws;
+  const parameters: LegacyParameters = {
+    version: 1,
+    kind: 'legacy',
+    round: newId(),
+    ticketPrice,
+    mint: chain.usdcMint.toBase58(),
+    treasury: chain.address('treasury').toBase58(),
+    maxTickets: maxTickets ?? null,
+    opensAt: new Date(now).toISOString(),
+    closesAt: new Date(closes).toISOString(),
+    leadSec,
+    marginSec,
+  };
+  const { round, opensAt } = parameters;
+  const hash = parametersHash(parameters);
+  await tx.query(insert, [round, wallet, ticketPrice, maxTickets ?? null, JSON.stringify(parameters), hash, opensAt, parameters.closesAt]);
+  tx.emit(roundStarted, { roundId: round, kind: 'legacy', title: null, opensAt, closesAt: parameters.closesAt });
+  const row = await readRound(tx, round, 'legacy');
+  if (!row) throw new Error(`round ${round} is not there`);
+  return row;
+}

@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import type { App } from '../../../context.ts';
+import { type Queryable, statement } from '../../../db/sql.ts';
+import { type Payment, readPayment } from '../../payouts/payouts.ts';
+import { receiptOf } from '../receipts.ts';
+import type { RoundRow } from '../rows.ts';
+import { type LegacyRoundView, presentCommon } from '../schema.ts';
+import { ticketAccount } from './payment.ts';
+import type { TicketRow } from './rows.ts';
+import type { TicketView } from './schema.ts';
+
+const selectWinner = statement<{ index: number; wallet: string }>(
+  'select_winning_ticket',
+  `select (audit::jsonb #>> '{winners,0,index}')::int as index, audit::jsonb #>> '{winners,0,wallet}' as wallet
+   from rounds where id = $1 and kind = 'legacy' and state = 'finalized'`,
+);
+
+/** The winning ticket of a round that is drawn: also where there is no prize. */
+export async function readWinner(db: Queryable, round: string): Promise<{ index: number; wallet: string } | null> {
+  return (await db.query(selectWinner, [round]))[0] ?? null;
+}
+
+/** What the winner of a round gets, or would get by now: the price of all tickets, base units. */
+export const prizePool = ({ ticketPrice, entries }: RoundRow): string => String(BigInt(ticketPrice ?? 0) * BigInt(entries));
+
+/** A legacy round as it is shown. */
+export async function presentLegacyRound(db: Queryable, row: RoundRow): Promise<z.input<typeof LegacyRoundView>> {
+  const { id, state, createdBy, parameters, ticketPrice, maxTickets } = row;
+  const winner = state === 'finalized' ? await readWinner(db, id) : null;
+  const isPaid = parameters?.kind === 'legacy' && ticketPrice !== '0';
+  return {
+    ...presentCommon(row),
+    createdBy,
+    prizePool: prizePool(row),
+    ticketPrice: ticketPrice ?? '0',
+    maxTickets,
+    payTo: isPaid ? { mint: parameters.mint, treasury: parameters.treasury, tokenAccount: ticketAccount(parameters).toBase58(), memo: id } : null,
+    winningTicket: winner?.index ?? null,
+    winner: winner?.wallet ?? null,
+  };
+}
+
+/** A ticket as it is shown; its refunds are those of payouts. */
+export async function presentTicket(app: App, ticket: TicketRow): Promise<z.input<typeof TicketView>> {
+  const { id, round, wallet, signature, state, found, reason, refunds, entry, requestedAt, decidedAt } = ticket;
+  const payments = await Promise.all(refunds.map(({ payment }) => readPayment(app.db, payment)));
+  const accepted = state === 'confirmed' ? entry : null;
+  const status = state === 'checking' ? 'pending' : state === 'refused' && !found ? 'not-found' : 'finalized';
+  return {
+    ...{ ticketId: id, roundId: round, wallet, status: state, ticketNumber: accepted?.index ?? null },
+    transaction: signature === null ? null : { signature, status },
+    receipt: accepted ? receiptOf(app, { id, round, ...accepted }) : null,
+    reason,
+    refunds: payments.flatMap((payment) => (payment ? [presentRefund(payment)] : [])),
+    ...{ requestedAt, decidedAt },
+  };
+}
+
+const presentRefund = ({ id, amount, currency, status, signature }: Payment) => ({ paymentId: id, amount, currency, status, signature });

@@ -1,0 +1,48 @@
+import { type Queryable, statement } from '../../../db/sql.ts';
+import type { Entry } from '../../../lib/draw/entry.ts';
+import type { Currency } from '../../payouts/payouts.ts';
+
+/** What each state means stands with the table. */
+export const TICKET_STATES = ['checking', 'confirmed', 'refused', 'refunded'] as const;
+export type TicketState = (typeof TICKET_STATES)[number];
+
+/** What was paid and is owed back. */
+export interface RefundRow {
+  readonly payment: string;
+  readonly currency: Currency;
+  /** Base units, as text. */
+  readonly amount: string;
+}
+
+/** A ticket as the record has it. Times are ISO 8601 in UTC, to the millisecond. */
+export interface TicketRow {
+  id: string;
+  round: string;
+  wallet: string;
+  signature: string | null;
+  state: TicketState;
+  found: boolean;
+  reason: string | null;
+  refunds: readonly RefundRow[];
+  requestedAt: string;
+  decidedAt: string | null;
+  /** Where it counts, or did. */
+  entry: Entry | null;
+}
+
+const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const COLUMNS = `t.id::text, t.round::text, t.wallet, t.signature, t.state, t.found, t.reason, t.refunds,
+  ${INSTANT('t.created_at')} as "requestedAt", ${INSTANT('t.decided_at')} as "decidedAt",
+  (select json_build_object('index', e.index, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source, 'messageId', e.message_id,
+     'at', ${INSTANT('e.at')}) from entries e where e.id = t.id) as entry`;
+
+const byIds = statement<TicketRow>('select_tickets', `select ${COLUMNS} from tickets t where t.id = any($1::uuid[])`);
+const byPayment = statement<TicketRow>('select_ticket_by_payment', `select ${COLUMNS} from tickets t where t.signature = $1 and t.wallet = $2`);
+
+/** Tickets by their ids, those that there are. */
+export const readTickets = (db: Queryable, ids: readonly string[]): Promise<TicketRow[]> => db.query(byIds, [ids]);
+
+/** The ticket that a wallet named a transaction for. */
+export async function readTicketOf(db: Queryable, wallet: string, signature: string): Promise<TicketRow | undefined> {
+  return (await db.query(byPayment, [signature, wallet]))[0];
+}
