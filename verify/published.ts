@@ -48,7 +48,8 @@ export class Unreadable extends Error {}
 /** What does not fit. */
 export class Misfit extends Error {}
 
-async function get(url: string): Promise<Response> {
+/** Reads a page. @throws Unreadable unless it answers 200 */
+export async function get(url: string): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, { signal: AbortSignal.timeout(120_000) });
@@ -71,7 +72,8 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined), value);
 }
 
-function json(what: string, text: string): unknown {
+/** @throws Misfit for what is no JSON */
+export function json(what: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -28,7 +28,7 @@ function filesIn(folder: string): string[] {
     .filter((file) => file.endsWith('.ts'))
     .map((file) => join(folder, file));
 }
-const files = ['src', 'jobs', 'workers', 'stack', 'test', 'localnet', 'programs'].flatMap(filesIn);
+const files = ['src', 'jobs', 'workers', 'stack', 'test', 'localnet', 'programs', 'verify'].flatMap(filesIn);
 const textOf = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 
 /** Every import between our own files, as paths from the root. */
@@ -49,7 +49,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   programs: ['programs', 'src', 'src/lib'],
   localnet: ['localnet', 'programs', 'src', 'src/lib'],
   stack: ['stack', 'localnet'],
-  test: ['test', 'src', 'src/lib', 'jobs', 'workers', 'stack', 'localnet', 'programs'],
+  verify: ['verify', 'src', 'src/lib'],
+  test: ['test', 'src', 'src/lib', 'jobs', 'workers', 'stack', 'localnet', 'programs', 'verify'],
 };
 
 const areaOf = (file: string) => /^src\/areas\/([^/]+)\//.exec(file)?.[1];

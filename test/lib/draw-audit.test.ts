@@ -9,6 +9,7 @@ import { verifyHistory } from '../../src/lib/draw/history.ts';
 import { parametersHash } from '../../src/lib/draw/parameters.ts';
 import { type Anchors, type Verdict, verifyRound } from '../../src/lib/draw/verify.ts';
 import { generator } from '../support/board-model.ts';
+import { leavesOf, tampered, textOf } from '../support/tampering.ts';
 import { addressOf, CHAIN, COMMITTER, chatParameters, entriesOf, finished, legacyParameters, signatureOf, uuidOf } from './draw-rounds.ts';
 
 const random = generator(17);
@@ -35,33 +36,6 @@ const anchorsOf = (landed: LandedCommitment | null): Anchors => ({
 });
 const verify = (what: unknown, own: readonly unknown[] = entries, anchors = anchorsOf(facts.commitment)): Verdict => verifyRound(what, own, anchors);
 const wrong = (verdict: Verdict) => (verdict.ok ? 'nothing' : verdict.wrong);
-
-/** Every place of a JSON value that holds no further ones. */
-function leavesOf(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== 'object' || value === null) return [[...path]];
-  return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...path, Array.isArray(value) ? Number(key) : key]));
-}
-
-/** A copy in which one place holds something else of the same kind. */
-function tampered(value: unknown, [key, ...rest]: readonly (string | number)[]): unknown {
-  if (key === undefined) return otherThan(value);
-  const copy: unknown = structuredClone(value);
-  if (typeof copy === 'object' && copy !== null) Reflect.set(copy, key, tampered(Reflect.get(copy, key), rest));
-  return copy;
-}
-
-function otherThan(value: unknown): unknown {
-  if (typeof value === 'number') return value + 1;
-  if (typeof value !== 'string') return 'something';
-  if (/^\d{4}-\d\d-\d\dT/.test(value)) return new Date(Date.parse(value) + 1_000).toISOString();
-  if (/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value)) return addressOf(value);
-  const letters = [...value];
-  const last = letters.pop();
-  return `${letters.join('')}${last === '1' ? '2' : '1'}`;
-}
-
-const textOf = (path: readonly (string | number)[]) =>
-  path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('');
 
 test.each([
   { name: 'chat', round: facts, own: entries },
@@ -99,17 +73,21 @@ test('a field more, a field less and another value for none are named too', () =
   expect(wrong(verify('{}'))).toBe('audit');
 });
 
-test('whichever field of an entry is changed, the entries are not those of the commitment', () => {
+test('whichever field of an entry is changed, it is not the one that was committed to', () => {
+  const forged = { ...audit, entryHashes: audit.entryHashes.toReversed() };
   for (const path of leavesOf(entries[7])) {
     const changed = entries.map((entry, i) => (i === 7 ? tampered(entry, path) : entry));
-    expect(wrong(verify(audit, changed))).toBe('entries');
+    expect(wrong(verify(audit, changed))).toBe('entries[7]');
+    // Hashes that are not those of the commitment do not tell which.
+    expect(wrong(verify(forged, changed))).toBe('entries');
   }
   const [first, second, ...rest] = entries;
-  expect(wrong(verify(audit, entries.slice(0, -1)))).toBe('entries');
-  expect(wrong(verify(audit, [...entries, entries.at(-1)]))).toBe('entries');
+  expect(wrong(verify(audit, entries.slice(0, -1)))).toBe('entries[59]');
+  expect(wrong(verify(audit, entries.slice(1)))).toBe('entries[0]');
+  expect(wrong(verify(audit, [...entries, entries.at(-1)]))).toBe('entries[60]');
   // A tree of sorted pairs does not tell a leaf from its sibling: their indexes do.
   expect(wrong(verify(audit, [second, first, ...rest]))).toBe('entries[0].index');
-  expect(wrong(verify(audit, []))).toBe('entries');
+  expect(wrong(verify(audit, []))).toBe('entries[0]');
   expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], wallet: 'nobody' }, ...entries.slice(8)]))).toBe('entries[7].wallet');
   expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], more: 1 }, ...entries.slice(8)]))).toBe('entries[7].more');
 });

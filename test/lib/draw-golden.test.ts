@@ -16,6 +16,7 @@ import { drawSeed, randomnessOf } from '../../src/lib/draw/seed.ts';
 import { keyedHash } from '../../src/lib/draw/stream.ts';
 import { verifyRound } from '../../src/lib/draw/verify.ts';
 import { drawRound } from '../../src/lib/draw/winners.ts';
+import { naiveLeaf } from './draw-naive.ts';
 
 /**
  * Rounds that were drawn once, by another implementation, with a real round of quicknet. Whatever fails here has changed a format that rounds
@@ -43,6 +44,7 @@ test.each(golden.rounds.map((round) => ({ kind: round.audit.parameters.kind, ent
     if (!commitment || !beacon?.signature || !draw || !winners) throw new Error('the vector is not complete');
     expect(entries.map(entryLine)).toEqual(lines);
     expect(entries.map((entry) => entryLeaf(parameters.round, entry))).toEqual(leaves);
+    expect(audit.entryHashes).toEqual(entries.map((entry) => naiveLeaf(parameters.round, entry).toString('hex')));
     expect(entriesRoot(parameters.round, entries)).toBe(audit.entries.root);
     expect(parametersHash(parameters)).toBe(audit.parametersHash);
     const committed = parseMemo(commitment.memo);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Entry } from '../../src/lib/draw/entry.ts';
 import { derivedNumbers } from '../../src/lib/draw/numbers.ts';
 import { stream } from '../../src/lib/draw/stream.ts';
-import { chatWinners, drawRound, TICKET_LABEL } from '../../src/lib/draw/winners.ts';
+import { chatWinners, drawRound, TICKET_LABEL, type Winner } from '../../src/lib/draw/winners.ts';
 import { addressOf, bytesOf, chatParameters, uuidOf } from './draw-rounds.ts';
 
 /** Fixed seeds: these tests answer the same at every run. A fair draw would pass each of them with 999 of 1,000 other sets of seeds. */
@@ -25,6 +25,8 @@ function add(into: number[], at: number): void {
 
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 const PRIZES = [30, 20, 10].map((amount) => ({ amount: String(amount), mint: addressOf('reward') }));
+const RESERVED = sum(PRIZES.map(({ amount }) => Number(amount)));
+const paid = (winners: readonly Winner[]) => sum(winners.map(({ prize }) => Number(prize.amount)));
 
 /** One entry each of so many wallets. */
 const entriesOf = (wallets: number, numbersOf: (index: number) => number[]) =>
@@ -53,20 +55,21 @@ test('over 100,000 draws every number is drawn, and every wallet wins every priz
   const pairs = counts(range * range);
   const prizes = [counts(wallets), counts(wallets), counts(wallets)];
   const orders = counts(wallets * wallets);
-  let doubles = 0;
+  let [doubles, excesses] = [0, 0];
   for (const seed of seeds) {
     const { draw, winners } = drawRound(seed, parameters, entries);
+    if (new Set(winners.map(({ wallet }) => wallet)).size < winners.length) doubles++;
+    if (paid(winners) > RESERVED) excesses++;
     for (const [place, number] of draw.drawn.entries()) {
       add(numbers, number - 1);
       add(places[place] ?? [], number - 1);
     }
     add(pairs, ((draw.drawn[0] ?? 0) - 1) * range + (draw.drawn[1] ?? 0) - 1);
     for (const { place, index } of winners) add(prizes[place - 1] ?? [], index);
-    const [first, second, third] = winners.map(({ wallet, index }) => ({ wallet, index }));
-    if (first?.wallet === (second?.wallet ?? null) || first?.wallet === (third?.wallet ?? null)) doubles++;
+    const [first, second] = winners;
     if (first && second) add(orders, first.index * wallets + second.index);
   }
-  expect(doubles).toBe(0);
+  expect([doubles, excesses]).toEqual([0, 0]);
   // Numbers of one draw exclude each other, which makes their counts vary less by this factor.
   expect(chiSquare(numbers) * ((range - 1) / (range - picks))).toBeLessThan(limitOf(range - 1));
   for (const place of places) expect(chiSquare(place)).toBeLessThan(limitOf(range - 1));
@@ -88,6 +91,24 @@ test('over 100,000 draws ties are in no index’s favour, and every ticket wins 
   expect(sum(ties)).toBe(DRAWS);
   expect(chiSquare(ties)).toBeLessThan(limitOf(6));
   expect(chiSquare(tickets)).toBeLessThan(limitOf(999));
+});
+
+test('over 30,000 draws a wallet with many entries wins once at most, in proportion to what it entered, and no prize is paid twice', () => {
+  // Wallets with one, two and five entries of the same numbers, so that ties alone decide.
+  const owners = [0, 1, 1, 2, 2, 2, 2, 2];
+  const entries = entriesOf(owners.length, () => [1, 2]).map((entry) => ({ ...entry, wallet: addressOf(`wallet ${owners[entry.index]}`) }));
+  const parameters = chatParameters({ picks: 2, range: 3, prizes: PRIZES, maxEntriesPerWallet: 5 });
+  const firsts = counts(3);
+  const wrong: string[] = [];
+  for (const seed of seeds.slice(0, 30_000)) {
+    const { winners } = drawRound(seed, parameters, entries);
+    if (new Set(winners.map(({ wallet }) => wallet)).size !== 3) wrong.push(`${winners.length} winners`);
+    if (winners.some(({ prize }, k) => prize !== PRIZES[k]) || paid(winners) !== RESERVED) wrong.push(`${paid(winners)} of ${RESERVED}`);
+    add(firsts, owners[winners[0]?.index ?? 0] ?? 0);
+  }
+  expect(wrong).toEqual([]);
+  const shares = [1, 2, 5].map((own, wallet) => (firsts[wallet] ?? 0) / own);
+  expect(sum(shares.map((share, i) => ([1, 2, 5][i] ?? 0) * (share - 3_750) ** 2)) / 3_750).toBeLessThan(13.8);
 });
 
 test('numbers that entries are given are uniform too', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decodeBase58, Wallet } from '../scalars.ts';
-import { SCHEME } from './beacon-chain.ts';
+import { QUICKNET, SCHEME } from './beacon-chain.ts';
 import { Hash, Millisecond, RoundId } from './bytes.ts';
 import { NUMBERS_LABEL } from './numbers.ts';
 import { Prize, RoundParameters } from './parameters.ts';
@@ -14,22 +14,29 @@ export const VOID_REASONS = ['no-entries', 'late-block', 'no-beacon', 'entries-d
 export const VoidReason = z.enum(VOID_REASONS);
 export type VoidReason = z.output<typeof VoidReason>;
 
-const base58Of = (bytes: number) => z.string().refine((text) => decodeBase58(text)?.length === bytes, `must be base58 of ${bytes} bytes`);
+const base58Of = (bytes: number, example: string) =>
+  z
+    .string()
+    .refine((text) => decodeBase58(text)?.length === bytes, `must be base58 of ${bytes} bytes`)
+    .meta({ example });
 
 /** A commitment as it stands on the chain, in a finalized block. */
 export const LandedCommitment = z.strictObject({
   memo: z.string().max(566),
   /** The key that signed it, and its signature. */
   committer: Wallet,
-  signature: base58Of(64),
+  signature: base58Of(64, '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv'),
   slot: z.int().min(0),
-  blockhash: base58Of(32),
+  blockhash: base58Of(32, 'EkSnNWid2cvwEVnVx9aBqawnmiCNiDgp3gUdkDPTKN1N'),
   /** The block's time, whole seconds. */
   blockTime: Millisecond,
 });
 export type LandedCommitment = z.output<typeof LandedCommitment>;
 
-const Raw = z.string().regex(/^(?:0|[1-9]\d{0,19})$/, 'must be a u64 in decimal');
+const Raw = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,19})$/, 'must be a u64 in decimal')
+  .meta({ example: '5758698256769163447' });
 const Natural = z.int().min(0);
 
 const Draw = z.strictObject({ counter: Natural, bound: z.int().min(1), raw: Raw, rejected: z.array(Raw), value: Natural });
@@ -65,7 +72,10 @@ export const Audit = z.strictObject({
     .strictObject({
       chainHash: Hash,
       scheme: z.literal(SCHEME),
-      publicKey: z.string().regex(/^[0-9a-f]{192}$/),
+      publicKey: z
+        .string()
+        .regex(/^[0-9a-f]{192}$/)
+        .meta({ example: QUICKNET.publicKey }),
       period: z.int().min(1),
       genesisTime: z.int(),
       groupHash: Hash,
@@ -75,6 +85,7 @@ export const Audit = z.strictObject({
       signature: z
         .string()
         .regex(/^[0-9a-f]{96}$/)
+        .meta({ example: 'b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39' })
         .nullable(),
       randomness: Hash.nullable(),
     })

@@ -1,9 +1,9 @@
-import type { Audit, LandedCommitment, VoidReason } from './audit.ts';
+import { type Audit, LandedCommitment, type VoidReason } from './audit.ts';
 import { type BeaconChain, timeOf } from './beacon-chain.ts';
 import { instantOf } from './bytes.ts';
 import { type Commitment, commitmentHash, parseMemo } from './commitment.ts';
 import { type Entry, entryTree, leavesOf, proveEntry, treeRoot } from './entry.ts';
-import { parametersHash, type RoundParameters } from './parameters.ts';
+import { parametersHash, RoundParameters } from './parameters.ts';
 import { drawSeed, randomnessOf } from './seed.ts';
 import { drawRound } from './winners.ts';
 
@@ -25,11 +25,12 @@ export const treeOf = ({ parameters, entries }: Pick<RoundFacts, 'parameters' | 
 
 /**
  * The audit of a round, as far as it has come: the draw as soon as there are a commitment and a signature, unless the round is void.
- * It is computed, not judged: `verifyRound` judges.
+ * It is computed, not judged: `verifyRound` judges. The same facts give the same bytes of JSON, in whatever order their fields came.
  * @param tree of `treeOf`, where it is there already
  * @throws where the commitment is none, or comes without its beacon
  */
-export function buildAudit(facts: RoundFacts, tree: readonly Uint8Array[] | null = treeOf(facts)): Audit {
+export function buildAudit(given: RoundFacts, tree: readonly Uint8Array[] | null = treeOf(given)): Audit {
+  const facts = inOrder(given);
   const { parameters, entries, commitment: landed, beacon } = facts;
   const commitment = landed === null ? null : committed(landed);
   const ownRoot = tree === null ? null : treeRoot(tree);
@@ -51,6 +52,13 @@ export function buildAudit(facts: RoundFacts, tree: readonly Uint8Array[] | null
     entryHashes: tree === null ? [] : leavesOf(tree),
   };
 }
+
+/** With the fields in the order of their shapes: a database gives them back in another. */
+const inOrder = (facts: RoundFacts): RoundFacts => ({
+  ...facts,
+  parameters: RoundParameters.parse(facts.parameters),
+  commitment: facts.commitment && LandedCommitment.parse(facts.commitment),
+});
 
 function committed({ memo }: LandedCommitment): Commitment {
   const commitment = parseMemo(memo);

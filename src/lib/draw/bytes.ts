@@ -9,22 +9,30 @@ import { decodeBase58 } from '../scalars.ts';
 export const HASH_BYTES = 32;
 
 /** A SHA-256 hash as text. */
-export const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
+export const Hash = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+  .meta({ example: '2f7a9c1be0d34455a8d0c6a1f1f0e7b3c9a2d4e6f8091a2b3c4d5e6f70819293' });
 
 /** A round's identifier: a UUID in lower case. Its bytes are the 16 that its digits write. */
-export const RoundId = z.string().regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case');
+export const RoundId = z
+  .string()
+  .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case')
+  .meta({ example: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a' });
 
 /** An instant to the millisecond, in the one way that `Date.toISOString` writes it, so that equal instants have equal text. */
 export const Millisecond = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be an instant as 2026-11-21T12:00:00.000Z')
-  .refine((text) => Number.isFinite(Date.parse(text)) && new Date(text).toISOString() === text, 'must be an instant that exists');
+  .refine((text) => Number.isFinite(Date.parse(text)) && new Date(text).toISOString() === text, 'must be an instant that exists')
+  .meta({ example: '2026-11-21T12:00:00.000Z' });
 
 /** An amount in base units that fits a u64. */
 export const Units = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,19})$/, 'must be a whole number of base units')
-  .refine((text) => text.length < 20 || BigInt(text) < 2n ** 64n, 'must be less than 2^64');
+  .refine((text) => text.length < 20 || BigInt(text) < 2n ** 64n, 'must be less than 2^64')
+  .meta({ example: '5000000' });
 
 export const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 

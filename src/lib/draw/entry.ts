@@ -75,6 +75,9 @@ export function leavesOf(tree: readonly Uint8Array[]): string[] {
   return Array.from({ length: text.length / (2 * HASH_BYTES) }, (_, i) => text.slice(2 * HASH_BYTES * i, 2 * HASH_BYTES * (i + 1)));
 }
 
+/** The root over leaves as an audit lists them; at least one. */
+export const rootOverLeaves = (leaves: readonly string[]): string => treeRoot(buildTree(fromHex(leaves.join(''))));
+
 /** The root over a round's entries; null where there are none. */
 export function entriesRoot(round: string, entries: readonly Entry[]): string | null {
   return entries.length === 0 ? null : treeRoot(entryTree(round, entries));

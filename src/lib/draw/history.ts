@@ -2,20 +2,25 @@ import type { LandedCommitment } from './audit.ts';
 import { commitmentHash, MEMO_PREFIX, NO_PREVIOUS, parseMemo } from './commitment.ts';
 import type { Misfit } from './misfit.ts';
 
+/** A memo that landed, and in which transaction. */
+export type LandedMemo = Pick<LandedCommitment, 'memo' | 'signature'>;
+
 /** The commitment of each round, by the round's id; or what is wrong, by the signature of the transaction that shows it. */
-export type HistoryVerdict = { readonly ok: true; readonly byRound: ReadonlyMap<string, LandedCommitment> } | ({ readonly ok: false } & Misfit);
+export type HistoryVerdict<Landed extends LandedMemo> =
+  | { readonly ok: true; readonly byRound: ReadonlyMap<string, Landed> }
+  | ({ readonly ok: false } & Misfit);
 
 /**
  * Checks everything that the committer's key ever committed to: sequence numbers run 1, 2, 3, … without a gap or a second use, each
  * names the hash of the one before, and no round is committed to twice. Of two, the first on the chain counts; the second is evidence.
  * @param landed the finalized memos that the key signed, in the order of the chain. Memos that do not mean to be commitments are passed over.
  */
-export function verifyHistory(landed: readonly LandedCommitment[]): HistoryVerdict {
-  const byRound = new Map<string, LandedCommitment>();
+export function verifyHistory<Landed extends LandedMemo>(landed: readonly Landed[]): HistoryVerdict<Landed> {
+  const byRound = new Map<string, Landed>();
   let [last, previous] = [0, NO_PREVIOUS];
   for (const one of landed) {
     if (!one.memo.startsWith(MEMO_PREFIX)) continue;
-    const refuse = (why: string): HistoryVerdict => ({ ok: false, wrong: one.signature, why });
+    const refuse = (why: string): HistoryVerdict<Landed> => ({ ok: false, wrong: one.signature, why });
     const commitment = parseMemo(one.memo);
     if (commitment === null) return refuse('its memo is no commitment, though it begins like one');
     const { sequence, round } = commitment;

@@ -14,11 +14,11 @@ const MOST_PRIZES = 100;
 const timing = {
   /** Entries are accepted from here on, and before `closesAt`. */
   opensAt: Millisecond,
-  closesAt: Millisecond,
+  closesAt: Millisecond.meta({ example: '2026-11-21T13:00:00.000Z' }),
   /** The beacon's round is the first at or after the signing of the commitment and so many seconds. */
-  leadSec: z.int().min(1).max(86_400),
+  leadSec: z.int().min(1).max(86_400).meta({ example: LEAD_SEC }),
   /** The block that holds the commitment is at least so many seconds older than the beacon's round. */
-  marginSec: z.int().min(0).max(86_400),
+  marginSec: z.int().min(0).max(86_400).meta({ example: MARGIN_SEC }),
 };
 
 /** A prize: base units of a mint. */
@@ -30,8 +30,8 @@ const ChatParameters = z.strictObject({
   kind: z.literal('chat'),
   round: RoundId,
   /** So many different numbers of 1 to `range` are drawn, and so many an entry has. */
-  picks: z.int().min(1).max(MOST_RANGE),
-  range: z.int().min(1).max(MOST_RANGE),
+  picks: z.int().min(1).max(MOST_RANGE).meta({ example: 5 }),
+  range: z.int().min(1).max(MOST_RANGE).meta({ example: 50 }),
   /** The k-th winner gets the k-th. */
   prizes: z.array(Prize).min(1).max(MOST_PRIZES),
   maxEntriesPerWallet: z.int().min(1).max(1_000_000),

@@ -3,7 +3,7 @@ import { type BeaconChain, chainHashOf, isInTime } from './beacon-chain.ts';
 import { buildAudit, type RoundFacts, treeOf } from './build.ts';
 import { millis } from './bytes.ts';
 import { type Commitment, parseMemo } from './commitment.ts';
-import { Entry, treeRoot } from './entry.ts';
+import { Entry, leavesOf, rootOverLeaves, treeRoot } from './entry.ts';
 import { firstDifference, type Misfit, shapeMisfit } from './misfit.ts';
 import { parametersHash } from './parameters.ts';
 import { brokenRule } from './rules.ts';
@@ -123,8 +123,17 @@ function doEntriesFit({ facts, tree, memo }: Given): boolean {
 function checkEntries(given: Given): Misfit | null {
   // Then their misfit is what makes the round void, and `checkVoid` looks at it.
   if (given.audit.void === 'entries-differ') return null;
-  if (!doEntriesFit(given)) return { wrong: 'entries', why: 'are not those of the commitment' };
+  if (!doEntriesFit(given)) return firstStray(given) ?? { wrong: 'entries', why: 'are not those of the commitment' };
   return brokenRule(given.audit.parameters, given.facts.entries);
+}
+
+/** Which entry is not as it was committed to. The hashes in the audit tell, where they are those of the commitment. */
+function firstStray({ audit: { entryHashes }, tree, memo }: Given): Misfit | null {
+  if (memo === null || entryHashes.length !== memo.count || rootOverLeaves(entryHashes) !== memo.entriesRoot) return null;
+  const own = tree === null ? [] : leavesOf(tree);
+  const at = entryHashes.findIndex((hash, i) => hash !== own[i]);
+  if (at < 0) return { wrong: `entries[${entryHashes.length}]`, why: 'was not committed to' };
+  return { wrong: `entries[${at}]`, why: at < own.length ? `has not the hash that was committed to, ${entryHashes[at]}` : 'is missing' };
 }
 
 function isLate({ audit, anchors, memo }: Given): boolean {

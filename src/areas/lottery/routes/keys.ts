@@ -1,0 +1,40 @@
+import type { App } from '../../../context.ts';
+import { reply, route } from '../../../http/route.ts';
+import { Refusal } from '../../../lib/errors.ts';
+import { receiptKey } from '../receipts.ts';
+import { KeysView } from '../results-schema.ts';
+import { FRESH } from './files.ts';
+
+/** An address, or null where this process was not told. */
+function told(read: () => { toBase58(): string }): string | null {
+  try {
+    return read().toBase58();
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+function keysOf({ config, chain }: App) {
+  const { id, publicKey } = receiptKey({ config });
+  const { chainHash, publicKey: beaconKey, urls } = config.chain.beacon;
+  return {
+    receipts: [{ id, algorithm: 'ed25519' as const, publicKey }],
+    committer: told(() => chain.address('committer')),
+    treasury: told(() => chain.address('treasury')),
+    mints: { reward: told(() => chain.rewardMint), usdc: told(() => chain.usdcMint) },
+    beacon: { chainHash, publicKey: beaconKey, urls: [...urls] },
+  };
+}
+
+export const getKeys = route({
+  method: 'get',
+  path: '/.well-known/coinop-keys',
+  auth: 'public',
+  summary: 'The keys and addresses that rounds are checked against',
+  description: 'Whoever wants to trust nobody reads them once, from here or elsewhere, and keeps them.',
+  returns: { 200: KeysView },
+  fails: [],
+  cache: FRESH,
+  handler: async ({ app }) => reply(200, keysOf(app)),
+});
