@@ -108,6 +108,8 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Points that one wallet may earn a day over all games. */
   DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
+  /** Points that one wallet may earn a day by the scores of wallets that it referred. */
+  REFERRAL_DAILY_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(5_000),
   /** Messages that one wallet, or one author of a bridged chat, may send in 10 s. */
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
   /** Which queues this worker serves; empty = all of them. */
@@ -158,6 +160,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     signIn: { chain: e.SIGN_IN_CHAIN, statement: e.SIGN_IN_STATEMENT },
     logLevel: e.LOG_LEVEL,
     dailyPointsCap: e.DAILY_POINTS_CAP,
+    referralDailyCap: e.REFERRAL_DAILY_CAP,
     chatMessagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
     queues: e.QUEUES,
     chain: chainConfig(e, production),

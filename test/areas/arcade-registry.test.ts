@@ -260,10 +260,3 @@ test('an unknown game has no statistics', async () => {
     expect([response.status, await response.json()]).toEqual([404, { error: 'no such game' }]);
   }
 });
-
-test('the referral leaderboard is empty and pageable', async () => {
-  const response = await send(t, '/game/referral/leaderboard?limit=10&period=week');
-  expect([response.status, response.headers.get('X-Total-Count'), await response.json()]).toEqual([200, '0', []]);
-  expect((await send(t, '/game/referral/leaderboard?limit=0')).status).toBe(400);
-  expect((await send(t, '/game/referral/leaderboard?period=eon')).status).toBe(400);
-});

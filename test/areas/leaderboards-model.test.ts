@@ -7,7 +7,7 @@ import { createGame, givePoints, loseBoards, readyOf, scoreBest, type Way } from
 import { createWallet } from '../support/wallet.ts';
 
 const GAMES = ['alpha-run', 'beta-run'] as const;
-const BOARDS = ['global', 'quests', ...GAMES.map(gameBoard)];
+const BOARDS = ['global', 'quests', 'referrals', ...GAMES.map(gameBoard)];
 const HOUR = 3_600_000;
 /** A Thursday; a week, a month and a year end within days. */
 const START = new Date('2030-12-26T05:00:00Z');
@@ -37,6 +37,7 @@ class History {
     if (mode === 'beta') return;
     this.model.add({ board: 'global', wallet, day, value: points, allTimeOnly: kind === 'conversion' });
     if (kind === 'quest') this.model.add({ board: 'quests', wallet, day, value: points });
+    if (kind === 'referral') this.model.add({ board: 'referrals', wallet, day, value: points });
   }
 
   async score(): Promise<void> {

@@ -51,6 +51,12 @@ const PROMISED = `
   POST /api/rewards/epoch/import
   GET /api/me/payments
   POST /webhooks/payment-status
+  GET /api/referral/link
+  POST /api/referral/link
+  POST /api/referral/bind
+  GET /api/referral/summary
+  GET /api/referral/stats
+  GET /api/referral/referred
   GET /eligibility
   GET /api/price/sol
   POST /api/wallet/resolve

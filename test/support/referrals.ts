@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { processScores } from '../../src/areas/arcade/arcade.ts';
 import { voidScore } from '../../src/areas/arcade/scores/decide.ts';
 import { ensurePlayer, type Happened, openDay } from '../../src/areas/points/points.ts';
+import { bindWallet } from '../../src/areas/referrals/bind.ts';
+import { findOrMakeLink } from '../../src/areas/referrals/links.ts';
 import { referralConsumer } from '../../src/areas/referrals/referrals.ts';
 import type { App } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
 import { ADMIN_TOKEN, type TestApp } from './app.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';
 import { sql } from './boards.ts';
+import { anyWallet } from './epochs.ts';
 
 /** A game that is verified by a play, and one that is not verified; a score of 100 gives 10 points in either. */
 export const VERIFIED = 'verified-game';
@@ -20,6 +23,24 @@ export async function registerGames(t: TestApp): Promise<void> {
 
 /** Makes sure that a wallet has its row, as signing in does. */
 export const join = (app: App, wallet: string) => app.tx((tx) => ensurePlayer(tx, wallet));
+
+/** Binds a wallet by its referrer's link. */
+export async function bindTo(app: App, referrer: string, wallet: string): Promise<void> {
+  const { code } = await findOrMakeLink(app, referrer);
+  await app.tx((tx) => bindWallet(tx, wallet, code));
+}
+
+/** A referrer and `n` wallets that it referred. */
+export async function makeFamily(app: App, n: number): Promise<[string, ...string[]]> {
+  const referrer = anyWallet();
+  await join(app, referrer);
+  const children = Array.from({ length: n }, anyWallet);
+  for (const child of children) {
+    await join(app, child);
+    await bindTo(app, referrer, child);
+  }
+  return [referrer, ...children];
+}
 
 const insertPlay = statement<{ id: string }>(
   'test_insert_play',
@@ -72,10 +93,10 @@ export async function consume(
   }
 }
 
-/** The ledger rows that a wallet has for its referrals, in the order of their scores. */
+/** The ledger rows that a wallet has for its referrals, by what they give. */
 export const ledgerOf = (app: App, wallet: string) =>
   sql<{ reason: string; points: number; mode: string; rewards: boolean; sourceId: string }>(
     app,
-    `select reason, points::int as points, mode, rewards, source_id as "sourceId" from ledger where wallet = $1 and kind = 'referral' order by at, reason, source_id`,
+    `select reason, points::int as points, mode, rewards, source_id as "sourceId" from ledger where wallet = $1 and kind = 'referral' order by points, source_id`,
     [wallet],
   );

@@ -152,6 +152,3 @@ export const RecordReceipt = z
     recordedAt: Instant,
   })
   .meta({ id: 'RecordReceipt' });
-
-/** A line of a game leaderboard. */
-export const ReferralLine = z.strictObject({ rank: Count, wallet: z.string(), score: Count });

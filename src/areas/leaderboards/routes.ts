@@ -90,6 +90,19 @@ const questStatsRoute = route({
   handler: async ({ app }) => reply(200, await questStats(app)),
 });
 
+const referralLeaderboard = route({
+  method: 'get',
+  path: '/game/referral/leaderboard',
+  auth: 'optional',
+  summary: 'Wallets by what their referrals earned them',
+  description: `The score is the sum of the points that a wallet got for the scores of wallets that it referred. ${ORDER}`,
+  query: BoardQuery,
+  returns: { 200: Leaderboard },
+  fails: [401],
+  cache: FRESH,
+  handler: async ({ app, query, wallet }) => await listBoard(app, 'referrals', query, wallet),
+});
+
 const gameLeaderboard = route({
   method: 'get',
   path: '/game/{id}/leaderboard',
@@ -118,6 +131,6 @@ const gameRank = route({
 
 /** Reading the boards. */
 export const leaderboardRoutes = {
-  public: [globalBoard, globalStatsRoute, globalPeriodStats, questBoard, questStatsRoute, gameLeaderboard],
+  public: [globalBoard, globalStatsRoute, globalPeriodStats, questBoard, questStatsRoute, referralLeaderboard, gameLeaderboard],
   session: [globalRank, questRank, gameRank],
 };

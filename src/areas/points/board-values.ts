@@ -1,10 +1,10 @@
 import { bucketStart, type Period, type Span } from '../../lib/periods.ts';
 
-/** Boards by what their values are made of: sums of all points, sums of quest points, bests of a game. */
-export const BOARD_KINDS = ['global', 'quests', 'game'] as const;
+/** Boards by what their values are made of: sums of all points, of quest points, of referral points; bests of a game. */
+export const BOARD_KINDS = ['global', 'quests', 'referrals', 'game'] as const;
 export type BoardKind = (typeof BOARD_KINDS)[number];
 
-export const kindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' ? board : 'game');
+export const kindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' || board === 'referrals' ? board : 'game');
 
 /** A part of a board: all time (`bucket` 0), the current bucket of a period, or one that has ended. */
 export interface Spot {
@@ -24,6 +24,7 @@ export const daysOf = (period: Period, bucket: number): [first: number, last: nu
 const RECORDED: Record<BoardKind, (first: string, last: string) => string> = {
   global: (first, last) => summed(`l.kind <> 'conversion'`, first, last),
   quests: (first, last) => summed(`l.kind = 'quest'`, first, last),
+  referrals: (first, last) => summed(`l.kind = 'referral'`, first, last),
   game: (first, last) => `
     select c.wallet, max(c.normalized) from scores c
     where c.day between ${first} and ${last} and c.game_id = substr($1::text, 6) and c.status = 'accepted' and c.mode = 'regular'

@@ -58,7 +58,7 @@ const append = statement<StandingRow>(
      on conflict (day, shard, mode, kind) do update set points = t.points + excluded.points, entries = t.entries + excluded.entries),
    fed as (
      select 'global' as board, mode, wallet, points, kind from inserted
-     union all select 'quests', mode, wallet, points, kind from inserted where kind = 'quest'),
+     union all select case kind when 'quest' then 'quests' else 'referrals' end, mode, wallet, points, kind from inserted where kind in ('quest', 'referral')),
    summed as (
      select board, mode, wallet, sum(points)::int8 as all_time, coalesce(sum(points) filter (where kind <> 'conversion'), 0)::int8 as in_period
      from fed group by board, mode, wallet)

@@ -1,4 +1,2 @@
-import type { Consumer } from '../points/points.ts';
-
-/** Gives referrers their share of what the wallets that they referred earn. */
-export const referralConsumer: Consumer = { name: 'referrals', bit: 1, consume: async () => {} };
+/** The door of referrals: what follows from the scores of wallets that were referred. */
+export { referralConsumer } from './consume.ts';

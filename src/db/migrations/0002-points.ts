@@ -41,7 +41,7 @@ export class Migration0002Points extends Migration {
     this.addSql(`create trigger ledger_append_only before update or delete on ledger for each row execute function refuse_change()`);
     this.addSql(`create trigger ledger_no_truncate before truncate on ledger execute function refuse_change()`);
 
-    // Sums ('global', 'quests') and bests ('game:<id>'). Per period: the bucket last written, its value, and the one before it.
+    // Sums ('global', 'quests', 'referrals') and bests ('game:<id>'). Per period: the bucket last written, its value, and the one before it.
     // No index on values: every score would have to touch them all; boards are sorted in Redis.
     this.addSql(`
       create table standings (

@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { reply, route } from '../../../http/route.ts';
 import { fail } from '../../../lib/errors.ts';
 import { SCALE } from '../../../lib/normalization.ts';
-import { PageQuery } from '../../../lib/paging.ts';
-import { Period } from '../../../lib/periods.ts';
 import { earnsRewards } from '../game.ts';
 import { findGame, loadGames } from '../registry.ts';
-import { GamePath, GameStatsView, GameSummary, NormalizationConfig, ReferralLine } from '../schema.ts';
+import { GamePath, GameStatsView, GameSummary, NormalizationConfig } from '../schema.ts';
 import { gameStats } from '../stats.ts';
 
 /** Clients may keep the registry a little longer than our processes do. */
@@ -67,15 +65,4 @@ const stats = route({
   },
 });
 
-const referralLeaderboard = route({
-  method: 'get',
-  path: '/game/referral/leaderboard',
-  auth: 'public',
-  summary: 'Wallets by what their referrals brought',
-  query: PageQuery.extend({ period: Period.optional() }),
-  returns: { 200: z.array(ReferralLine) },
-  fails: [],
-  handler: async () => reply(200, [], { 'X-Total-Count': '0' }),
-});
-
-export const registryRoutes = [listGames, normalization, stats, referralLeaderboard];
+export const registryRoutes = [listGames, normalization, stats];

@@ -6,6 +6,7 @@ import type { Tx } from '../../../tx.ts';
 import {
   appendActivities,
   appendPoints,
+  countScores,
   earn,
   gameBoard,
   type LedgerEntry,
@@ -86,6 +87,7 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
     const player = score.player;
     if (player.banned) throw fail(409, 'decision must be reject: the wallet is banned');
     const points = earn(player, open, game.id, pointsFor(game, score.normalized), { game: game.caps.dailyPoints, all: app.config.dailyPointsCap });
+    countScores(player, score.mode, game.id, 1, points);
     const board = gameBoard(game.id);
     const changed = await raiseBests(tx, open.day, [{ board, mode: score.mode, wallet: score.wallet, value: score.normalized }]);
     const personalBest = score.normalized > score.best;
@@ -105,7 +107,7 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
  */
 export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly string[], decision: Decision): Promise<number> {
   const open = await openDay(tx);
-  await lockPlayers(tx, [wallet]);
+  const player = (await lockPlayers(tx, [wallet])).get(wallet);
   const scores = (await lockScores(tx, scoreIds)).filter((score) => score.status === 'accepted' && score.wallet === wallet);
   if (scores.length === 0) return 0;
   await write(
@@ -114,6 +116,10 @@ export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly stri
     decision,
     scores.map((score) => ({ ...score, status: 'voided' })),
   );
+  if (player) {
+    for (const score of scores) countScores(player, score.mode, score.gameId, -1, -score.points);
+    await saveEarnings(tx, [player]);
+  }
   const paid = scores.filter((score) => score.points > 0);
   const changed = await appendPoints(
     tx,

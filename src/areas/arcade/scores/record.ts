@@ -6,6 +6,7 @@ import type { Tx } from '../../../tx.ts';
 import {
   appendActivities,
   appendPoints,
+  countScores,
   earn,
   gameBoard,
   lockPlayers,
@@ -161,6 +162,8 @@ class Batch {
     const personalBest = held === null && normalized > (this.#bests.get(board) ?? 0);
     if (personalBest) this.#bests.set(board, normalized);
     const caps = { game: game.caps.dailyPoints, all: this.#app.config.dailyPointsCap };
+    const points = held === null ? earn(player, this.#open, game.id, pointsFor(game, normalized), caps) : 0;
+    if (held === null) countScores(player, player.mode, game.id, 1, points);
     return {
       id: s.id,
       wallet: s.wallet,
@@ -171,7 +174,7 @@ class Batch {
       bodyHash: s.bodyHash,
       score: s.score,
       normalized,
-      points: held === null ? earn(player, this.#open, game.id, pointsFor(game, normalized), caps) : 0,
+      points,
       personalBest,
       status: held === null ? 'accepted' : 'held',
       reasons: held ?? [],
@@ -191,7 +194,7 @@ class Batch {
       insertNewScores(tx, this.#open, this.fresh),
       saveEarnings(
         tx,
-        [...new Set(paid.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
+        [...new Set(accepted.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
       ),
       appendPoints(
         tx,
