@@ -50,3 +50,13 @@ export async function linkAccount(tx: Tx, { platform, accountId, handle, wallet 
   if (await findLinked(tx, { platform, accountId })) throw fail(409, 'this account is linked to another wallet');
   throw fail(409, `this wallet has another account of ${platform} linked`);
 }
+
+const anyOf = statement<{ wallet: string }>(
+  'wallets_with_linked_accounts',
+  'select distinct wallet from linked_accounts where wallet = any($1::text[])',
+);
+
+/** Those of some wallets that have linked any account. */
+export async function linkedAmong(db: Queryable, wallets: readonly string[]): Promise<Set<string>> {
+  return new Set((await db.query(anyOf, [wallets])).map(({ wallet }) => wallet));
+}
