@@ -74,6 +74,36 @@ export async function standingOf(db: Queryable, kind: Pick<Kind, 'name'>, subjec
   return await db.query(standing, [kind.name, subjects]);
 }
 
+const landing = statement<{ state: Standing['state']; signature: string | null }>(
+  'landing_of_transaction',
+  'select state, signature from chain_transactions where kind = $1 and subject = $2',
+);
+
+/** How one transaction stands, and by what it landed; undefined where nobody asked for it. */
+export async function landingOf(
+  db: Queryable,
+  kind: Pick<Kind, 'name'>,
+  subject: string,
+): Promise<{ state: Standing['state']; signature: string | null } | undefined> {
+  return (await db.query(landing, [kind.name, subject]))[0];
+}
+
+/** What a live attempt takes of an asset when it lands. */
+export interface UnderwaySpend {
+  readonly signature: string;
+  readonly amount: bigint;
+}
+const underway = statement<{ signature: string; amount: string }>(
+  'spends_underway',
+  `select a.signature, s->>'amount' as amount from chain_attempts a join chain_transactions t on t.id = a.transaction_id, jsonb_array_elements(a.spends) s
+   where a.state in ('signed', 'sent', 'confirmed') and s->>'asset' = $1 and t.kind <> $2`,
+);
+
+/** What leaves us of an asset (a mint's address, or `sol`) by attempts that may still land or are not final, those of one kind aside. */
+export async function spendsUnderway(db: Queryable, asset: string, except: Pick<Kind, 'name'>): Promise<UnderwaySpend[]> {
+  return (await db.query(underway, [asset, except.name])).map(({ signature, amount }) => ({ signature, amount: BigInt(amount) }));
+}
+
 const ofSignatures = statement<{ signature: string; subject: string }>(
   'subjects_of_signatures',
   `select a.signature, t.subject from chain_attempts a join chain_transactions t on t.id = a.transaction_id

@@ -13,7 +13,7 @@ export {
 export { checkTicket, sweepTickets } from './legacy/check.ts';
 export { advanceRound, sweepRounds } from './life/advance.ts';
 export { drawCommitment } from './life/commitment.ts';
-export { type Receipt, receiptOf } from './receipts.ts';
-export { reserved } from './reserve.ts';
+export { Receipt, receiptOf } from './receipts.ts';
+export { lockTreasury, type Moment, momentBefore, promised, reserved } from './reserve.ts';
 export { type RoundRow, readRound } from './rows.ts';
 export { runScheduler } from './scheduler/run.ts';

@@ -69,3 +69,10 @@ const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rou
 export async function readRound(db: Queryable, id: string, kind: RoundKind | null = null): Promise<RoundRow | undefined> {
   return (await db.query(byId, [id, kind]))[0];
 }
+
+const active = statement<RoundRow>('read_active_chat_round', `select ${ROUND_COLUMNS} from rounds r where r.kind = 'chat' and r.state = 'active'`);
+
+/** The chat round that takes entries, or has just ceased to; undefined where there is none. */
+export async function readActiveChatRound(db: Queryable): Promise<RoundRow | undefined> {
+  return (await db.query(active))[0];
+}

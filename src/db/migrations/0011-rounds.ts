@@ -142,6 +142,8 @@ export class Migration0011Rounds extends Migration {
         unique (round, wallet),
         foreign key (round, index) references entries (round, index)
       )`);
+    // What has just left the treasury, for whoever reads its balance.
+    this.addSql(`create index payments_completed on payments (currency, completed_at) where payer = 'treasury' and state = 'completed'`);
     this.addSql('create trigger round_winners_kept before update or delete on round_winners for each row execute function keep_rounds()');
   }
 }

@@ -1,0 +1,84 @@
+import type { App } from '../../context.ts';
+import { type Queryable, statement } from '../../db/sql.ts';
+import { roundStarted } from '../../events/rounds.ts';
+import { instantOf } from '../../lib/draw/bytes.ts';
+import { type ChatParameters, parametersHash } from '../../lib/draw/parameters.ts';
+import { fail } from '../../lib/errors.ts';
+import type { Tx } from '../../tx.ts';
+import type { Currency } from '../payouts/payouts.ts';
+import { lockTreasury, type Moment, mintOf, momentBefore, promised, readHoldings } from './reserve.ts';
+import { type RoundRow, readRound } from './rows.ts';
+import { ChatRoundTerms } from './schema.ts';
+
+const lockRow = statement<{ id: string }>('lock_chat_round_to_start', `select id::text from rounds where id = $1 and kind = 'chat' for update`);
+const findActive = statement<{ id: string }>('find_active_chat_round', `select id::text from rounds where kind = 'chat' and state = 'active'`);
+const readClock = statement<{ now: number }>('read_clock_to_start', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
+const activate = statement(
+  'activate_chat_round',
+  `update rounds set state = 'active', parameters = $2, parameters_hash = $3, opens_at = $4, closes_at = $5, look_at = $5
+   where id = $1 and state = 'pending'`,
+);
+
+/**
+ * Starts a chat round: its parameters are frozen, its prizes reserved, and it takes entries until `durationSec` later.
+ * @throws 404; 409 where it is not pending, another is active, or the treasury does not hold the prizes; 503 when the node cannot be asked
+ */
+export async function startChatRound(app: App, id: string): Promise<RoundRow> {
+  await mayStart(app.db, id);
+  const since = await momentBefore(app);
+  const holdings = await readHoldings(app);
+  return await app.tx(async (tx) => {
+    await lockTreasury(tx);
+    await tx.query(lockRow, [id]);
+    const terms = ChatRoundTerms.parse(pick(await mayStart(tx, id)));
+    await mustHold(app, tx, terms, holdings, since);
+    const now = (await tx.query(readClock))[0]?.now ?? 0;
+    const parameters = parametersOf(app, id, terms, now);
+    const { opensAt, closesAt } = parameters;
+    await tx.query(activate, [id, JSON.stringify(parameters), parametersHash(parameters), opensAt, closesAt]);
+    tx.emit(roundStarted, { roundId: id, kind: 'chat', title: terms.title, opensAt, closesAt });
+    return await mustBeThere(tx, id);
+  });
+}
+
+async function mustBeThere(db: Queryable, id: string): Promise<RoundRow> {
+  const round = await readRound(db, id, 'chat');
+  if (!round) throw fail(404, 'there is no such chat round');
+  return round;
+}
+
+async function mayStart(db: Queryable, id: string): Promise<RoundRow> {
+  const round = await mustBeThere(db, id);
+  if (round.state !== 'pending') throw fail(409, `the round is ${round.state}, and only a pending one can be started`);
+  const [active] = await db.query(findActive);
+  if (active) throw fail(409, `round ${active.id} is active, and only one is at a time`);
+  return round;
+}
+
+const pick = ({ title, picks, range, prizes, durationSec, maxEntriesPerWallet }: RoundRow) => ({
+  ...{ title, picks, range, prizes, durationSec, maxEntriesPerWallet },
+});
+
+async function mustHold(app: App, tx: Tx, { prizes }: ChatRoundTerms, holdings: Readonly<Record<Currency, bigint>>, since: Moment): Promise<void> {
+  for (const currency of new Set(prizes.map(({ mint }) => mint))) {
+    const needed = prizes.reduce((sum, { amount, mint }) => (mint === currency ? sum + BigInt(amount) : sum), 0n);
+    const taken = await promised(app, tx, currency, since);
+    const free = holdings[currency] - taken;
+    if (free < needed) {
+      const short = free < 0n ? 0n : free;
+      throw fail(409, `the prizes need ${needed} base units of ${currency}, and the treasury has ${short} that are neither reserved nor owed`);
+    }
+  }
+}
+
+/** @param now ms since 1970 */
+function parametersOf(app: App, round: string, terms: ChatRoundTerms, now: number): ChatParameters {
+  const { picks, range, maxEntriesPerWallet, durationSec, prizes } = terms;
+  const { leadSec, marginSec } = app.config.chain.draws;
+  return {
+    ...{ version: 1, kind: 'chat', round, picks, range, maxEntriesPerWallet, leadSec, marginSec },
+    prizes: prizes.map(({ amount, mint }) => ({ amount, mint: mintOf(app, mint).toBase58() })),
+    opensAt: instantOf(now),
+    closesAt: instantOf(now + durationSec * 1_000),
+  };
+}

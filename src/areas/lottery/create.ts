@@ -1,0 +1,24 @@
+import { statement } from '../../db/sql.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Tx } from '../../tx.ts';
+import { type RoundRow, readRound } from './rows.ts';
+import type { ChatRoundTerms } from './schema.ts';
+
+const insert = statement(
+  'insert_chat_round',
+  `insert into rounds (id, kind, state, title, created_by, picks, range, prizes, duration_sec, max_entries_per_wallet)
+   values ($1, 'chat', 'pending', $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing`,
+);
+
+/**
+ * Describes a chat round. It takes entries once it is started (`startChatRound`).
+ * @param createdBy the name of an admin token, or of what makes rounds by itself
+ * @param id of the round to be; again the same: the round that there is
+ */
+export async function createChatRound(tx: Tx, terms: ChatRoundTerms, createdBy: string, id: string = newId()): Promise<RoundRow> {
+  const { title, picks, range, prizes, durationSec, maxEntriesPerWallet } = terms;
+  await tx.query(insert, [id, title, createdBy, picks, range, JSON.stringify(prizes), durationSec, maxEntriesPerWallet]);
+  const round = await readRound(tx, id, 'chat');
+  if (!round) throw new Error(`round ${id} was just made, and is not there`);
+  return round;
+}

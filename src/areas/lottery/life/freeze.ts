@@ -1,0 +1,31 @@
+import { advanceRound } from '../../../../jobs/rounds.ts';
+import { statement } from '../../../db/sql.ts';
+import { roundClosed } from '../../../events/rounds.ts';
+import type { Tx } from '../../../tx.ts';
+import { lockRound } from '../entries.ts';
+import { undrawnAudit } from './undrawn.ts';
+import { voidUncommitted } from './void.ts';
+
+const close = statement(
+  'close_round',
+  `update rounds set state = 'closing', closed_at = app_now(), look_at = app_now() where id = $1 and state = 'active'`,
+);
+
+/**
+ * Freezes a round's entries, for ever, under the lock that entries are accepted under; where there are none it is void.
+ * @param when `due`: only after its time
+ * @returns whether this has closed it
+ */
+export async function closeRound(tx: Tx, id: string, when: 'now' | 'due' = 'now'): Promise<boolean> {
+  const round = await lockRound(tx, id);
+  if (round?.state !== 'active' || (when === 'due' && round.now < round.closesAt)) return false;
+  const { kind, entries, parameters } = round;
+  if (entries === 0) {
+    await voidUncommitted(tx, round, 'no-entries', undrawnAudit({ parameters, entries, root: null }, null, 'no-entries'));
+    return true;
+  }
+  await tx.query(close, [id]);
+  tx.emit(roundClosed, { roundId: id, kind, entries });
+  tx.ring(advanceRound, { round: id });
+  return true;
+}

@@ -1,0 +1,85 @@
+import { type Queryable, statement } from '../../../db/sql.ts';
+import type { LandedCommitment } from '../../../lib/draw/audit.ts';
+import { type Commitment, commitmentHash, NO_PREVIOUS } from '../../../lib/draw/commitment.ts';
+import type { Tx } from '../../../tx.ts';
+
+/** A commitment's place in the sequence, and what landed of it. */
+export interface Place {
+  readonly sequence: number;
+  readonly round: string;
+  /** The hash of the commitment before. */
+  readonly previous: string;
+  /** null before it is final and recorded. */
+  readonly hash: string | null;
+  readonly signature: string | null;
+  readonly slot: number | null;
+}
+
+const COLUMNS = 'sequence::float8, round::text, previous, hash, signature, slot::float8';
+const ofRound = statement<Place>('read_commitment_of_round', `select ${COLUMNS} from commitments where round = $1`);
+const newest = statement<Place>('read_newest_commitments', `select ${COLUMNS} from commitments order by sequence desc limit 2`);
+const at = statement<Place>('read_commitment_at', `select ${COLUMNS} from commitments where sequence = $1`);
+const lock = statement('lock_commitments', `select pg_advisory_xact_lock(hashtext('coinop-commitments'))`);
+const insert = statement('insert_commitment', 'insert into commitments (sequence, round, previous) values ($1, $2, $3)');
+
+/** The place that a round was given. */
+export async function placeOf(db: Queryable, round: string): Promise<Place | undefined> {
+  return (await db.query(ofRound, [round]))[0];
+}
+
+/** The newest place, and the newest one whose commitment is recorded: the same, or the one before. */
+export async function newestPlaces(db: Queryable): Promise<{ last: Place | undefined; landed: Place | undefined }> {
+  const rows = await db.query(newest);
+  return { last: rows[0], landed: rows.find(({ hash }) => hash !== null) };
+}
+
+/**
+ * Gives a round the next number, once; its own where it has one.
+ * @returns null while the commitment before is not recorded
+ */
+export async function takePlace(tx: Tx, round: string): Promise<Place | null> {
+  await tx.query(lock);
+  const own = await placeOf(tx, round);
+  if (own) return own;
+  const { last } = await newestPlaces(tx);
+  if (last && last.hash === null) return null;
+  const [sequence, previous] = [(last?.sequence ?? 0) + 1, last?.hash ?? NO_PREVIOUS];
+  await tx.query(insert, [sequence, round, previous]);
+  return { sequence, round, previous, hash: null, signature: null, slot: null };
+}
+
+const record = statement(
+  'record_commitment',
+  `insert into commitments (sequence, round, previous, memo, hash, committer, signature, slot, blockhash, block_time)
+   values ($1, $2, $3, $4, $5, $6, $7, $8::int8, $9, $10)
+   on conflict (sequence) do update set memo = excluded.memo, hash = excluded.hash, committer = excluded.committer, signature = excluded.signature,
+     slot = excluded.slot, blockhash = excluded.blockhash, block_time = excluded.block_time`,
+);
+
+/**
+ * Records what landed, at its place. The transaction holds the round's row.
+ * @returns why it has no such place, or null
+ */
+export async function recordLanded(tx: Tx, commitment: Commitment, landed: LandedCommitment): Promise<string | null> {
+  const { sequence, round, previous } = commitment;
+  await tx.query(lock);
+  const [own, [there], [before]] = await Promise.all([placeOf(tx, round), tx.query(at, [sequence]), tx.query(at, [sequence - 1])]);
+  if (own && own.sequence !== sequence) return `the round was given sequence number ${own.sequence}, and ${sequence} landed`;
+  if (there && there.round !== round) return `sequence number ${sequence} was given to round ${there.round}`;
+  if (sequence > 1 && (!before || before.hash === null)) return `the commitment with sequence number ${sequence - 1} is not recorded`;
+  if (previous !== (before?.hash ?? NO_PREVIOUS)) return `it does not name the commitment with sequence number ${sequence - 1}`;
+  const { memo, committer, signature, slot, blockhash, blockTime } = landed;
+  await tx.query(record, [sequence, round, previous, memo, commitmentHash(memo), committer, signature, slot, blockhash, blockTime]);
+  return null;
+}
+
+const readRecord = statement<LandedCommitment>(
+  'read_landed_commitment',
+  `select memo, committer, signature, slot::float8, blockhash, to_char(block_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "blockTime"
+   from commitments where round = $1 and memo is not null`,
+);
+
+/** What landed of a round, as it was recorded. */
+export async function landedOf(db: Queryable, round: string): Promise<LandedCommitment | undefined> {
+  return (await db.query(readRecord, [round]))[0];
+}
