@@ -6,7 +6,7 @@ import { sql } from '../support/boards.ts';
 import type { RewardsTest } from '../support/claims.ts';
 import { clientOf } from '../support/client.ts';
 import { eventually } from '../support/player.ts';
-import { startRoundsTest } from '../support/rounds.ts';
+import { startRoundsTest, untilState } from '../support/rounds.ts';
 import {
   askTicket,
   inMs,
@@ -190,9 +190,7 @@ test('a payment after the close is paid back, and so is one that is named too la
   const payer = await newPayer(t);
   const short = await openRound(t, creator, { closesAt: inMs(t, 1_500) });
   const early = await untilFinal(t, await payFor(t, payer, short));
-  await eventually(() => {
-    if (t.clock.now().getTime() < Date.parse(short.closesAt ?? '') + 1_000) throw new Error('it is open');
-  });
+  await untilState(t, short.id, 'void');
   const late = await payFor(t, payer, short);
   expect(await answerOf(askTicket(payer, short, late))).toEqual([409, 'the transaction came after the round had closed']);
   expect((await answerOf(askTicket(payer, short, early)))[0]).toBe(409);

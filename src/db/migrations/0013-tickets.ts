@@ -31,6 +31,7 @@ export class Migration0013Tickets extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index tickets_due on tickets (next_at) where state = 'checking'`);
     this.addSql(`create index tickets_checking on tickets (wallet) where state = 'checking'`);
+    this.addSql(`create index tickets_settling on tickets (round, asked_at) where state = 'checking'`);
     this.addSql(`create index tickets_confirmed on tickets (round, id) where state = 'confirmed'`);
     // A transaction pays for one ticket, ever, of whatever round and wallet.
     this.addSql(`create unique index tickets_paid_by on tickets (signature) where state in ('confirmed', 'refunded')`);

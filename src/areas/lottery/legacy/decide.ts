@@ -27,9 +27,13 @@ const refuse = statement(
   `update tickets set state = 'refused', reason = $2, found = $3, refunds = $4::jsonb, decided_at = app_now() where id = $1`,
 );
 
-/** Why a locked round has no place for a ticket, or null. */
-export function whyFull(round: LockedRound): string | null {
-  if (!takesEntries(round)) return 'the round is closed';
+/**
+ * Why a locked round has no place for a ticket, or null.
+ * @param paidAt when it was paid: in time, it counts until the round is frozen; null where it is free
+ */
+export function whyFull(round: LockedRound, paidAt: string | null): string | null {
+  const isOpen = paidAt === null ? takesEntries(round) : round.state === 'active' && Date.parse(paidAt) < round.closesAt;
+  if (!isOpen) return 'the round is closed';
   const { parameters } = round;
   if (parameters.kind !== 'legacy') return 'the round has no tickets';
   const most = Math.min(parameters.maxTickets ?? MOST_TICKETS, MOST_TICKETS);
@@ -38,15 +42,15 @@ export function whyFull(round: LockedRound): string | null {
 
 /**
  * Decides a ticket by what its final transaction is: it becomes an entry, or is refused and what was paid is owed back. All of it in one
- * transaction, once; of a ticket that is decided already, nothing changes. What is accepted too late, is refused: final and accepted
- * before the round closes, that is what counts.
+ * transaction, once; of a ticket that is decided already, nothing changes. Paid before the round closes, and final before it is frozen:
+ * that is what counts.
  */
 export async function decide(app: App, ticket: Checking, judgement: Exclude<Judgement, { verdict: 'unread' }>): Promise<void> {
   await app.tx(async (tx) => {
     const round = judgement.verdict === 'pays' ? await lockRound(tx, ticket.round) : null;
     if ((await tx.query(lockChecking, [ticket.id])).length === 0) return;
     if (judgement.verdict === 'refuse') return await refuseFound(app, tx, ticket, judgement.reason, judgement.refunds);
-    const full = round === null ? 'the round is not open' : whyFull(round);
+    const full = round === null ? 'the round is not open' : whyFull(round, judgement.at);
     if (round === null || full !== null) return await refuseFound(app, tx, ticket, full ?? '', judgement.refunds);
     const { id, wallet, signature } = ticket;
     const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'chain', messageId: signature, at: judgement.at }]);

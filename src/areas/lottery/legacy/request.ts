@@ -48,7 +48,7 @@ const insertFree = statement(
 async function takeFree(tx: Tx, roundId: string, wallet: string): Promise<string> {
   const round = await lockRound(tx, roundId);
   if (!round) throw fail(404, 'no such round');
-  const full = whyFull(round);
+  const full = whyFull(round, null);
   if (full !== null) throw fail(409, full);
   if ((await tx.query(hasEntry, [roundId, wallet])).length > 0) throw fail(409, 'a wallet has at most one ticket of a round that is free');
   const id = newId();
