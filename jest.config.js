@@ -6,5 +6,6 @@ export default {
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json', 'node'],
   transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },
   testTimeout: 60_000,
-  maxWorkers: 2,
+  // More than there are cores: most tests wait for slots, beacons and killed processes.
+  maxWorkers: 4,
 };

@@ -1,3 +1,4 @@
+import { consumeActivities } from './activities.ts';
 import { sweepBans, voidBanned } from './bans.ts';
 import { followTransactions, signTransaction } from './chain.ts';
 import { computeEpoch, projectDay, sweepEpochs } from './epochs.ts';
@@ -35,4 +36,5 @@ export const jobs = {
   checkTicket,
   sweepTickets,
   scheduleRounds,
+  consumeActivities,
 } as const;

@@ -13,8 +13,8 @@ export interface Tx extends Queryable {
   ring<Payload extends z.ZodType>(job: Job<string, Payload>, payload: z.input<Payload>): void;
   /** Reports what happened, in the same commit. `wallet`: only that wallet's streams get it. */
   emit<Payload extends z.ZodType>(event: EventType<Payload>, payload: z.input<Payload>, wallet?: string): void;
-  /** Reports many of one kind, to everybody, in one statement. */
-  emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[]): void;
+  /** Reports many of one kind in one statement: to everybody, or each to the wallet of the same place. */
+  emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[], wallets?: readonly string[]): void;
 }
 
 export type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -22,7 +22,7 @@ export type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 const insertOutbox = statement('insert_outbox', 'insert into outbox (type, wallet, payload) values ($1, $2, $3)');
 const insertOutboxAll = statement(
   'insert_outbox_all',
-  'insert into outbox (type, payload) select $1, p from unnest($2::jsonb[]) with ordinality as u(p, n) order by n',
+  'insert into outbox (type, payload, wallet) select $1, p, w from unnest($2::jsonb[], $3::text[]) with ordinality as u(p, w, n) order by n',
 );
 
 /**
@@ -50,8 +50,9 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
         query: connection.query,
         ring: (job, payload) => void jobs.push({ job, payload: job.payload.parse(payload) }),
         emit: (event, payload, wallet) => write(insertOutbox, [event.type, wallet ?? null, JSON.stringify(event.payload.parse(payload))]),
-        emitAll(event, payloads) {
-          if (payloads.length > 0) write(insertOutboxAll, [event.type, payloads.map((payload) => JSON.stringify(event.payload.parse(payload)))]);
+        emitAll(event, payloads, wallets = []) {
+          const texts = payloads.map((payload) => JSON.stringify(event.payload.parse(payload)));
+          if (texts.length > 0) write(insertOutboxAll, [event.type, texts, wallets]);
         },
       };
       const value = await work(tx);

@@ -1,6 +1,7 @@
 import type { jobs } from '../jobs/index.ts';
 import { closePeriods } from './close-periods.ts';
 import { computeEpoch } from './compute-epoch.ts';
+import { consumeActivities } from './consume-activities.ts';
 import { expire } from './expire.ts';
 import { expireEpochs } from './expire-epochs.ts';
 import { followEpochs } from './follow-epochs.ts';
@@ -46,4 +47,5 @@ export const handlers: { readonly [K in keyof typeof jobs]: Handler<(typeof jobs
   checkTicket,
   sweepTickets,
   scheduleRounds,
+  consumeActivities,
 };

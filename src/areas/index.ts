@@ -14,6 +14,9 @@ import { roundRoutes } from './lottery/routes/rounds.ts';
 import { schedulerRoutes } from './lottery/scheduler/routes.ts';
 import { socialRoundRoutes } from './lottery/social/routes.ts';
 import { payoutRoutes } from './payouts/routes/index.ts';
+import { profileRoutes } from './profile/routes.ts';
+import { questRoutes } from './quests/routes.ts';
+import { referralRoutes } from './referrals/routes.ts';
 import { getClaim, postClaim } from './rewards/routes/claims.ts';
 import { rewardRoutes } from './rewards/routes/index.ts';
 import { postSettledOffChain } from './rewards/routes/settle.ts';
@@ -53,5 +56,15 @@ export const routes: { readonly [tier: string]: readonly AnyRoute[] } = {
     ...socialRoundRoutes.public,
   ],
   roundOperations: [...chatRoutes.admin, ...chatRoutes.webhooks, ...roundRoutes.admin, ...schedulerRoutes.admin],
+  growth: [
+    ...referralRoutes.public,
+    ...referralRoutes.session,
+    ...questRoutes.public,
+    ...questRoutes.session,
+    ...questRoutes.admin,
+    ...profileRoutes.public,
+    ...profileRoutes.session,
+    ...profileRoutes.admin,
+  ],
   payouts: [...payoutRoutes.admin, ...payoutRoutes.webhooks],
 };

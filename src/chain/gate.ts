@@ -68,6 +68,23 @@ export async function glanceAt(app: App, wallet: string): Promise<{ eligible: bo
   return { eligible: holding?.eligible ?? null, tokenBalance: holding?.balance.toString() ?? null };
 }
 
+/** Which of some wallets hold enough, as far as that is known without asking the chain; the others are left out. Never throws. */
+export async function knownHolders(app: App, wallets: readonly string[]): Promise<Map<string, boolean>> {
+  const mint = app.config.chain.rewardMint;
+  if (mint === null) return new Map();
+  const readings = await readBalance.known(
+    app,
+    wallets.map((wallet) => ({ wallet, mint })),
+  );
+  const minimum = app.config.chain.gate.minBalance;
+  return new Map(
+    wallets.flatMap((wallet, i) => {
+      const reading = readings[i];
+      return reading ? [[wallet, BigInt(reading.value) >= minimum] as const] : [];
+    }),
+  );
+}
+
 /**
  * Why a wallet may not start a play: 403 when it holds too little, 503 when that cannot be known; null when it may. Nothing is asked
  * where `GATE` is not `play`.

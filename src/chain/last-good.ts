@@ -39,6 +39,12 @@ interface Known<Value> {
   readonly running: Map<string, Promise<Reading<Value>>>;
 }
 
+/** What asks; and what only looks at what is known, at most `keptMs` old, and never asks outside. */
+export interface LastGood<Ask, Value> {
+  (app: App, ask: Ask): Promise<Reading<Value>>;
+  known(app: App, asks: readonly Ask[]): Promise<(Reading<Value> | null)[]>;
+}
+
 /** Beyond this a read counts as failed, and another may begin, ms. */
 const READ_LIMIT_MS = 15_000;
 const LATE = Symbol('late');
@@ -52,7 +58,7 @@ const RETRY_AFTER_SEC = 2;
  * without it each process reads for itself.
  * @returns what asks; it throws 503 when there is nothing to hand out
  */
-export function lastGood<Ask, Value>(source: Source<Ask, Value>): (app: App, ask: Ask) => Promise<Reading<Value>> {
+export function lastGood<Ask, Value>(source: Source<Ask, Value>): LastGood<Ask, Value> {
   const processes = new WeakMap<App, Known<Value>>();
   const Stored = z.object({ value: source.shape, at: z.number() });
   const redisKey = (app: App, key: string) => `${app.config.redis.prefix}:last-good:${source.name}:${key}`;
@@ -102,7 +108,7 @@ export function lastGood<Ask, Value>(source: Source<Ask, Value>): (app: App, ask
     return begun;
   };
 
-  return async (app, ask) => {
+  const get = async (app: App, ask: Ask): Promise<Reading<Value>> => {
     const known = knownTo(app);
     const key = source.keyOf(ask);
     const now = app.clock.now().getTime();
@@ -128,6 +134,19 @@ export function lastGood<Ask, Value>(source: Source<Ask, Value>): (app: App, ask
     }
     throw unavailable(source.unknown, RETRY_AFTER_SEC);
   };
+
+  /** One look at Redis for all. */
+  const look = async (app: App, asks: readonly Ask[]): Promise<(Reading<Value> | null)[]> => {
+    if (asks.length === 0) return [];
+    const keys = asks.map(source.keyOf);
+    const now = app.clock.now().getTime();
+    const texts = await Promise.all(keys.map((key) => recall(app, key)));
+    return texts.map((text, i) => {
+      const best = newer(knownTo(app).readings.get(keys[i] ?? '') ?? null, text);
+      return best && Math.abs(now - best.at) < source.keptMs ? best : null;
+    });
+  };
+  return Object.assign(get, { known: look });
 }
 
 /** What a promise brings within a time, else the other value; the promise goes on by itself. */

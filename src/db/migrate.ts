@@ -2,7 +2,7 @@ import { readConfig } from '../config.ts';
 import { JOB_PATIENCE } from '../context.ts';
 import { openLog } from '../log.ts';
 import { openOrm } from './orm.ts';
-import { seed } from './seed.ts';
+import { seed, seedOpening } from './seed.ts';
 
 /** Migrates the database and fills empty tables, then ends. Safe to run from several processes at once. */
 const config = readConfig();
@@ -10,7 +10,7 @@ const log = openLog(config, 'migrate');
 const orm = await openOrm(config, JOB_PATIENCE.sqlMs);
 try {
   const applied = await orm.migrator.up();
-  const seeded = await seed(orm);
+  const seeded = [...(await seed(orm)), ...(await seedOpening(orm))];
   log.info({ applied: applied.map((m) => m.name), seeded }, 'database is up to date');
 } finally {
   await orm.close(true);

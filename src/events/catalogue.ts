@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Count, Json, line, Slug } from '../lib/scalars.ts';
 import { type EventType, event } from './event.ts';
+import { questEvents } from './quests.ts';
 import { roundEvents } from './rounds.ts';
 
 /** Every event of the service. To add one: declare it here, list it in `catalogue`, emit it in the transaction it reports. */
@@ -191,5 +192,6 @@ export const catalogue: ReadonlyMap<string, EventType> = new Map(
     payoutConfirmed,
     payoutFailed,
     ...roundEvents,
+    ...questEvents,
   ].map((e) => [e.type, e]),
 );

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { appendActivities, type Consumer, consumeActivities, type Happened } from '../../src/areas/points/points.ts';
+import { appendActivities, type Consumer, consumeActivities, type Happened, type LedgerEntry } from '../../src/areas/points/points.ts';
 import { startApi } from '../support/api.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { sql } from '../support/boards.ts';
@@ -22,13 +22,18 @@ const act = (n: number, prefix = 'a') =>
     ),
   );
 
-/** Writes down what it is given; a second time for the same is an error. */
+const entryOf = (name: string, sourceId: string): LedgerEntry => ({
+  ...{ wallet, mode: 'regular', kind: 'quest', reason: name, source: 'test', sourceId, points: 1, rewards: false },
+});
+
+/** Writes down what it is given, and gives a point for each; a second time for the same is an error. */
 const consumer = (name: 'referrals' | 'quests', bad: (activity: Happened) => boolean = () => false): Consumer => ({
   name,
   bit: name === 'referrals' ? 1 : 2,
   async consume(_app, tx, _open, activities) {
     for (const { sourceId } of activities) await tx.query({ text: 'insert into seen (consumer, source_id) values ($1, $2)' }, [name, sourceId]);
     if (activities.some(bad)) throw new Error('cannot be');
+    return activities.map(({ sourceId }) => entryOf(name, sourceId));
   },
 });
 
@@ -44,6 +49,7 @@ test('each consumer gets each activity once, more than one batch of them', async
   await act(10, 'b');
   await drain([consumer('referrals'), consumer('quests')]);
   expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([1_510, 1_510, 0]);
+  expect(await sql(t.app, `select total::int as total from standings where board = 'global' and wallet = $1`, [wallet])).toEqual([{ total: 3_020 }]);
 });
 
 test('a consumer that comes later gets what the others have had already', async () => {
@@ -67,7 +73,10 @@ test('what has to do with the database is tried again, with nothing done and not
   await act(5);
   const busy: Consumer = {
     ...consumer('quests'),
-    consume: async (_app, tx) => void (await tx.query({ text: `do $$ begin raise exception 'no' using errcode = '40P01'; end $$` })),
+    async consume(_app, tx) {
+      await tx.query({ text: `do $$ begin raise exception 'no' using errcode = '40P01'; end $$` });
+      return [];
+    },
   };
   await expect(consumeActivities(t.app, [consumer('referrals'), busy])).rejects.toThrow('no');
   expect([await seen('referrals'), await open()]).toEqual([0, 5]);

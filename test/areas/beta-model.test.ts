@@ -221,7 +221,7 @@ class History {
   }
 }
 
-test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 3) }, (_, i) => i + 1))(
+test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) => i + 1))(
   'points, boards, periods and epochs say what a plain model of both modes says (history %i)',
   async (seed) => {
     const t = await startTestApp({ workers: false, env: { DAILY_POINTS_CAP: '1000000' } });

@@ -191,6 +191,8 @@ test('a payment after the close is paid back, and so is one that is named too la
   const short = await openRound(t, creator, { closesAt: inMs(t, 1_500) });
   const early = await untilFinal(t, await payFor(t, payer, short));
   await untilState(t, short.id, 'void');
+  // Blocks have whole seconds.
+  await eventually(() => expect(t.clock.now().getTime()).toBeGreaterThan(Date.parse(short.closesAt ?? '') + 1_000));
   const late = await payFor(t, payer, short);
   expect(await answerOf(askTicket(payer, short, late))).toEqual([409, 'the transaction came after the round had closed']);
   expect((await answerOf(askTicket(payer, short, early)))[0]).toBe(409);

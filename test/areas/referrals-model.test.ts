@@ -201,7 +201,7 @@ class History {
   }
 }
 
-test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 4) }, (_, i) => i + 1))(
+test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) => i + 1))(
   'referrers have what a plain model gives them, however activities are batched (history %i)',
   async (seed) => {
     const t = await startTestApp({ workers: false, env: { REFERRAL_DAILY_CAP: String(CAP) } });

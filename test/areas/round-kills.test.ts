@@ -15,7 +15,7 @@ import { eventually } from '../support/player.ts';
 import { startRoundsTest } from '../support/rounds.ts';
 
 /** Only every so many operations are the last ones; with 1, all of them. */
-const EVERY = Number(process.env.CHAOS_EVERY ?? 4);
+const EVERY = Number(process.env.CHAOS_EVERY ?? 9);
 
 let t: RewardsTest;
 beforeAll(async () => {

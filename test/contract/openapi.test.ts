@@ -82,6 +82,18 @@ const PROMISED = `
   GET /social/round/{id}
   GET /social/latest
   GET /social/round/{id}/post
+  GET /quests
+  GET /me/quests
+  GET /me/quest-multiplier
+  GET /ledger/quests
+  POST /quests
+  GET /quests/{id}
+  PATCH /quests/{id}
+  DELETE /quests/{id}
+  POST /admin/quests/{id}/complete
+  GET /events/burn/{id}/quests
+  GET /api/tasks/daily
+  POST /api/tasks/daily/complete
 `
   .trim()
   .split(/\n\s*/);

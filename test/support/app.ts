@@ -16,7 +16,7 @@ import { createDatabase, testRedisUrl } from './database.ts';
 /** The admin token that every test application accepts. */
 export const ADMIN_TOKEN = 'test-admin-token-0123456789';
 
-/** Tests share a machine that may stand still for seconds; how soon a process gives up is tested with `startApi`, which has a request's patience. */
+/** Tests share a machine that may stand still for seconds; how soon a process gives up is tested with `hurried`, or with `startApi`. */
 const UNHURRIED: Patience = { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 };
 
 /** A clock that tests move; the database's moves along. */
@@ -44,8 +44,9 @@ const setShift = statement(
  * Starts an application on a database and a Redis prefix of its own.
  * @param options.workers false: nobody serves the queues
  * @param options.env further environment, such as GATE or caps
+ * @param options.hurried gives up on dependencies as soon as in production
  */
-export async function startTestApp(options: { workers?: boolean; env?: Record<string, string> } = {}): Promise<TestApp> {
+export async function startTestApp(options: { workers?: boolean; env?: Record<string, string>; hurried?: boolean } = {}): Promise<TestApp> {
   const database = await createDatabase();
   const env = {
     NODE_ENV: 'test',
@@ -59,7 +60,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   };
   let shift = 0;
   const clock: Clock = { now: () => new Date(Date.now() + shift) };
-  const app = await openContext(readConfig(env), 'test-api', { clock, patience: UNHURRIED });
+  const app = await openContext(readConfig(env), 'test-api', { clock, ...(options.hurried ? {} : { patience: UNHURRIED }) });
   await reached(app);
   const koa = createApp(app);
   const server = createServer(koa.callback());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { processScores } from '../../src/areas/arcade/arcade.ts';
 import { voidScore } from '../../src/areas/arcade/scores/decide.ts';
-import { ensurePlayer, type Happened, openDay } from '../../src/areas/points/points.ts';
+import { appendPoints, ensurePlayer, type Happened, openDay, refreshLater } from '../../src/areas/points/points.ts';
 import { bindWallet } from '../../src/areas/referrals/bind.ts';
 import { findOrMakeLink } from '../../src/areas/referrals/links.ts';
 import { referralConsumer } from '../../src/areas/referrals/referrals.ts';
@@ -82,7 +82,7 @@ export async function consume(
     return await app.tx(async (tx) => {
       const activities = await tx.query(selectOpen, [options.most ?? 100_000, options.kinds ?? null]);
       const open = await openDay(tx);
-      await referralConsumer.consume(app, tx, open, activities);
+      await refreshLater(tx, await appendPoints(tx, open, await referralConsumer.consume(app, tx, open, activities)));
       for (const { sourceId, kind } of activities) await tx.query(mark, [sourceId, kind]);
       if (options.killed) throw killed;
       return { activities, day: open.day };

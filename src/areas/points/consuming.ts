@@ -2,7 +2,8 @@ import type { App } from '../../context.ts';
 import { statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
 import type { Activity } from './activities.ts';
-import { type OpenDay, openDay } from './ledger.ts';
+import { appendPoints, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
+import { refreshLater } from './standings.ts';
 
 /** An activity as consumers get it. */
 export interface Happened extends Activity {
@@ -22,8 +23,9 @@ export interface Consumer {
   /**
    * Does what follows from activities, oldest first. Only in `tx`, which may be rolled back and come again with a part of them; batches
    * of all processes come one after the other, so that consumers do not meet.
+   * @returns the points that are to be given; those of all consumers are appended at once, because standings are locked in one order
    */
-  consume(app: App, tx: Tx, open: OpenDay, activities: readonly Happened[]): Promise<void>;
+  consume(app: App, tx: Tx, open: OpenDay, activities: readonly Happened[]): Promise<readonly LedgerEntry[]>;
 }
 
 /** The bits of all consumers; the index of open activities (0015-activities) says the same. */
@@ -61,38 +63,53 @@ export async function consumeActivities(app: App, consumers: readonly Consumer[]
     if (rows.length === 0) return false;
     const open = await openDay(tx);
     const bits = rows.map(() => 0);
+    const entries: LedgerEntry[] = [];
     for (const consumer of consumers) {
       const mine = rows.filter(({ consumed }) => (consumed & consumer.bit) === 0);
-      await feed(app, tx, open, consumer, mine);
+      entries.push(...(await feed(app, tx, open, consumer, mine)));
       for (const [i, { consumed }] of rows.entries()) if ((consumed & consumer.bit) === 0) bits[i] = (bits[i] ?? 0) | consumer.bit;
     }
+    await refreshLater(tx, await appendPoints(tx, open, entries));
     await tx.query(mark, [rows.map(({ kind }) => kind), rows.map(({ sourceId }) => sourceId), bits]);
     return rows.length === MOST;
   });
 }
 
 /** All at once; where that fails one by one, so that an activity which cannot be consumed is set aside and holds up no other. */
-async function feed(app: App, tx: Tx, open: OpenDay, consumer: Consumer, activities: readonly Happened[]): Promise<void> {
-  if (activities.length === 0 || (await attempt(app, tx, open, consumer, activities)) === null) return;
+async function feed(app: App, tx: Tx, open: OpenDay, consumer: Consumer, activities: readonly Happened[]): Promise<readonly LedgerEntry[]> {
+  if (activities.length === 0) return [];
+  const all = await attempt(app, tx, open, consumer, activities);
+  if ('entries' in all) return all.entries;
+  const entries: LedgerEntry[] = [];
   for (const activity of activities) {
-    const error = await attempt(app, tx, open, consumer, [activity]);
-    if (error === null) continue;
-    app.log.error({ err: error, consumer: consumer.name, kind: activity.kind, sourceId: activity.sourceId }, 'an activity cannot be consumed');
-    await tx.query(park, [consumer.name, activity.kind, activity.sourceId, String(error)]);
+    const one = await attempt(app, tx, open, consumer, [activity]);
+    if ('entries' in one) entries.push(...one.entries);
+    else {
+      const { kind, sourceId } = activity;
+      app.log.error({ err: one.error, consumer: consumer.name, kind, sourceId }, 'an activity cannot be consumed');
+      await tx.query(park, [consumer.name, kind, sourceId, String(one.error)]);
+    }
   }
+  return entries;
 }
 
-/** @returns null, or what went wrong: then nothing was done. @throws what has to do with the database and not with the activities */
-async function attempt(app: App, tx: Tx, open: OpenDay, consumer: Consumer, activities: readonly Happened[]): Promise<unknown> {
+/** What came of it; where it went wrong, nothing was done. @throws what has to do with the database and not with the activities */
+async function attempt(
+  app: App,
+  tx: Tx,
+  open: OpenDay,
+  consumer: Consumer,
+  activities: readonly Happened[],
+): Promise<{ readonly entries: readonly LedgerEntry[] } | { readonly error: unknown }> {
   await tx.query(savepoint);
   try {
-    await consumer.consume(app, tx, open, activities);
+    const entries = await consumer.consume(app, tx, open, activities);
     await tx.query(release);
-    return null;
+    return { entries };
   } catch (error) {
     if (isPassing(error)) throw error;
     await tx.query(back);
-    return error;
+    return { error };
   }
 }
 

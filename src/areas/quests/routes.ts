@@ -1,4 +1,6 @@
-import type { AnyRoute } from '../../http/route.ts';
+import { adminRoutes } from './routes/admin.ts';
+import { publicRoutes } from './routes/public.ts';
+import { walletRoutes } from './routes/wallet.ts';
 
-const none: readonly AnyRoute[] = [];
-export const questRoutes = { public: none, session: none, admin: none };
+/** Quests and daily tasks. */
+export const questRoutes = { public: publicRoutes, session: walletRoutes, admin: adminRoutes };

@@ -1,6 +1,6 @@
 import { statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
-import { appendPoints, type Consumer, type Happened, type LedgerEntry, type Mode, refreshLater } from '../points/points.ts';
+import type { Consumer, Happened, LedgerEntry, Mode } from '../points/points.ts';
 
 /** What of a referred wallet's game points the referrer gets, percent. */
 export const SHARE_PERCENT = 10;
@@ -153,14 +153,14 @@ export const referralConsumer: Consumer = {
   bit: 1,
   async consume(app, tx, open, activities) {
     const scored = activities.filter(({ kind }) => kind === 'score' || kind === 'void');
-    if (scored.length === 0) return;
+    if (scored.length === 0) return [];
     const bindings = await tx.query(selectBound, [[...new Set(scored.map(({ wallet }) => wallet))]]);
     const byWallet = new Map(bindings.map((bound) => [bound.wallet, bound]));
     const counting = scored.flatMap((activity) => {
       const bound = byWallet.get(activity.wallet);
       return bound && activity.at > bound.boundAt ? [{ activity, bound }] : [];
     });
-    if (counting.length === 0) return;
+    if (counting.length === 0) return [];
     const [scores, used] = await Promise.all([
       readScores(tx, counting),
       tx.query(selectUsed, [[...new Set(counting.map(({ bound }) => bound.referrer))], open.day]),
@@ -172,8 +172,8 @@ export const referralConsumer: Consumer = {
       if (activity.kind === 'score') shares.give(bound, score, activity.at);
       else shares.takeBack(bound, score);
     }
-    const [changed] = await Promise.all([appendPoints(tx, open, shares.entries), writeGains(tx, shares.gains), writeDays(tx, open.day, shares.days)]);
-    await refreshLater(tx, changed);
+    await Promise.all([writeGains(tx, shares.gains), writeDays(tx, open.day, shares.days)]);
+    return shares.entries;
   },
 };
 

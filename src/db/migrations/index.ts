@@ -12,6 +12,10 @@ import { Migration0011Rounds } from './0011-rounds.ts';
 import { Migration0012Chat } from './0012-chat.ts';
 import { Migration0013Tickets } from './0013-tickets.ts';
 import { Migration0014Scheduler } from './0014-scheduler.ts';
+import { Migration0015Activities } from './0015-activities.ts';
+import { Migration0016Referrals } from './0016-referrals.ts';
+import { Migration0017Quests } from './0017-quests.ts';
+import { Migration0018Beta } from './0018-beta.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -29,4 +33,8 @@ export const migrations = [
   { name: '0012-chat', class: Migration0012Chat },
   { name: '0013-tickets', class: Migration0013Tickets },
   { name: '0014-scheduler', class: Migration0014Scheduler },
+  { name: '0015-activities', class: Migration0015Activities },
+  { name: '0016-referrals', class: Migration0016Referrals },
+  { name: '0017-quests', class: Migration0017Quests },
+  { name: '0018-beta', class: Migration0018Beta },
 ];

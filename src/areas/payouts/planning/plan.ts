@@ -69,6 +69,8 @@ async function carryOut(app: App, plan: Plan): Promise<boolean> {
   const { lane, mint, candidates } = plan;
   const treasury = app.chain.key('treasury').publicKey;
   const wallets = candidates.map(({ wallet }) => wallet);
+  // Before the chain: what is opened between the two looks must not seem to have been closed.
+  const opened = await app.db.query(selectOpened, [wallets, mint.toBase58()]);
   const chain = await survey(app, lane, mint, treasury, wallets);
   if ('standstill' in chain) {
     alert(app, 'payouts', chain.standstill);
@@ -80,11 +82,7 @@ async function carryOut(app: App, plan: Plan): Promise<boolean> {
     await app.tx((tx) => tx.query(markStale, [[lane.lane]]));
     return false;
   }
-  const [limit, budget, opened] = await Promise.all([
-    outflowLeft(app, mint.toBase58()),
-    outflowLeft(app, TOKEN_ACCOUNTS),
-    app.db.query(selectOpened, [wallets, mint.toBase58()]),
-  ]);
+  const [limit, budget] = await Promise.all([outflowLeft(app, mint.toBase58()), outflowLeft(app, TOKEN_ACCOUNTS)]);
   const terms: Terms = {
     id: newId(),
     address: lane.address,

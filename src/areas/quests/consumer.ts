@@ -1,0 +1,113 @@
+import { knownHolders } from '../../chain/gate.ts';
+import type { App } from '../../context.ts';
+import { statement } from '../../db/sql.ts';
+import type { Tx } from '../../tx.ts';
+import type { Consumer, Happened, LedgerEntry, OpenDay } from '../points/points.ts';
+import { complete, readCompletions } from './completing.ts';
+import { Estimates } from './estimates.ts';
+import { readFacts, unrewardedGames } from './facts.ts';
+import { countActivities } from './metrics.ts';
+import { isMet, moversOf, movesOf } from './progress.ts';
+import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
+
+/** What a wallet did on one day, within a batch. */
+interface Deeds {
+  readonly wallet: string;
+  readonly day: number;
+  readonly moves: Set<string>;
+  readonly activities: Happened[];
+}
+
+function deedsOf(activities: readonly Happened[]): Deeds[] {
+  const deeds = new Map<string, Deeds>();
+  for (const activity of activities) {
+    const { wallet, day, kind, gameId } = activity;
+    const key = `${wallet} ${day}`;
+    const known = deeds.get(key) ?? { wallet, day, moves: new Set(), activities: [] };
+    known.activities.push(activity);
+    for (const move of movesOf(kind, gameId ?? '')) known.moves.add(move);
+    deeds.set(key, known);
+  }
+  return [...deeds.values()];
+}
+
+/** A quest that a wallet may have completed. */
+interface Candidate {
+  readonly key: string;
+  readonly wallet: string;
+  readonly quest: Quest;
+  readonly day: number;
+  readonly windowKey: string;
+}
+
+/** Quests that what was done may complete, each wallet and window once; tasks are completed by the wallets themselves. */
+function candidates(quests: readonly Quest[], deeds: readonly Deeds[], estimates: Estimates): Candidate[] {
+  const found = new Map<string, Candidate>();
+  for (const quest of quests) {
+    if (quest.definition.task) continue;
+    const movers = moversOf(quest.definition.requirement);
+    for (const { wallet, day, moves, activities } of deeds) {
+      if (!movers.some((mover) => moves.has(mover))) continue;
+      const { key: windowKey, first } = questWindow(quest, day);
+      const key = `${quest.id} ${quest.version} ${windowKey} ${wallet}`;
+      if (day < first || !estimates.add(key, quest, activities)) continue;
+      if (activities.some(({ at }) => isOpen(quest, at))) found.set(key, { key, wallet, quest, day, windowKey });
+    }
+  }
+  return [...found.values()];
+}
+
+/** Those whose requirements are met, and that were not completed before. */
+async function met(
+  tx: Tx,
+  open: OpenDay,
+  possible: readonly Candidate[],
+  estimates: Estimates,
+  unrewarded: ReadonlySet<string>,
+): Promise<Candidate[]> {
+  if (possible.length === 0) return [];
+  const completions = await readCompletions(
+    tx,
+    possible.map(({ wallet }) => wallet),
+    possible.map(({ windowKey }) => windowKey),
+  );
+  const undone = possible.filter(({ key, wallet, quest, windowKey }) => {
+    const completion = completions.find({ wallet, questId: quest.id, windowKey });
+    // One of this transaction bears its own time, and may be rolled back.
+    if (completion && completion.at < open.at.getTime()) estimates.close(key);
+    return completion === undefined;
+  });
+  if (undone.length === 0) return [];
+  const facts = await readFacts(tx, undone, unrewarded);
+  return undone.filter(({ key, quest }, i) => {
+    const known = facts[i];
+    if (!known) return false;
+    const isDone = isMet(quest.definition.requirement, known);
+    if (isDone) estimates.forget(key);
+    else estimates.set(key, quest, known);
+    return isDone;
+  });
+}
+
+const nextTurn = statement<{ turn: number }>('next_quest_turn', `select nextval('quest_turns')::float8 as turn`);
+const processes = new WeakMap<App, Estimates>();
+
+/**
+ * Counts what wallets did, and completes the quests whose requirements are met by it: a handful of statements, however many wallets.
+ * Progress is computed from what was counted; nothing is kept per quest, so a quest that is new or was changed needs nothing done.
+ */
+async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly Happened[]): Promise<readonly LedgerEntry[]> {
+  // Of the process's own memory, nearly always; only one consumer at a time may wait for a second connection here.
+  const unrewarded = await unrewardedGames(app);
+  const [quests, [turn]] = await Promise.all([readQuests(tx), tx.query(nextTurn), countActivities(tx, activities)]);
+  const estimates = processes.get(app) ?? new Estimates();
+  processes.set(app, estimates);
+  estimates.begin(turn?.turn ?? 0, unrewarded);
+  const completed = await met(tx, open, candidates(quests, deedsOf(activities), estimates), estimates, unrewarded);
+  if (completed.length === 0) return [];
+  const holdings = await knownHolders(app, [...new Set(completed.map(({ wallet }) => wallet))]);
+  return (await complete(tx, open, completed, { holdings })).entries;
+}
+
+/** Takes quests further by what wallets did. */
+export const questConsumer: Consumer = { name: 'quests', bit: 2, consume };

@@ -1,0 +1,112 @@
+import { reply, route } from '../../../http/route.ts';
+import { expectedVersions, versionTag } from '../../arcade/arcade.ts';
+import { NewQuest, QuestPatch } from '../definition.ts';
+import { completeByHand, glanceAtHolding } from '../own.ts';
+import { changeQuest, checkGames, createQuest, deleteQuest, readQuest, readVersions } from '../rows.ts';
+import {
+  CompleteQuest,
+  presentDetail,
+  presentFactors,
+  presentForOperators,
+  QuestAdminView,
+  QuestCompleted,
+  QuestDetail,
+  QuestPath,
+} from '../schema.ts';
+
+const CONTENT = { admin: 'content' } as const;
+
+const postQuest = route({
+  method: 'post',
+  path: '/quests',
+  auth: CONTENT,
+  summary: 'Create a quest',
+  description: 'What wallets did on the day that it starts on counts already. 409: the id was used before, or there are 200 quests.',
+  body: NewQuest,
+  returns: { 201: QuestAdminView },
+  fails: [409],
+  idempotent: true,
+  handler: async ({ app, body, admin, once }) => {
+    await checkGames(app, body.definition);
+    return await once(async (tx) => reply(201, presentForOperators(await createQuest(tx, body.id, body.definition, admin))));
+  },
+});
+
+const getQuest = route({
+  method: 'get',
+  path: '/quests/{id}',
+  auth: CONTENT,
+  summary: 'A quest with its versions and what was completed',
+  params: QuestPath,
+  returns: { 200: QuestDetail },
+  fails: [404],
+  handler: async ({ app, params }) => {
+    const quest = await readQuest(app.db, params.id);
+    return reply(200, presentDetail(quest, await readVersions(app.db, quest.id)), { ETag: versionTag(quest.version) });
+  },
+});
+
+const patchQuest = route({
+  method: 'patch',
+  path: '/quests/{id}',
+  auth: CONTENT,
+  summary: 'Change a quest',
+  description:
+    'Makes a new version, which holds from now on: what was completed and earned stays. What already is as asked keeps its version. With If-Match only that version is changed.',
+  params: QuestPath,
+  body: QuestPatch,
+  returns: { 200: QuestAdminView },
+  fails: [404, 412],
+  handler: async ({ app, params, body, admin, ctx }) => {
+    if (body.requirement) await checkGames(app, { requirement: body.requirement });
+    const quest = await app.tx((tx) => changeQuest(tx, params.id, body, expectedVersions(ctx), admin));
+    return reply(200, presentForOperators(quest), { ETag: versionTag(quest.version) });
+  },
+});
+
+const removeQuest = route({
+  method: 'delete',
+  path: '/quests/{id}',
+  auth: CONTENT,
+  summary: 'Take a quest away',
+  description: 'It is on no list any more and cannot be completed; what it gave stays.',
+  params: QuestPath,
+  returns: { 204: null },
+  fails: [404],
+  handler: async ({ app, params }) => {
+    await app.tx((tx) => deleteQuest(tx, params.id));
+    return reply(204, null);
+  },
+});
+
+const postCompletion = route({
+  method: 'post',
+  path: '/admin/quests/{id}/complete',
+  auth: CONTENT,
+  summary: 'Complete a quest for a wallet',
+  description:
+    'Whatever the wallet did, also while the quest is not active; the multiplier applies. 409: done in this window, or the wallet is banned.',
+  params: QuestPath,
+  body: CompleteQuest,
+  returns: { 200: QuestCompleted },
+  fails: [404, 409],
+  idempotent: true,
+  handler: async ({ app, params, body, admin, once }) => {
+    const holdings = await glanceAtHolding(app, body.wallet);
+    return await once(async (tx) => {
+      const quest = await readQuest(tx, params.id);
+      const { award, at } = await completeByHand(tx, quest, body.wallet, admin, holdings);
+      return reply(200, {
+        questId: quest.id,
+        wallet: body.wallet,
+        window: award.windowKey,
+        pointsAwarded: award.points,
+        factors: presentFactors(award.factors),
+        completedAt: at.toISOString(),
+        by: admin,
+      });
+    });
+  },
+});
+
+export const adminRoutes = [postQuest, getQuest, patchQuest, removeQuest, postCompletion];

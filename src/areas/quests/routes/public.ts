@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { reply, route } from '../../../http/route.ts';
+import { PageQuery } from '../../../lib/paging.ts';
+import { openQuests } from '../own.ts';
+import type { Quest } from '../rows.ts';
+import { BurnEventPath, presentQuest, QuestsQuery, QuestView } from '../schema.ts';
+
+/** A page of what one statement read: there are at most 200 quests. */
+export const paged = <T>(all: readonly T[], { limit, offset }: z.output<typeof PageQuery>) => ({
+  page: all.slice(offset, offset + limit),
+  headers: { 'X-Total-Count': String(all.length) },
+});
+
+/** Quests of a category, where one is asked for. */
+export const inCategory = (quests: readonly Quest[], category: string | undefined): readonly Quest[] =>
+  category === undefined ? quests : quests.filter(({ definition }) => definition.category === category);
+
+const getQuests = route({
+  method: 'get',
+  path: '/quests',
+  auth: 'public',
+  summary: 'The quests that can be completed now',
+  description: 'Daily tasks are among them. Oldest first.',
+  query: QuestsQuery,
+  returns: { 200: z.array(QuestView) },
+  fails: [],
+  cache: 'no-cache',
+  handler: async ({ app, query }) => {
+    const { page, headers } = paged(inCategory(await openQuests(app), query.category), query);
+    return reply(200, page.map(presentQuest), headers);
+  },
+});
+
+const getBurnQuests = route({
+  method: 'get',
+  path: '/events/burn/{id}/quests',
+  auth: 'public',
+  summary: 'The quests of a burn event',
+  description: 'Those that can be completed now; none for an event that is not known.',
+  params: BurnEventPath,
+  query: PageQuery,
+  returns: { 200: z.array(QuestView) },
+  fails: [],
+  cache: 'no-cache',
+  handler: async ({ app, params, query }) => {
+    const { page, headers } = paged(await openQuests(app, { burnEventId: params.id }), query);
+    return reply(200, page.map(presentQuest), headers);
+  },
+});
+
+export const publicRoutes = [getQuests, getBurnQuests];
