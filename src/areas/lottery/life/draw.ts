@@ -6,7 +6,7 @@ import type { Audit } from '../../../lib/draw/audit.ts';
 import type { Tx } from '../../../tx.ts';
 import { type Currency, owe } from '../../payouts/payouts.ts';
 import { auditText } from '../audits.ts';
-import { readEntries } from '../entries.ts';
+import { entryChunks } from '../entries.ts';
 import { mintOf } from '../reserve.ts';
 import { judgeApart } from './apart.ts';
 import { lockIn, lookAgainIn, type OpenedRound, storeTree } from './rows.ts';
@@ -75,10 +75,10 @@ async function end(
 async function drawBy(app: App, round: Committed, landed: Landed, signature: string, patient: boolean): Promise<boolean> {
   const { id, parameters, root } = round;
   if (root === null) throw new Error(`round ${id} is committed to, and has no root`);
-  const entries = await readEntries(app.db, id);
-  const judgement = await judgeApart({ parameters, entries, committed: { ...landed, root, signature } });
+  const committed = { ...landed, root, signature };
+  const judgement = await judgeApart(round.entries, { parameters, committed }, entryChunks(app.db, id));
   if (judgement.is === 'other') {
-    app.log.error({ round: id, found: entries.length }, 'the entries of a round are not those that were committed to');
+    app.log.error({ round: id }, 'the entries of a round are not those that were committed to');
     return patient ? await later(app, round, BROKEN_MS) : await end(app, round, 'entries-differ', landed, judgement.tree);
   }
   if (judgement.is === 'wrong') {

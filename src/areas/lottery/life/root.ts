@@ -2,7 +2,7 @@ import { submit } from '../../../chain/transactions.ts';
 import type { App } from '../../../context.ts';
 import { statement } from '../../../db/sql.ts';
 import { auditText } from '../audits.ts';
-import { readEntries } from '../entries.ts';
+import { entryChunks } from '../entries.ts';
 import { judgeApart } from './apart.ts';
 import { drawCommitment } from './commitment.ts';
 import { lockIn, lookAgainIn, type OpenedRound, storeTree } from './rows.ts';
@@ -21,11 +21,10 @@ const setRoot = statement<{ id: string }>(
 export async function buildRoot(app: App, round: OpenedRound): Promise<boolean> {
   const { id, parameters } = round;
   if (round.entries === 0) return await endEmpty(app, round);
-  const entries = await readEntries(app.db, id);
-  const judgement = await judgeApart({ parameters, entries, committed: null });
-  if (judgement.is !== 'sound' || entries.length !== round.entries) {
+  const judgement = await judgeApart(round.entries, { parameters, committed: null }, entryChunks(app.db, id));
+  if (judgement.is !== 'sound' || judgement.count !== round.entries) {
     const fault = judgement.is === 'wrong' ? judgement : null;
-    app.log.error({ round: id, found: entries.length, fault }, 'the entries of a round are not as they were accepted: nothing is committed to');
+    app.log.error({ round: id, fault }, 'the entries of a round are not as they were accepted: nothing is committed to');
     await app.tx((tx) => lookAgainIn(tx, id, BROKEN_MS));
     return false;
   }
