@@ -7,5 +7,5 @@ export default {
   transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },
   testTimeout: 60_000,
   // More than there are cores: most tests wait for slots, beacons and killed processes.
-  maxWorkers: 4,
+  maxWorkers: 3,
 };

@@ -157,7 +157,10 @@ test('the first claim of a page pays its rent, and the others do not', async () 
   const before = await fees();
   await Promise.all(players.map((player) => ask(player, epoch)));
   const page = BigInt(await t.chain.connection.getMinimumBalanceForRentExemption(48 + 1));
-  expect((await fees()) - before).toBe(page + 6n * 5_000n);
+  // Whatever had to be signed again offers a little for priority.
+  const priority = (await fees()) - before - page - 6n * 5_000n;
+  expect(priority).toBeGreaterThanOrEqual(0n);
+  expect(priority).toBeLessThan(6n * 1_000n);
 });
 const readSol = statement<{ reserved: string }>(
   'test_sol_spent',
