@@ -1,4 +1,5 @@
 import { consumeActivities } from './activities.ts';
+import { advanceBattles, sweepClips, watchBurns } from './arcade.ts';
 import { sweepBans, voidBanned } from './bans.ts';
 import { followTransactions, signTransaction } from './chain.ts';
 import { computeEpoch, projectDay, sweepEpochs } from './epochs.ts';
@@ -37,4 +38,7 @@ export const jobs = {
   sweepTickets,
   scheduleRounds,
   consumeActivities,
+  advanceBattles,
+  watchBurns,
+  sweepClips,
 } as const;

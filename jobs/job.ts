@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /** The queues of the service. Their names are wire format: a renamed queue loses what waits in it. */
-export const QUEUES = ['scores', 'points', 'upkeep', 'chain', 'follow', 'payouts', 'webhooks', 'epochs', 'rounds'] as const;
+export const QUEUES = ['scores', 'points', 'upkeep', 'chain', 'follow', 'payouts', 'webhooks', 'epochs', 'rounds', 'arcade'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /** A job as a value: what may be asked, and how often it is tried. */

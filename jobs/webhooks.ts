@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { job } from './job.ts';
 
 /** The sources whose deliveries are worked on. */
-export const WORKED_SOURCES = ['payment-status', 'chat-bridge'] as const;
+export const WORKED_SOURCES = ['payment-status', 'chat-bridge', 'x'] as const;
 export type WorkedSource = (typeof WORKED_SOURCES)[number];
 
 /** Works on a stored delivery. What goes wrong is written down with it, and a sweep rings again: the queue tries once. */

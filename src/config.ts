@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { ChainEnvironment, chainConfig } from './chain/config.ts';
+import { Wallet } from './lib/scalars.ts';
+import { StorageEnvironment, storageConfig } from './storage/config.ts';
+import { XEnvironment, xConfig } from './x/config.ts';
 
 const DEVELOPMENT_SESSION_KEY = 'development-session-key-not-secret';
 const DEVELOPMENT_RECEIPT_KEY = Buffer.from('development-receipt-key-32-bytes').toString('base64');
@@ -114,7 +117,11 @@ const Environment = z.object({
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
   /** Which queues this worker serves; empty = all of them. */
   QUEUES: list(''),
+  /** Wallets that may activate and end the burn events that they created; in development all may. */
+  ORGANISERS: list(''),
   ...ChainEnvironment,
+  ...StorageEnvironment,
+  ...XEnvironment,
 });
 
 /** Everything a process is told from outside. */
@@ -163,6 +170,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     referralDailyCap: e.REFERRAL_DAILY_CAP,
     chatMessagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
     queues: e.QUEUES,
+    /** Null in development: all wallets are. */
+    organisers: production || e.ORGANISERS.length > 0 ? new Set(e.ORGANISERS.map((wallet) => Wallet.parse(wallet))) : null,
     chain: chainConfig(e, production),
+    storage: storageConfig(e, production),
+    x: xConfig(e, production),
   };
 }

@@ -1,4 +1,5 @@
 import type { jobs } from '../jobs/index.ts';
+import { advanceBattles, sweepClips, watchBurns } from './arcade.ts';
 import { closePeriods } from './close-periods.ts';
 import { computeEpoch } from './compute-epoch.ts';
 import { consumeActivities } from './consume-activities.ts';
@@ -48,4 +49,7 @@ export const handlers: { readonly [K in keyof typeof jobs]: Handler<(typeof jobs
   sweepTickets,
   scheduleRounds,
   consumeActivities,
+  advanceBattles,
+  watchBurns,
+  sweepClips,
 };

@@ -18,6 +18,7 @@ const SERVING: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'lockDurati
   // One at a time: an epoch of a million wallets takes half a gigabyte. The work is in a thread, so its lock is kept.
   epochs: { concurrency: 1, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   rounds: { concurrency: 4, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  arcade: { concurrency: 2, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   upkeep: { concurrency: 2, lockDuration: 30_000, stalledInterval: 15_000, maxStalledCount: 1_000 },
 };
 

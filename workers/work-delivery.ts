@@ -1,11 +1,12 @@
 import { type workDelivery as job, type sweepDeliveries as sweep, WORKED_SOURCES } from '../jobs/webhooks.ts';
 import { prepareBridged } from '../src/areas/chat/chat.ts';
 import { prepareReport } from '../src/areas/payouts/payouts.ts';
+import { prepareEngagement } from '../src/areas/social/social.ts';
 import { ringDeliveries, workOnDelivery } from '../src/http/deliveries.ts';
 import type { Handler } from './handler.ts';
 
 /** Works on what came by webhook, by its source. */
-const bySource = { 'payment-status': prepareReport, 'chat-bridge': prepareBridged } as const;
+const bySource = { 'payment-status': prepareReport, 'chat-bridge': prepareBridged, x: prepareEngagement } as const;
 
 export const workDelivery: Handler<typeof job> = async (app, { source, id }) =>
   await workOnDelivery(app, { source, id }, (body, received) => bySource[source](app, body, received));

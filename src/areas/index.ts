@@ -1,11 +1,16 @@
 import { healthz, readyz } from '../http/operations.ts';
 import type { AnyRoute } from '../http/route.ts';
+import { arcadeOperations } from './admin/arcade.ts';
 import { postBan, postUnban } from './admin/bans.ts';
 import { adminRoutes } from './admin/routes.ts';
+import { webhookOperations } from './admin/webhooks.ts';
 import { arcadeRoutes } from './arcade/routes/index.ts';
 import { getHeldScores, postDecision, postScore, postVoid } from './arcade/scores/routes.ts';
 import { authRoutes } from './auth/routes.ts';
+import { battleRoutes } from './battles/routes.ts';
+import { burnRoutes } from './burns/routes.ts';
 import { chatRoutes } from './chat/routes.ts';
+import { clipRoutes } from './clips/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { leaderboardRoutes } from './leaderboards/routes.ts';
 import { legacyRoutes } from './lottery/legacy/routes.ts';
@@ -20,6 +25,8 @@ import { referralRoutes } from './referrals/routes.ts';
 import { getClaim, postClaim } from './rewards/routes/claims.ts';
 import { rewardRoutes } from './rewards/routes/index.ts';
 import { postSettledOffChain } from './rewards/routes/settle.ts';
+import { engagementRoutes } from './social/engagement/routes.ts';
+import { socialRoutes } from './social/routes.ts';
 import { walletRoutes } from './wallets/routes.ts';
 
 /** Every route of the service, by who may call it: the map of the API on one screen. */
@@ -66,5 +73,20 @@ export const routes: { readonly [tier: string]: readonly AnyRoute[] } = {
     ...profileRoutes.session,
     ...profileRoutes.admin,
   ],
+  community: [
+    ...battleRoutes.public,
+    ...battleRoutes.session,
+    ...burnRoutes.public,
+    ...burnRoutes.session,
+    ...burnRoutes.admin,
+    ...socialRoutes.public,
+    ...socialRoutes.session,
+    ...engagementRoutes.public,
+    ...engagementRoutes.webhooks,
+    ...clipRoutes.public,
+    ...clipRoutes.session,
+    ...clipRoutes.admin,
+  ],
+  operations: [...arcadeOperations, ...webhookOperations],
   payouts: [...payoutRoutes.admin, ...payoutRoutes.webhooks],
 };

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { Count, Json, line, Slug } from '../lib/scalars.ts';
+import { battleEvents } from './battles.ts';
+import { burnEvents } from './burns.ts';
 import { type EventType, event } from './event.ts';
 import { questEvents } from './quests.ts';
 import { roundEvents } from './rounds.ts';
@@ -66,7 +68,7 @@ export const arcadeEvent = event({
   type: 'arcade_event',
   category: 'system',
   summary: 'A one-time event of the arcade: an animation, an announcement.',
-  payload: z.strictObject({ id: Key, name: z.string(), payload: Json.optional() }),
+  payload: z.strictObject({ id: Key, name: z.string(), startsAt: z.iso.datetime(), endsAt: z.iso.datetime(), payload: Json.optional() }),
 });
 
 export const themeChanged = event({
@@ -193,5 +195,7 @@ export const catalogue: ReadonlyMap<string, EventType> = new Map(
     payoutFailed,
     ...roundEvents,
     ...questEvents,
+    ...battleEvents,
+    ...burnEvents,
   ].map((e) => [e.type, e]),
 );

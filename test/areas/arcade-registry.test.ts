@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { loadGames, seedArcade } from '../../src/areas/arcade/arcade.ts';
-import { ArcadeState, CabinetView, GameStatsView, GameSummary, NormalizationConfig } from '../../src/areas/arcade/schema.ts';
+import { CabinetView, GameStatsView, GameSummary, NormalizationConfig } from '../../src/areas/arcade/schema.ts';
+import { ArcadeState } from '../../src/areas/events/schema.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';

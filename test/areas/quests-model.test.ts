@@ -68,7 +68,7 @@ const QUESTS = [
   { requirement: { type: 'referrals', count: 3 }, repeat: 'weekly' },
 ] as const;
 
-type Done = Pick<Activity, 'kind' | 'amount' | 'gameId'> & { id: string; day: number };
+type Done = Pick<Activity, 'kind' | 'gameId'> & { id: string; amount: number; day: number };
 
 /** Everything anew from all that a wallet did, in the plainest way. */
 class Model {

@@ -201,6 +201,7 @@ test('a batch of 1,000 costs a handful of statements, one where nobody was refer
     sourceId: scoreId,
     wallet,
     gameId: VERIFIED,
+    battleId: null,
     amount: 1,
     day: 0,
     at: t.clock.now().getTime() + 1_000,

@@ -66,7 +66,7 @@ const selectOpen = statement<Happened>(
   `select kind, source_id as "sourceId", wallet, game_id as "gameId", amount::float8 as amount, day, (extract(epoch from at) * 1000)::float8 as at
    from activities where consumed & 1 = 0 and ($2::text[] is null or kind = any($2)) order by at limit $1`,
 );
-const mark = statement('test_mark_activities', 'update activities set consumed = 3 where source_id = $1 and kind = $2');
+const mark = statement('test_mark_activities', 'update activities set consumed = 7 where source_id = $1 and kind = $2');
 
 /**
  * Has the consumer take its next batch, as the job does.

@@ -1,12 +1,13 @@
-/** The door of the arcade: the registry of games, plays and their verification, cabinets, the theme. */
-export { type Cabinet, listCabinets, putCabinet } from './cabinets.ts';
+/** The door of the arcade: the registry of games, plays and their verification, cabinets, the theme, one-time events. */
+export { type Cabinet, listCabinets, possessCabinet, putCabinet, releaseCabinet } from './cabinets.ts';
 export { earnsRewards, type Game, GameDefinition, GameId } from './game.ts';
 export { type EndedPlay, type HeartbeatVerdict, judgeHeartbeats } from './judge-heartbeats.ts';
+export { beginOneTimeEvent, listOneTimeEvents, type OneTimeEvent } from './one-time-events.ts';
 export { findGame, forgetGames, loadGames, putGame } from './registry.ts';
-export { CabinetView, FreeObject, GameView } from './schema.ts';
+export { CabinetView, FreeJson, FreeObject, GameView } from './schema.ts';
 export { banWallet, sweepUnfinishedBans, unbanWallet, voidBannedScores } from './scores/bans.ts';
 export { processScores } from './scores/batch.ts';
 export { seedArcade } from './seeds.ts';
-export { readTheme, THEME, type Theme } from './theme.ts';
+export { MAX_THEME_BYTES, mergeTheme, readTheme, THEME, type Theme } from './theme.ts';
 export { attachVerification, type Verification } from './verification.ts';
 export { type Expected, expectedVersions, versionTag } from './versions.ts';

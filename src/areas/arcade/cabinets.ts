@@ -1,6 +1,8 @@
 import { LockMode, raw } from '@mikro-orm/core';
 import { type Queryable, statement } from '../../db/sql.ts';
+import { cabinetPossessed, cabinetReleased } from '../../events/catalogue.ts';
 import { canonicalize } from '../../lib/canonical.ts';
+import { fail } from '../../lib/errors.ts';
 import type { Tx } from '../../tx.ts';
 import { CabinetRow } from './entities.ts';
 import { type Expected, isExpected, stale } from './versions.ts';
@@ -19,10 +21,9 @@ export interface Cabinet {
 
 type Stored = Omit<Cabinet, 'status'>;
 
-const selectCabinets = statement<Stored>(
-  'select_cabinets',
-  'select id, game_id as "gameId", possessed_by as "possessedBy", display, version from cabinets order by id collate "C"',
-);
+const COLUMNS = 'id, game_id as "gameId", possessed_by as "possessedBy", display, version';
+const selectCabinets = statement<Stored>('select_cabinets', `select ${COLUMNS} from cabinets order by id collate "C"`);
+const selectCabinet = statement<Stored>('select_cabinet', `select ${COLUMNS} from cabinets where id = $1`);
 
 const present = (row: Stored): Cabinet => ({ ...row, status: row.possessedBy === null ? 'normal' : 'possessed' });
 
@@ -57,4 +58,41 @@ export async function putCabinet(
     row.updatedAt = raw('app_now()');
   }
   return { cabinet: present({ id, gameId, display, possessedBy: row.possessedBy ?? null, version: row.version }), created: false };
+}
+
+const possess = statement<Stored>(
+  'possess_cabinet',
+  `update cabinets set possessed_by = $2, updated_at = app_now() where id = $1 and possessed_by is null returning ${COLUMNS}`,
+);
+const release = statement<Stored>(
+  'release_cabinet',
+  `update cabinets set possessed_by = null, updated_at = app_now() where id = $1 and possessed_by is not null returning ${COLUMNS}`,
+);
+
+/**
+ * Gives a cabinet into an entity's control. Its version stays: that is of what it shows, not of who controls it.
+ * @throws 404 when there is no such cabinet, 409 when it is possessed, by whomever
+ */
+export async function possessCabinet(tx: Tx, id: string, by: string): Promise<Cabinet> {
+  const [taken] = await tx.query(possess, [id, by]);
+  if (!taken) throw await whyNot(tx, id);
+  tx.emit(cabinetPossessed, { cabinetId: id, gameId: taken.gameId, by });
+  return present(taken);
+}
+
+/**
+ * Returns a cabinet to normal operation.
+ * @throws 404 when there is no such cabinet, 409 when nobody possesses it
+ */
+export async function releaseCabinet(tx: Tx, id: string): Promise<Cabinet> {
+  const [released] = await tx.query(release, [id]);
+  if (!released) throw await whyNot(tx, id);
+  tx.emit(cabinetReleased, { cabinetId: id, gameId: released.gameId });
+  return present(released);
+}
+
+async function whyNot(tx: Tx, id: string) {
+  const [cabinet] = await tx.query(selectCabinet, [id]);
+  if (!cabinet) return fail(404, 'no such cabinet');
+  return fail(409, cabinet.possessedBy === null ? 'the cabinet is possessed by nobody' : `the cabinet is possessed by ${cabinet.possessedBy}`);
 }

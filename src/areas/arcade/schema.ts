@@ -87,21 +87,6 @@ export const CabinetView = z
   })
   .meta({ id: 'Cabinet' });
 
-export const ArcadeState = z
-  .strictObject({
-    theme: z.looseObject({}).meta({ description: 'How the arcade looks; free-form.', example: { name: 'neon-night', scanlines: true } }),
-    themeVersion: Count,
-    activeEvents: z.array(z.looseObject({})).meta({ description: 'Events that go on now.' }),
-    arcade: z.strictObject({
-      name: z.string().meta({ example: 'Coinop' }),
-      games: Count.meta({ description: 'How many games there are.', example: 9 }),
-      categories: z.array(Slug).meta({ example: ['shooter', 'puzzle'] }),
-      cabinets: Count.meta({ description: 'How many cabinets there are.', example: 8 }),
-      possessed: Count.meta({ description: 'How many of them are possessed.', example: 0 }),
-    }),
-  })
-  .meta({ id: 'ArcadeState' });
-
 export const PlayReceipt = z
   .strictObject({
     playId: Id,

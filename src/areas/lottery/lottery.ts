@@ -15,5 +15,5 @@ export { advanceRound, sweepRounds } from './life/advance.ts';
 export { drawCommitment } from './life/commitment.ts';
 export { Receipt, receiptOf } from './receipts.ts';
 export { lockTreasury, type Moment, momentBefore, promised, reserved } from './reserve.ts';
-export { type RoundRow, readRound } from './rows.ts';
+export { type RoundRow, readActiveChatRound, readRound } from './rows.ts';
 export { runScheduler } from './scheduler/run.ts';

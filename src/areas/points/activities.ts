@@ -9,15 +9,17 @@ export interface Activity {
   sourceId: string;
   wallet: string;
   gameId: string | null;
-  /** What consumers may sum up: the normalized score of a score, 0 for a play. */
-  amount: number;
+  /** What consumers may sum up: the normalized score of a score, the base units of a burn, 0 for a play. At most 2^63 - 1. */
+  amount: number | bigint;
+  /** The battle that a score names. */
+  battleId?: string | null;
 }
 
 const insertActivities = statement(
   'insert_activities',
-  `insert into activities (kind, source_id, wallet, game_id, amount, day, at)
-   select a.kind, a.source_id, a.wallet, a.game_id, a.amount, (select app_day()), (select app_now())
-   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[]) as a(kind, source_id, wallet, game_id, amount)
+  `insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at)
+   select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, (select app_day()), (select app_now())
+   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::uuid[]) as a(kind, source_id, wallet, game_id, amount, battle_id)
    on conflict do nothing`,
 );
 
@@ -30,5 +32,6 @@ export async function appendActivities(tx: Tx, activities: readonly Activity[]):
     activities.map((a) => a.wallet),
     activities.map((a) => a.gameId),
     activities.map((a) => a.amount),
+    activities.map((a) => a.battleId ?? null),
   ]);
 }

@@ -6,11 +6,15 @@ import { appendPoints, type LedgerEntry, type OpenDay, openDay } from './ledger.
 import { refreshLater } from './standings.ts';
 
 /** An activity as consumers get it. */
-export interface Happened extends Activity {
+export interface Happened extends Omit<Activity, 'amount' | 'battleId'> {
   /** The UTC day number that it happened on. */
   readonly day: number;
   /** ms since 1970. */
   readonly at: number;
+  /** Of a score that names a battle. */
+  readonly battleId: string | null;
+  /** Exact up to 2^53 - 1; sums of amounts of tokens are made in SQL. */
+  readonly amount: number;
 }
 
 /**
@@ -18,8 +22,8 @@ export interface Happened extends Activity {
  * A consumer's mark is set in the transaction of its effect; its bit never changes, and is among those of the index of open activities.
  */
 export interface Consumer {
-  readonly name: 'referrals' | 'quests';
-  readonly bit: 1 | 2;
+  readonly name: 'referrals' | 'quests' | 'battles';
+  readonly bit: 1 | 2 | 4;
   /**
    * Does what follows from activities, oldest first. Only in `tx`, which may be rolled back and come again with a part of them; batches
    * of all processes come one after the other, so that consumers do not meet.
@@ -28,14 +32,14 @@ export interface Consumer {
   consume(app: App, tx: Tx, open: OpenDay, activities: readonly Happened[]): Promise<readonly LedgerEntry[]>;
 }
 
-/** The bits of all consumers; the index of open activities (0015-activities) says the same. */
-const ALL = 3;
+/** The bits of all consumers; the index of open activities (0019-battles) says the same. */
+const ALL = 7;
 const MOST = 1_000;
 
 const tryTurn = statement<{ mine: boolean }>('try_consumers_turn', `select pg_try_advisory_xact_lock(hashtext('coinop-activities')) as mine`);
 const selectOpen = statement<Happened & { consumed: number }>(
   'select_open_activities',
-  `select kind, source_id as "sourceId", wallet, game_id as "gameId", amount::float8 as amount, day, (extract(epoch from at) * 1000)::float8 as at, consumed::int
+  `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", amount::float8 as amount, day, (extract(epoch from at) * 1000)::float8 as at, consumed::int
    from activities where consumed <> ${ALL} order by at limit ${MOST}`,
 );
 const mark = statement(

@@ -16,6 +16,11 @@ import { Migration0015Activities } from './0015-activities.ts';
 import { Migration0016Referrals } from './0016-referrals.ts';
 import { Migration0017Quests } from './0017-quests.ts';
 import { Migration0018Beta } from './0018-beta.ts';
+import { Migration0019Battles } from './0019-battles.ts';
+import { Migration0020Burns } from './0020-burns.ts';
+import { Migration0021SocialLinks } from './0021-social-links.ts';
+import { Migration0022Clips } from './0022-clips.ts';
+import { Migration0023ArcadeEvents } from './0023-arcade-events.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -37,4 +42,9 @@ export const migrations = [
   { name: '0016-referrals', class: Migration0016Referrals },
   { name: '0017-quests', class: Migration0017Quests },
   { name: '0018-beta', class: Migration0018Beta },
+  { name: '0019-battles', class: Migration0019Battles },
+  { name: '0020-burns', class: Migration0020Burns },
+  { name: '0021-social-links', class: Migration0021SocialLinks },
+  { name: '0022-clips', class: Migration0022Clips },
+  { name: '0023-arcade-events', class: Migration0023ArcadeEvents },
 ];

@@ -1,0 +1,7 @@
+import type { AnyRoute } from '../../http/route.ts';
+
+export const battleRoutes: { readonly public: readonly AnyRoute[]; readonly session: readonly AnyRoute[]; readonly admin: readonly AnyRoute[] } = {
+  public: [],
+  session: [],
+  admin: [],
+};

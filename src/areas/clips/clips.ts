@@ -1,0 +1,2 @@
+/** The door of clips. */
+export { sweepClips } from './sweep.ts';

@@ -1,0 +1,24 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** One-time events of the arcade; what operators list and replay of webhook deliveries. */
+export class Migration0023ArcadeEvents extends Migration {
+  override up(): void {
+    this.addSql(`
+      create table arcade_events (
+        id uuid primary key,
+        name text not null,
+        payload jsonb,
+        starts_at timestamptz not null,
+        ends_at timestamptz not null check (ends_at > starts_at)
+      )`);
+    this.addSql(`create index arcade_events_ends_at on arcade_events (ends_at)`);
+
+    // replayed_at: when an operator last had it worked on again; its tries are counted and spaced from then on.
+    this.addSql(`alter table webhook_deliveries add column replayed_at timestamptz`);
+    this.addSql(`create index webhook_deliveries_source on webhook_deliveries (source, received_at)`);
+    this.addSql(`create index webhook_deliveries_failed on webhook_deliveries (received_at) where state = 'failed'`);
+
+    // reported: what the newest report said. The state may have changed since: a payment that failed can be tried again.
+    this.addSql(`alter table payments add column reported text`);
+  }
+}
