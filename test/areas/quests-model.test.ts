@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Activity, type Consumer, openDay } from '../../src/areas/points/points.ts';
 import { questConsumer } from '../../src/areas/quests/quests.ts';
-import { cover, windowOf } from '../../src/areas/quests/windows.ts';
+import { windowOf } from '../../src/areas/quests/windows.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '../support/app.ts';
 import { registerGame, TEST_GAME } from '../support/arcade.ts';
 import { act, consume, earned, makeQuest, ownQuest } from '../support/quests.ts';
@@ -11,19 +11,6 @@ import { createWallet, signIn } from '../support/wallet.ts';
 const DAY = 86_400_000;
 const chance = (share: number) => Math.random() < share;
 const pick = <T>(from: readonly T[]): T => from[randomInt(from.length)] as T;
-
-test('any window is covered by days and weeks, each day once', () => {
-  for (let i = 0; i < 2_000; i++) {
-    const first = 20_000 + randomInt(400);
-    const last = first + randomInt(60);
-    const days = cover(first, last).flatMap(({ span, first: from, last: to }) => {
-      const starts = Array.from({ length: (to - from) / span + 1 }, (_, n) => from + n * span);
-      if (span === 7) for (const start of starts) expect(new Date(start * DAY).getUTCDay()).toBe(1);
-      return starts.flatMap((start) => Array.from({ length: span }, (_, n) => start + n));
-    });
-    expect(days.sort((a, b) => a - b)).toEqual(Array.from({ length: last - first + 1 }, (_, n) => first + n));
-  }
-});
 
 test.each([
   ['2026-01-01', '2026-W01'],

@@ -282,17 +282,17 @@ test('reading the ledger, progress and completions takes indexes, whatever is th
   );
   await sql(
     t.app,
-    `insert into wallet_metrics select 'w' || w, 1, d, 'play', 'alpha', 1, 0, 0 from generate_series(1, 100) w, generate_series(1, 100) d`,
+    `insert into wallet_weeks select 'w' || w, 7 * k + 4, 'play', 'alpha', array_fill(1, array[7]), array_fill(0, array[7]) from generate_series(1, 100) w, generate_series(1, 100) k`,
   );
   await sql(t.app, 'analyze ledger');
-  await sql(t.app, 'analyze wallet_metrics');
+  await sql(t.app, 'analyze wallet_weeks');
   const plan = async (text: string) => (await sql<Record<'QUERY PLAN', string>>(t.app, `explain ${text}`)).map((row) => row['QUERY PLAN']).join('\n');
   const ofQuests = `from ledger where wallet = '${wallet}' and kind = 'quest' and source = 'quest'`;
   const page = await plan(`select * ${ofQuests} order by at desc, source_id desc limit 50`);
   expect(page).toMatch(/Index Scan using ledger_quests/);
   expect(page).not.toMatch(/Sort|Seq Scan/);
   expect(await plan(`select count(*) from ledger where wallet = 'somebody' and kind = 'quest' and source = 'quest'`)).toMatch(/using ledger_quests/);
-  expect(await plan(`select * from wallet_metrics where wallet = 'w7' and span = 1 and first_day between 3 and 9 and kind = any('{play}')`)).toMatch(
-    /using wallet_metrics_pkey/,
+  expect(await plan(`select * from wallet_weeks where wallet = 'w7' and week between 3 and 9 and kind = any('{play}')`)).toMatch(
+    /using wallet_weeks_pkey/,
   );
 });

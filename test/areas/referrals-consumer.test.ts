@@ -202,7 +202,7 @@ test('a batch of 1,000 costs a handful of statements, one where nobody was refer
     wallet,
     gameId: VERIFIED,
     battleId: null,
-    amount: 1,
+    amount: 1n,
     day: 0,
     at: t.clock.now().getTime() + 1_000,
   });

@@ -61,12 +61,12 @@ export async function score(t: TestApp, wallet: string, gameId: string, value: n
 
 export const takeBack = (app: App, scoreId: string): Promise<void> => voidScore(app, scoreId, { by: 'test', reason: 'a test' });
 
-const selectOpen = statement<Happened>(
+const selectOpen = statement<Omit<Happened, 'amount'>>(
   'test_open_activities',
-  `select kind, source_id as "sourceId", wallet, game_id as "gameId", amount::float8 as amount, day, (extract(epoch from at) * 1000)::float8 as at
-   from activities where consumed & 1 = 0 and ($2::text[] is null or kind = any($2)) order by at limit $1`,
+  `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", day, (extract(epoch from at) * 1000)::float8 as at
+   from activities where batch is not null and ($2::text[] is null or kind = any($2)) order by at limit $1`,
 );
-const mark = statement('test_mark_activities', 'update activities set consumed = 7 where source_id = $1 and kind = $2');
+const mark = statement('test_mark_activities', 'update activities set batch = null where source_id = $1 and kind = $2');
 
 /**
  * Has the consumer take its next batch, as the job does.
@@ -80,7 +80,8 @@ export async function consume(
   const killed = new Error('killed');
   try {
     return await app.tx(async (tx) => {
-      const activities = await tx.query(selectOpen, [options.most ?? 100_000, options.kinds ?? null]);
+      const rows = await tx.query(selectOpen, [options.most ?? 100_000, options.kinds ?? null]);
+      const activities = rows.map((row) => ({ ...row, amount: 0n }));
       const open = await openDay(tx);
       await refreshLater(tx, await appendPoints(tx, open, await referralConsumer.consume(app, tx, open, activities)));
       for (const { sourceId, kind } of activities) await tx.query(mark, [sourceId, kind]);

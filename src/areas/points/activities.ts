@@ -15,12 +15,19 @@ export interface Activity {
   battleId?: string | null;
 }
 
+// The batch as the caller wrote it, unless some of it was there already.
 const insertActivities = statement(
   'insert_activities',
-  `insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at)
-   select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, (select app_day()), (select app_now())
-   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::uuid[]) as a(kind, source_id, wallet, game_id, amount, battle_id)
-   on conflict do nothing`,
+  `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),
+   inserted as (
+     insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at, batch)
+     select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, b.day, b.at, b.id
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::uuid[]) as a(kind, source_id, wallet, game_id, amount, battle_id), batch b
+     on conflict do nothing returning kind, source_id, wallet, game_id, amount, battle_id)
+   insert into activity_batches (id, day, at, size, activities)
+   select b.id, b.day, b.at, i.size, case when i.size = cardinality($1::text[]) then $7::json else (
+     select json_agg(json_build_array(kind, source_id, wallet, game_id, amount::text, battle_id)) from inserted) end
+   from batch b, (select count(*) as size from inserted) i where i.size > 0`,
 );
 
 /** Appends activities in the transaction of what caused them; a cause that is there already is left alone. */
@@ -33,5 +40,6 @@ export async function appendActivities(tx: Tx, activities: readonly Activity[]):
     activities.map((a) => a.gameId),
     activities.map((a) => a.amount),
     activities.map((a) => a.battleId ?? null),
+    JSON.stringify(activities.map((a) => [a.kind, a.sourceId, a.wallet, a.gameId, String(a.amount), a.battleId ?? null])),
   ]);
 }

@@ -13,13 +13,12 @@ export interface Happened extends Omit<Activity, 'amount' | 'battleId'> {
   readonly at: number;
   /** Of a score that names a battle. */
   readonly battleId: string | null;
-  /** Exact up to 2^53 - 1; sums of amounts of tokens are made in SQL. */
-  readonly amount: number;
+  readonly amount: bigint;
 }
 
 /**
  * Whoever does something about what wallets did, each activity exactly once. Producers know nothing of it.
- * A consumer's mark is set in the transaction of its effect; its bit never changes, and is among those of the index of open activities.
+ * A consumer's mark is set in the transaction of its effect; its bit never changes.
  */
 export interface Consumer {
   readonly name: 'referrals' | 'quests' | 'battles';
@@ -32,21 +31,30 @@ export interface Consumer {
   consume(app: App, tx: Tx, open: OpenDay, activities: readonly Happened[]): Promise<readonly LedgerEntry[]>;
 }
 
-/** The bits of all consumers; the index of open activities (0019-battles) says the same. */
+/** The bits of all consumers. */
 const ALL = 7;
+/** Activities of one transaction, unless a single batch is larger; and batches looked at for them. */
 const MOST = 1_000;
+const MOST_BATCHES = 200;
+
+/** What a transaction appended: see 0024-activity-batches. */
+interface Batch {
+  readonly id: string;
+  readonly consumed: number;
+  readonly day: number;
+  readonly at: number;
+  readonly activities: readonly (readonly [Happened['kind'], string, string, string | null, string, string | null])[];
+}
 
 const tryTurn = statement<{ mine: boolean }>('try_consumers_turn', `select pg_try_advisory_xact_lock(hashtext('coinop-activities')) as mine`);
-const selectOpen = statement<Happened & { consumed: number }>(
+const selectOpen = statement<Batch>(
   'select_open_activities',
-  `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", amount::float8 as amount, day, (extract(epoch from at) * 1000)::float8 as at, consumed::int
-   from activities where consumed <> ${ALL} order by at limit ${MOST}`,
+  `select id::text, consumed::int, day, (extract(epoch from at) * 1000)::float8 as at, activities from (
+     select *, sum(size) over (order by id) - size as before from (select * from activity_batches order by id limit ${MOST_BATCHES}) b) b
+   where before < ${MOST} order by id`,
 );
-const mark = statement(
-  'mark_activities',
-  `update activities a set consumed = a.consumed | m.bits
-   from unnest($1::text[], $2::text[], $3::smallint[]) as m(kind, source_id, bits) where a.kind = m.kind and a.source_id = m.source_id`,
-);
+const removeBatches = statement('remove_activity_batches', 'delete from activity_batches where id = any($1::int8[])');
+const markBatches = statement('mark_activity_batches', 'update activity_batches set consumed = consumed | $2 where id = any($1::int8[])');
 const park = statement(
   'park_activity',
   `insert into activity_failures (consumer, kind, source_id, error) values ($1, $2, $3, $4) on conflict do nothing`,
@@ -63,21 +71,30 @@ export async function consumeActivities(app: App, consumers: readonly Consumer[]
   return await app.tx(async (tx) => {
     const [turn] = await tx.query(tryTurn);
     if (!turn?.mine) return false;
-    const rows = await tx.query(selectOpen);
-    if (rows.length === 0) return false;
+    const batches = await tx.query(selectOpen);
+    if (batches.length === 0) return false;
     const open = await openDay(tx);
-    const bits = rows.map(() => 0);
     const entries: LedgerEntry[] = [];
     for (const consumer of consumers) {
-      const mine = rows.filter(({ consumed }) => (consumed & consumer.bit) === 0);
-      entries.push(...(await feed(app, tx, open, consumer, mine)));
-      for (const [i, { consumed }] of rows.entries()) if ((consumed & consumer.bit) === 0) bits[i] = (bits[i] ?? 0) | consumer.bit;
+      const mine = batches.filter(({ consumed }) => (consumed & consumer.bit) === 0);
+      entries.push(...(await feed(app, tx, open, consumer, mine.flatMap(unpack))));
     }
     await refreshLater(tx, await appendPoints(tx, open, entries));
-    await tx.query(mark, [rows.map(({ kind }) => kind), rows.map(({ sourceId }) => sourceId), bits]);
-    return rows.length === MOST;
+    const bits = consumers.reduce((sum, { bit }) => sum | bit, 0);
+    const done = batches.filter(({ consumed }) => (consumed | bits) === ALL);
+    const rest = batches.filter(({ consumed }) => (consumed | bits) !== ALL);
+    await Promise.all([
+      done.length > 0 && tx.query(removeBatches, [done.map(({ id }) => id)]),
+      rest.length > 0 && tx.query(markBatches, [rest.map(({ id }) => id), bits]),
+    ]);
+    return batches.length === MOST_BATCHES || batches.reduce((sum, { activities }) => sum + activities.length, 0) >= MOST;
   });
 }
+
+const unpack = ({ day, at, activities }: Batch): Happened[] =>
+  activities.map(([kind, sourceId, wallet, gameId, amount, battleId]) => ({
+    ...{ kind, sourceId, wallet, gameId, amount: BigInt(amount), battleId, day, at },
+  }));
 
 /** All at once; where that fails one by one, so that an activity which cannot be consumed is set aside and holds up no other. */
 async function feed(app: App, tx: Tx, open: OpenDay, consumer: Consumer, activities: readonly Happened[]): Promise<readonly LedgerEntry[]> {

@@ -43,7 +43,7 @@ export class Estimates {
         const have = known[i] ?? 0;
         // Amounts may be too large for numbers, and streaks begin and end by themselves.
         if (condition.type === 'burned' || condition.type === 'streak') known[i] = Number.POSITIVE_INFINITY;
-        else known[i] = condition.type === 'bestScore' ? Math.max(have, amount) : have + 1;
+        else known[i] = condition.type === 'bestScore' ? Math.max(have, Number(amount)) : have + 1;
       }
     }
     return holds(requirement, (condition) => (known[conditions.indexOf(condition)] ?? 0) >= needOf(condition));

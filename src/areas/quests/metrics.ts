@@ -2,54 +2,88 @@ import { type Queryable, statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
 import type { Happened } from '../points/points.ts';
 import type { Metric } from './progress.ts';
-import { cover } from './windows.ts';
 
-/** Days (span 1) and ISO weeks (span 7), and the first day of the one that `day` is in. */
-const SPANS = '(values (1), (7)) as span(span)';
-const firstDay = (day: string) => `case span.span when 1 then ${day} else ${day} - (${day} + 3) % 7 end`;
+/** The Monday of a day's ISO week, by day numbers. */
+const mondayOf = (day: number) => day - ((day + 3) % 7);
+const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
+const perWeekday = (join: (i: number) => string) => `array[${WEEKDAYS.map(join).join(', ')}]`;
 
 const upsert = statement(
-  'upsert_wallet_metrics',
-  // Amounts are read where they are exact.
-  `with happened as (
-     select a.wallet, a.day, a.kind, coalesce(a.game_id, '') as subject, count(*)::int as count, max(a.amount) as best, sum(a.amount) as sum
-     from unnest($1::text[], $2::text[]) as k(kind, source_id), lateral (
-       select wallet, day, kind, game_id, amount from activities where source_id = k.source_id and kind = k.kind offset 0) a
-     group by 1, 2, 3, 4)
-   insert into wallet_metrics as m (wallet, span, first_day, kind, subject, count, best, sum)
-   select wallet, span.span, ${firstDay('day')}, kind, subject, sum(count), max(best), sum(sum) from happened, ${SPANS} group by 1, 2, 3, 4, 5
-   order by 1, 2, 3, 4, 5
-   on conflict (wallet, span, first_day, kind, subject) do update
-   set count = m.count + excluded.count, best = greatest(m.best, excluded.best), sum = m.sum + excluded.sum`,
+  'upsert_wallet_weeks',
+  `insert into wallet_weeks as m (wallet, week, kind, subject, counts, bests, sums)
+   select wallet, week, kind, subject, counts::int[], bests::int8[], sums::numeric[]
+   from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) as h(wallet, week, kind, subject, counts, bests, sums)
+   order by 1, 2, 3, 4
+   on conflict (wallet, week, kind, subject) do update set
+     counts = ${perWeekday((i) => `m.counts[${i}] + excluded.counts[${i}]`)},
+     bests = ${perWeekday((i) => `greatest(m.bests[${i}], excluded.bests[${i}])`)},
+     sums = case when excluded.sums is null then m.sums else ${perWeekday((i) => `m.sums[${i}] + excluded.sums[${i}]`)} end`,
 );
 
+/** What a wallet did in an ISO week, of one kind and with one subject: by its days, Monday first. */
+interface Week {
+  readonly wallet: string;
+  readonly week: number;
+  readonly kind: string;
+  readonly subject: string;
+  readonly counts: number[];
+  readonly bests: bigint[];
+  readonly sums: bigint[];
+}
+
+function weeksOf(activities: readonly Happened[]): Week[] {
+  const weeks = new Map<string, Week>();
+  for (const { wallet, day, kind, gameId, amount } of activities) {
+    const week = mondayOf(day);
+    const subject = gameId ?? '';
+    const key = `${wallet} ${week} ${kind} ${subject}`;
+    const known = weeks.get(key) ?? { wallet, week, kind, subject, counts: Array(7).fill(0), bests: Array(7).fill(0n), sums: Array(7).fill(0n) };
+    weeks.set(key, known);
+    const i = day - week;
+    known.counts[i] = (known.counts[i] ?? 0) + 1;
+    known.sums[i] = (known.sums[i] ?? 0n) + amount;
+    if (amount > (known.bests[i] ?? 0n)) known.bests[i] = amount;
+  }
+  return [...weeks.values()];
+}
+
 /**
- * Takes voided scores off the days on which they were accepted. The best is that of all scores that are not voided, also of those which
- * are to be counted yet: a maximum may come early.
+ * Takes voided scores of one weekday off the days on which they were accepted. The best is that of all scores that are not voided, also of
+ * those which are to be counted yet: a maximum may come early.
  */
 const takeBack = statement(
-  'take_back_wallet_metrics',
+  'take_back_wallet_weeks',
   `with gone as (
-     select s.wallet, span.span, ${firstDay('s.day')} as first_day, coalesce(s.game_id, '') as subject, count(*) as count, sum(s.amount) as sum
+     select s.wallet, s.day, coalesce(s.game_id, '') as subject, count(*)::int as count
      from unnest($1::text[]) as v(source_id), lateral (
-       select wallet, day, game_id, amount from activities where source_id = v.source_id and kind = 'score' offset 0) s, ${SPANS}
-     group by 1, 2, 3, 4)
-   update wallet_metrics m set count = greatest(m.count - g.count, 0), sum = greatest(m.sum - g.sum, 0), best = coalesce((
+       select wallet, day, game_id from activities where source_id = v.source_id and kind = 'score' offset 0) s
+     where (s.day + 3) % 7 = $2 - 1 group by 1, 2, 3)
+   update wallet_weeks m set counts[$2] = greatest(m.counts[$2] - g.count, 0), bests[$2] = coalesce((
      select max(a.amount) from activities a
-     where a.wallet = g.wallet and a.kind = 'score' and a.day >= g.first_day and a.day < g.first_day + g.span and coalesce(a.game_id, '') = g.subject
+     where a.wallet = g.wallet and a.kind = 'score' and a.day = g.day and coalesce(a.game_id, '') = g.subject
        and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void')), 0)
    from gone g
-   where m.wallet = g.wallet and m.span = g.span and m.first_day = g.first_day and m.kind = 'score' and m.subject = g.subject`,
+   where m.wallet = g.wallet and m.week = g.day - ($2 - 1) and m.kind = 'score' and m.subject = g.subject`,
 );
 
 /** Counts activities, once each: call it in the transaction that marks them as consumed. */
 export async function countActivities(tx: Tx, activities: readonly Happened[]): Promise<void> {
-  const voids = activities.filter(({ kind }) => kind === 'void');
-  const others = activities.filter(({ kind }) => kind !== 'void');
+  const voids = activities.flatMap(({ kind, sourceId }) => (kind === 'void' ? [sourceId] : []));
+  const weeks = weeksOf(activities.filter(({ kind }) => kind !== 'void'));
+  const arrayOf = (values: readonly (number | bigint)[]) => `{${values.join()}}`;
   // In this order: a score and its void may come together.
   await Promise.all([
-    others.length > 0 && tx.query(upsert, [others.map(({ kind }) => kind), others.map(({ sourceId }) => sourceId)]),
-    voids.length > 0 && tx.query(takeBack, [voids.map(({ sourceId }) => sourceId)]),
+    weeks.length > 0 &&
+      tx.query(upsert, [
+        weeks.map(({ wallet }) => wallet),
+        weeks.map(({ week }) => week),
+        weeks.map(({ kind }) => kind),
+        weeks.map(({ subject }) => subject),
+        weeks.map(({ counts }) => arrayOf(counts)),
+        weeks.map(({ bests }) => arrayOf(bests)),
+        weeks.map(({ kind, sums }) => (kind === 'burn' ? arrayOf(sums) : null)),
+      ]),
+    ...WEEKDAYS.map((weekday) => voids.length > 0 && tx.query(takeBack, [voids, weekday])),
   ]);
 }
 
@@ -60,24 +94,27 @@ export interface Span {
   readonly last: number;
 }
 
-/** Activities of today and yesterday that are not counted yet. Their marks and the metrics change in one commit: one statement sees either. */
-const NOT_YET = `(consumed & 2) = 0 and day >= (select app_day()) - 1 and kind <> 'void'`;
+/** Activities of today and yesterday that are not counted yet. Their batches and the metrics change in one commit: one statement sees either. */
+const NOT_YET = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind <> 'void'`;
+
+/** The days of a week, as rows. */
+const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;
 
 const selectMetrics = (open: string) =>
-  `select r.n, m.kind, m.about as subject, sum(m.count)::int as count, max(m.best)::float8 as best,
-          sum(case when m.kind = 'burn' then m.sum else 0 end)::text as sum
-   from unnest($1::text[], $2::int[], $3::int[], $4::int[], $5::int[]) as r(wallet, span, first, last, n), lateral (
-     select kind, case when subject = any($7::text[]) then subject else '' end as about, count, best, sum from (
-       select kind, subject, count, best, sum from wallet_metrics
-       where wallet = r.wallet and span = r.span and first_day between r.first and r.last and kind = any($6::text[]) ${open}) c
-     where subject = any($7::text[]) or kind not in ('play', 'score') or subject <> all($8::text[]) offset 0) m
+  `select r.n, m.kind, m.about as subject, sum(m.count)::int as count, max(m.best)::float8 as best, sum(coalesce(m.sum, 0))::text as sum
+   from unnest($1::text[], $2::int[], $3::int[], $4::int[]) as r(wallet, first, last, n), lateral (
+     select kind, case when subject = any($6::text[]) then subject else '' end as about, count, best, sum from (
+       select kind, subject, count, best, sum from wallet_weeks m, ${DAYS}
+       where wallet = r.wallet and week between r.first - 6 and r.last and kind = any($5::text[])
+         and week + weekday - 1 between r.first and r.last and count > 0 ${open}) c
+     where subject = any($6::text[]) or kind not in ('play', 'score') or subject <> all($7::text[]) offset 0) m
    group by 1, 2, 3`;
-const readCounted = statement<Metric & { n: number }>('read_wallet_metrics', selectMetrics(''));
+const readCounted = statement<Metric & { n: number }>('read_wallet_weeks', selectMetrics(''));
 const readAll = statement<Metric & { n: number }>(
-  'read_all_wallet_metrics',
+  'read_all_wallet_weeks',
   selectMetrics(`union all
-       select kind, coalesce(game_id, ''), 1, amount, amount from activities
-       where wallet = r.wallet and kind = any($6::text[]) and day between r.first and r.last + r.span - 1 and ${NOT_YET}`),
+       select kind, coalesce(game_id, ''), 1, amount, case when kind = 'burn' then amount end from activities
+       where wallet = r.wallet and kind = any($5::text[]) and day between r.first and r.last and ${NOT_YET}`),
 );
 
 /** Which metrics are read. */
@@ -95,14 +132,12 @@ export interface Wanted {
  */
 export async function readMetrics(db: Queryable, spans: readonly Span[], wanted: Wanted, fresh = false): Promise<Metric[][]> {
   const metrics: Metric[][] = spans.map(() => []);
-  const ranges = spans.flatMap(({ wallet, first, last }, n) => cover(first, last).map((range) => ({ wallet, n, ...range })));
-  if (ranges.length === 0 || wanted.kinds.length === 0) return metrics;
+  if (spans.length === 0 || wanted.kinds.length === 0) return metrics;
   const rows = await db.query(fresh ? readAll : readCounted, [
-    ranges.map((r) => r.wallet),
-    ranges.map((r) => r.span),
-    ranges.map((r) => r.first),
-    ranges.map((r) => r.last),
-    ranges.map((r) => r.n),
+    spans.map(({ wallet }) => wallet),
+    spans.map(({ first }) => first),
+    spans.map(({ last }) => last),
+    spans.map((_, n) => n),
     [...new Set(wanted.kinds)],
     [...new Set(wanted.subjects)],
     wanted.unrewarded,
@@ -113,8 +148,8 @@ export async function readMetrics(db: Queryable, spans: readonly Span[], wanted:
 
 const selectDays = (open: string) =>
   `select w.wallet, array(
-     select first_day from wallet_metrics m
-     where m.wallet = w.wallet and span = 1 and first_day between $2 and $3 and kind <> 'bind' and count > 0 ${open}) as days
+     select week + weekday::int - 1 from wallet_weeks m, ${DAYS}
+     where m.wallet = w.wallet and week between $2 - 6 and $3 and kind <> 'bind' and count > 0 and week + weekday - 1 between $2 and $3 ${open}) as days
    from unnest($1::text[]) as w(wallet)`;
 const readDays = statement<{ wallet: string; days: number[] }>('read_active_days', selectDays(''));
 const readAllDays = statement<{ wallet: string; days: number[] }>(

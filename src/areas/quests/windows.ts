@@ -35,24 +35,3 @@ export function windowOf(repeat: Repeat, start: number, end: number | null, day:
   const monday = bucketStart('week', bucketOf('week', day));
   return { key: weekKey(monday), first: Math.max(monday, start), last: Math.min(monday + 6, past), resetsAt: dayStart(monday + 7) };
 }
-
-/** Consecutive buckets of the metrics: of days (span 1) or ISO weeks (span 7), named by their first days. */
-export interface Range {
-  readonly span: 1 | 7;
-  readonly first: number;
-  readonly last: number;
-}
-
-/** The fewest buckets that make up a window: days up to a Monday, weeks, and the days after the last whole week. */
-export function cover(first: number, last: number): Range[] {
-  const monday = first + ((7 - ((first + 3) % 7)) % 7);
-  const weeks = Math.floor((last - monday + 1) / 7);
-  if (weeks <= 0) return [{ span: 1, first, last }];
-  const past = monday + 7 * weeks;
-  const ranges: Range[] = [
-    { span: 1, first, last: monday - 1 },
-    { span: 7, first: monday, last: past - 7 },
-    { span: 1, first: past, last },
-  ];
-  return ranges.filter((range) => range.first <= range.last);
-}

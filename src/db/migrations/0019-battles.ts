@@ -3,10 +3,43 @@ import { Migration } from '@mikro-orm/migrations';
 /** Battles, their seats and what was scored in them; a third consumer of activities. */
 export class Migration0019Battles extends Migration {
   override up(): void {
-    // A score may be meant for a battle. consumed: the bits of the consumers that are done (1 referrals, 2 quests, 4 battles).
+    // A score may be meant for a battle.
     this.addSql('alter table activities add column battle_id uuid');
-    this.addSql('update activities set consumed = consumed | 4');
-    this.addSql('drop index activities_open');
-    this.addSql('create index activities_open on activities (at) where consumed <> 7');
+
+    // due_at: when an open one expires, when a running one ends; what has ended keeps it. Whole milliseconds, so that what is shown is what decides.
+    this.addSql(`
+      create table battles (
+        id uuid primary key,
+        game_id text not null references games,
+        created_by wallet not null,
+        max_players smallint not null check (max_players between 2 and 16),
+        duration_sec int not null check (duration_sec between 60 and 86400),
+        state text not null default 'open' check (state in ('open', 'running', 'finished', 'expired')),
+        created_at timestamptz not null,
+        due_at timestamptz not null,
+        started_at timestamptz,
+        ended_at timestamptz,
+        check ((started_at is not null) = (state in ('running', 'finished'))),
+        check ((ended_at is not null) = (state in ('finished', 'expired')))
+      ) with (fillfactor = 70)`);
+    this.addSql(`create index battles_due on battles (due_at) where state in ('open', 'running')`);
+    this.addSql(`create index battles_active on battles (created_at desc, id desc) where state in ('open', 'running')`);
+    this.addSql(`create index battles_active_game on battles (game_id, created_at desc, id desc) where state in ('open', 'running')`);
+    this.addSql(`create index battles_creator on battles (created_by) where state in ('open', 'running')`);
+
+    // best, scores: of the wallet's scores that count, as far as they are consumed; made anew with the result, which adds the place.
+    this.addSql(`
+      create table battle_seats (
+        battle_id uuid not null references battles,
+        seat smallint not null check (seat between 1 and 16),
+        wallet wallet not null,
+        joined_at timestamptz not null,
+        best int,
+        scores int not null default 0,
+        place smallint,
+        primary key (battle_id, wallet),
+        unique (battle_id, seat)
+      ) with (fillfactor = 70)`);
+    this.addSql('create index scores_battle on scores (battle_id, wallet, normalized desc) where battle_id is not null');
   }
 }

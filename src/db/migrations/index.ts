@@ -21,6 +21,8 @@ import { Migration0020Burns } from './0020-burns.ts';
 import { Migration0021SocialLinks } from './0021-social-links.ts';
 import { Migration0022Clips } from './0022-clips.ts';
 import { Migration0023ArcadeEvents } from './0023-arcade-events.ts';
+import { Migration0024ActivityBatches } from './0024-activity-batches.ts';
+import { Migration0025WalletWeeks } from './0025-wallet-weeks.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -47,4 +49,6 @@ export const migrations = [
   { name: '0021-social-links', class: Migration0021SocialLinks },
   { name: '0022-clips', class: Migration0022Clips },
   { name: '0023-arcade-events', class: Migration0023ArcadeEvents },
+  { name: '0024-activity-batches', class: Migration0024ActivityBatches },
+  { name: '0025-wallet-weeks', class: Migration0025WalletWeeks },
 ];

@@ -1,0 +1,25 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** What wallets did, one row a week instead of one a day and one a week: half as much to write for every score. */
+export class Migration0025WalletWeeks extends Migration {
+  override up(): void {
+    // week: the day number of its Monday. counts, bests and sums: by its days, Monday first; sums only of burns. subject: the game, or the burn event, or ''.
+    this.addSql(`
+      create table wallet_weeks (
+        wallet wallet not null,
+        week int not null check ((week + 3) % 7 = 0),
+        kind text collate "C" not null,
+        subject text collate "C" not null,
+        counts int[] not null check (cardinality(counts) = 7),
+        bests bigint[] not null check (cardinality(bests) = 7),
+        sums numeric[] check (cardinality(sums) = 7),
+        primary key (wallet, week, kind, subject)
+      ) with (fillfactor = 70)`);
+    const weekdays = (value: string) => `array[${[0, 1, 2, 3, 4, 5, 6].map((i) => `coalesce(sum(${value}) filter (where i = ${i}), 0)`).join(', ')}]`;
+    this.addSql(`
+      insert into wallet_weeks (wallet, week, kind, subject, counts, bests, sums)
+      select wallet, first_day - i, kind, subject, ${weekdays('count')}, ${weekdays('best')}, case when kind = 'burn' then ${weekdays('sum')} end
+      from wallet_metrics, lateral (select (first_day + 3) % 7 as i) d where span = 1 group by 1, 2, 3, 4`);
+    this.addSql('drop table wallet_metrics');
+  }
+}
