@@ -28,6 +28,7 @@ export const recordScores = job({
   name: 'record-scores',
   queue: 'scores',
   payload: z.strictObject({ channel: z.string(), submissions: z.array(Submission).min(1).max(500) }),
+  askers: ({ submissions }) => submissions.map(({ id }) => id),
   // For two minutes, evenly: somebody waits, and what is committed has to reach the boards.
   attempts: 240,
   backoffMs: 500,

@@ -1,13 +1,17 @@
 import type { recordScores as job, Submission } from '../jobs/scores.ts';
 import { processScores } from '../src/areas/arcade/arcade.ts';
+import { admitScores } from '../src/areas/battles/battles.ts';
 import type { App } from '../src/context.ts';
 import { batching } from '../src/lib/batching.ts';
+import { observeScores } from '../src/metrics/measure.ts';
 import { answer } from '../src/replies.ts';
+import { carryTrace, traceBatch } from '../src/tracing/tracing.ts';
 import type { Handler } from './handler.ts';
 
 interface Asked {
   channel: string;
   submission: Submission;
+  trace: string | undefined;
 }
 
 /** Scores of all running jobs that go into one transaction, and transactions at once. */
@@ -19,7 +23,8 @@ const recorders = new WeakMap<App, (asked: Asked) => Promise<void>>();
 function recorder(app: App): (asked: Asked) => Promise<void> {
   let record = recorders.get(app);
   if (!record) {
-    record = batching((batch) => processAndAnswer(app, batch), BATCHES);
+    const traces = (batch: readonly Asked[]) => batch.map(({ trace }) => trace);
+    record = batching((batch) => traceBatch('record scores', traces(batch), () => processAndAnswer(app, batch)), BATCHES);
     recorders.set(app, record);
   }
   return record;
@@ -29,8 +34,10 @@ async function processAndAnswer(app: App, batch: readonly Asked[]): Promise<void
   const outcomes = await processScores(
     app,
     batch.map((asked) => asked.submission),
+    admitScores,
   );
   const answers = outcomes.map((outcome, i) => ({ channel: batch[i]?.channel ?? '', ...outcome }));
+  observeScores(outcomes.map(({ outcome }) => (outcome.status === 200 ? outcome.receipt.status : String(outcome.status))));
   const byChannel = Map.groupBy(answers, (one) => one.channel);
   await answer(app.redis, new Map([...byChannel].map(([channel, of]) => [channel, of.map(({ id, outcome }) => ({ id, outcome }))])));
 }
@@ -38,5 +45,6 @@ async function processAndAnswer(app: App, batch: readonly Asked[]): Promise<void
 /** Records a job's scores together with those of other running jobs; answers whoever waits. */
 export const recordScores: Handler<typeof job> = async (app, { channel, submissions }) => {
   const record = recorder(app);
-  await Promise.all(submissions.map((submission) => record({ channel, submission })));
+  const trace = carryTrace();
+  await Promise.all(submissions.map((submission) => record({ channel, submission, trace })));
 };

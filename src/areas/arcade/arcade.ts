@@ -7,6 +7,7 @@ export { findGame, forgetGames, loadGames, putGame } from './registry.ts';
 export { CabinetView, FreeJson, FreeObject, GameView } from './schema.ts';
 export { banWallet, sweepUnfinishedBans, unbanWallet, voidBannedScores } from './scores/bans.ts';
 export { processScores } from './scores/batch.ts';
+export { type Inadmissible, tryBattleAlone } from './scores/battles.ts';
 export { seedArcade } from './seeds.ts';
 export { MAX_THEME_BYTES, mergeTheme, readTheme, THEME, type Theme } from './theme.ts';
 export { attachVerification, type Verification } from './verification.ts';

@@ -1,13 +1,22 @@
 import type { Submission } from '../../../../jobs/scores.ts';
 import type { App } from '../../../context.ts';
 import { forgetGames, loadGames } from '../registry.ts';
+import type { Admit } from './battles.ts';
 import { recordBatch } from './record.ts';
 import { respond } from './respond.ts';
 import type { ScoreOutcome } from './schema.ts';
 
-/** Records a batch of submissions, shows it on the boards, and tells what each of them is answered with. */
-export async function processScores(app: App, submissions: readonly Submission[]): Promise<{ id: string; outcome: ScoreOutcome }[]> {
-  return await respond(app, await recordBatch(app, submissions, await gamesOf(app, submissions)));
+/**
+ * Records a batch of submissions, shows it on the boards, and tells what each of them is answered with.
+ * @param admit knows of battles; without it none is refused for the battle that it names
+ */
+export async function processScores(
+  app: App,
+  submissions: readonly Submission[],
+  admit: Admit = async () => new Map(),
+): Promise<{ id: string; outcome: ScoreOutcome }[]> {
+  const [games, inadmissible] = await Promise.all([gamesOf(app, submissions), admit(app, submissions)]);
+  return await respond(app, await recordBatch(app, submissions, games, inadmissible));
 }
 
 /** The registry; read anew for a game that it does not hold yet, so that a game may be played from the moment it is registered. */

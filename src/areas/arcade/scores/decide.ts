@@ -4,7 +4,6 @@ import { scoreDecided } from '../../../events/catalogue.ts';
 import { fail } from '../../../lib/errors.ts';
 import type { Tx } from '../../../tx.ts';
 import {
-  appendActivities,
   appendPoints,
   countScores,
   earn,
@@ -18,6 +17,7 @@ import {
   saveEarnings,
 } from '../../points/points.ts';
 import { earnsRewards, type Game } from '../game.ts';
+import { appendScores } from './battles.ts';
 import { recomputeBests } from './bests.ts';
 import { type DecidedScore, lockScores } from './held.ts';
 import { pointsFor } from './record.ts';
@@ -94,7 +94,7 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
     await write(tx, open, decision, [{ ...score, status: 'accepted', points, personalBest, day: open.day }]);
     await saveEarnings(tx, [player]);
     if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, 'score', points, earnsRewards(game))])));
-    await appendActivities(tx, [{ kind: 'score', sourceId: score.id, wallet: score.wallet, gameId: game.id, amount: score.normalized }]);
+    await appendScores(tx, 'score', [score]);
     report(tx, score, 'accepted', points, decision.reason);
     await refreshLater(tx, changed);
   });
@@ -129,10 +129,7 @@ export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly stri
   for (const [gameId, ofGame] of Map.groupBy(scores, (score) => score.gameId)) {
     for (const mode of new Set(ofGame.map((score) => score.mode))) changed.push(...(await recomputeBests(tx, gameId, mode, wallet)));
   }
-  await appendActivities(
-    tx,
-    scores.map((score) => ({ kind: 'void', sourceId: score.id, wallet, gameId: score.gameId, amount: -score.normalized })),
-  );
+  await appendScores(tx, 'void', scores);
   for (const score of scores) report(tx, score, 'voided', -score.points, decision.reason);
   await refreshLater(tx, changed);
   return scores.length;

@@ -13,6 +13,7 @@ export interface DecidedScore {
   points: number;
   personalBest: boolean;
   mode: Mode;
+  battleId: string | null;
   day: number;
   /** Whether the points that it gave count for reward epochs; false while it gave none. */
   rewards: boolean;
@@ -20,7 +21,7 @@ export interface DecidedScore {
   best: number;
 }
 
-const COLUMNS = `s.id, s.wallet, s.game_id as "gameId", s.status, s.normalized, s.points, s.personal_best as "personalBest", s.mode, s.day,
+const COLUMNS = `s.id, s.wallet, s.game_id as "gameId", s.status, s.normalized, s.points, s.personal_best as "personalBest", s.mode, s.battle_id as "battleId", s.day,
   coalesce((select rewards from ledger l where l.source_id = s.id::text and l.source = 'score' and l.wallet = s.wallet and l.reason = 'score' and l.mode = s.mode), false) as rewards,
   coalesce((select total from standings b where b.board = 'game:' || s.game_id and b.mode = s.mode and b.wallet = s.wallet), 0)::float8 as best`;
 const select = statement<DecidedScore>('select_scores_to_decide', `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id`);

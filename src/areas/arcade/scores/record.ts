@@ -4,7 +4,6 @@ import { scoreHeld, scoreUpdate } from '../../../events/catalogue.ts';
 import { normalize } from '../../../lib/normalization.ts';
 import type { Tx } from '../../../tx.ts';
 import {
-  appendActivities,
   appendPoints,
   countScores,
   earn,
@@ -21,6 +20,7 @@ import {
 } from '../../points/points.ts';
 import { earnsRewards, type Game } from '../game.ts';
 import { judgeHeartbeats } from '../judge-heartbeats.ts';
+import { appendScores, type Inadmissible } from './battles.ts';
 import { type Heartbeats, judge, type Play } from './judge.ts';
 import { insertNewScores, readEarlier, readPlays, type ScoreRow } from './rows.ts';
 
@@ -32,6 +32,8 @@ interface Evidence {
   games: ReadonlyMap<string, Game>;
   plays: ReadonlyMap<string, Play>;
   heartbeats: ReadonlyMap<string, Heartbeats>;
+  /** Submissions that may not count for the battles that they name. */
+  inadmissible: ReadonlyMap<string, Inadmissible>;
 }
 
 export interface RecordedBatch {
@@ -46,7 +48,12 @@ export interface RecordedBatch {
  * The wallets' rows are locked first, so one wallet's submissions are judged one after the other, across all workers;
  * a batch run again finds its own rows and changes nothing.
  */
-export function recordBatch(app: App, submissions: readonly Submission[], games: ReadonlyMap<string, Game>): Promise<RecordedBatch> {
+export function recordBatch(
+  app: App,
+  submissions: readonly Submission[],
+  games: Evidence['games'],
+  inadmissible: Evidence['inadmissible'],
+): Promise<RecordedBatch> {
   return app.tx(async (tx) => {
     // One round trip, in this order: the day, the locks, and what only stands still under them.
     const [open, players, earlier, plays, bests] = await Promise.all([
@@ -65,7 +72,7 @@ export function recordBatch(app: App, submissions: readonly Submission[], games:
         submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet })),
       ),
     ]);
-    const evidence = { games, plays, heartbeats: await heartbeatsOf(app, submissions, games, plays) };
+    const evidence = { games, plays, inadmissible, heartbeats: await heartbeatsOf(app, submissions, games, plays) };
     const batch = new Batch(app, open, players, evidence, earlier, bests);
     const recorded = submissions.map((submission) => batch.take(submission));
     const changed = await batch.write(tx);
@@ -138,6 +145,8 @@ class Batch {
     if (!game) return { submission, status: 404, error: 'gameId must be a game of this arcade' };
     const player = this.#players.get(submission.wallet);
     if (!player || player.banned) return { submission, status: 403, error: 'this wallet may not submit scores' };
+    const inadmissible = this.#evidence.inadmissible.get(submission.id);
+    if (inadmissible) return { submission, ...inadmissible };
     const play = submission.playId === null ? undefined : this.#evidence.plays.get(submission.playId);
     const heartbeats = submission.playId === null ? undefined : this.#evidence.heartbeats.get(submission.playId);
     const endedAt = new Date(Math.min(Date.parse(submission.at), this.#open.at.getTime()));
@@ -206,10 +215,7 @@ class Batch {
         this.#open.day,
         accepted.map((row) => ({ board: gameBoard(row.gameId), mode: row.mode, wallet: row.wallet, value: row.normalized })),
       ),
-      appendActivities(
-        tx,
-        accepted.map((row) => ({ kind: 'score', sourceId: row.id, wallet: row.wallet, gameId: row.gameId, amount: row.normalized })),
-      ),
+      appendScores(tx, 'score', accepted),
     ]);
     return [...sums, ...bests];
   }

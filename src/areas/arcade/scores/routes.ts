@@ -17,7 +17,8 @@ export const postScore = route({
   description:
     'Validated by a worker: known game, score in range, the play yours, unused and long enough, its session unbroken, the signature right. ' +
     'Doubtful scores are held for a moderator: 0 points, on no board until accepted. Answered once committed; after a 503 send the same ' +
-    'score again, it is never counted twice. The same play (or Idempotency-Key) with the same body answers the stored outcome, with another body 409.',
+    'score again, it is never counted twice. A battleId must be of a running battle of this game that you sit in: 404 unknown, 400 of another game, ' +
+    '403 not joined, 409 not running; a score that was recorded is answered also after the battle. The same play (or Idempotency-Key) with the same body answers the stored outcome, with another body 409.',
   body: ScoreRequest,
   returns: { 200: ScoreReceipt },
   fails: [403, 404, 409],

@@ -13,7 +13,10 @@ export const ScoreRequest = z
       .min(0)
       .max(7 * 86_400_000)
       .optional(),
-    battleId: Id.optional(),
+    battleId: Id.optional().meta({
+      description:
+        'A running battle of this game that you sit in. The score counts for it if it is accepted before the battle ends; one that is held, if it is accepted by then.',
+    }),
     signature: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')

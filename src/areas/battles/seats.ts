@@ -1,0 +1,99 @@
+import { statement } from '../../db/sql.ts';
+import { battleStarted } from '../../events/battles.ts';
+import { fail } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Tx } from '../../tx.ts';
+import { lockPlayers } from '../points/points.ts';
+import { type Battle, countOwn, readBattle } from './rows.ts';
+import type { BattleTerms } from './schema.ts';
+
+/** Battles that a wallet has created may be open or running at a time. */
+export const MOST_OWN = 5;
+
+/** The clock, once, in whole milliseconds. */
+const CLOCK = `(select date_trunc('milliseconds', app_now()) as at) clock`;
+
+const insertBattle = statement(
+  'insert_battle',
+  `with battle as (
+     insert into battles (id, game_id, created_by, max_players, duration_sec, created_at, due_at)
+     select $1::uuid, $2, $3, $4::smallint, $5::int, at, at + interval '1 hour' from ${CLOCK} returning id, created_by, created_at)
+   insert into battle_seats (battle_id, seat, wallet, joined_at) select id, 1, created_by, created_at from battle`,
+);
+const lock = statement('lock_battle', 'select 1 from battles where id = $1 for update');
+const insertSeat = statement(
+  'insert_battle_seat',
+  `insert into battle_seats (battle_id, seat, wallet, joined_at) select $1::uuid, $2::smallint, $3, at from ${CLOCK}`,
+);
+const start = statement(
+  'start_battle',
+  `update battles set state = 'running', started_at = clock.at, due_at = clock.at + make_interval(secs => duration_sec) from ${CLOCK} where id = $1`,
+);
+
+const noSuchBattle = () => fail(404, 'no such battle');
+
+/** A wallet's own row first, then the battle's: that is the order of every writer. What is read after them stands still. */
+async function lockAndRead(tx: Tx, wallet: string, id: string): Promise<Battle> {
+  const [players, , battle] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(lock, [id]), readBattle(tx, id)]);
+  if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
+  if (!battle) throw noSuchBattle();
+  return battle;
+}
+
+async function reread(tx: Tx, id: string): Promise<Battle> {
+  const battle = await readBattle(tx, id);
+  if (!battle) throw noSuchBattle();
+  return battle;
+}
+
+/**
+ * Opens a battle; its creator has the first seat.
+ * @throws 403 banned; 409 when the wallet has as many battles as it may have
+ */
+export async function createBattle(tx: Tx, wallet: string, { gameId, maxPlayers, durationSec }: BattleTerms): Promise<Battle> {
+  // The wallet's lock lets its battles be counted.
+  const [players, [own]] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(countOwn, [wallet])]);
+  if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
+  if (!own || own.n >= MOST_OWN) throw fail(409, `a wallet has at most ${MOST_OWN} battles that are open or running, wait for one to end`);
+  const id = newId();
+  await tx.query(insertBattle, [id, gameId, wallet, maxPlayers, durationSec]);
+  return await reread(tx, id);
+}
+
+/**
+ * Takes a seat; the last one starts the battle. Who has a seat keeps it, whatever state the battle is in.
+ * @throws 403 banned; 404; 409 full or not open
+ */
+export async function joinBattle(tx: Tx, wallet: string, id: string): Promise<Battle> {
+  const battle = await lockAndRead(tx, wallet, id);
+  const { participants, maxPlayers } = battle;
+  if (participants.some((seat) => seat.wallet === wallet)) return battle;
+  if (battle.state === 'running' && participants.length >= maxPlayers) throw fail(409, 'the battle is full');
+  refuseUnlessOpen(battle, 'joined');
+  await tx.query(insertSeat, [id, participants.length + 1, wallet]);
+  return participants.length + 1 < maxPlayers ? await reread(tx, id) : await run(tx, id);
+}
+
+/**
+ * Starts a battle with who is there.
+ * @throws 403 not its creator, or banned; 404; 409 not open, or nobody to play against
+ */
+export async function startBattle(tx: Tx, wallet: string, id: string): Promise<Battle> {
+  const battle = await lockAndRead(tx, wallet, id);
+  if (battle.createdBy !== wallet) throw fail(403, 'only the creator of a battle may start it');
+  refuseUnlessOpen(battle, 'started');
+  if (battle.participants.length < 2) throw fail(409, 'the battle must have 2 participants to be started');
+  return await run(tx, id);
+}
+
+function refuseUnlessOpen({ state, due }: Battle, done: string): void {
+  const present = state === 'open' && due ? 'expired' : state;
+  if (present !== 'open') throw fail(409, `the battle must be open to be ${done}, it is ${present}`);
+}
+
+async function run(tx: Tx, id: string): Promise<Battle> {
+  await tx.query(start, [id]);
+  const battle = await reread(tx, id);
+  tx.emit(battleStarted, { battleId: id, gameId: battle.gameId, players: battle.participants.map(({ wallet }) => wallet), endsAt: battle.dueAt });
+  return battle;
+}
