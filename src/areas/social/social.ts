@@ -1,3 +1,4 @@
 /** The door of social: which accounts elsewhere belong to which wallet. */
-export { type Account, findLinked, type LinkedAccount, linkAccount, linkedAmong, listLinked } from './accounts.ts';
+export { type Account, findLinked, findWalletByHandle, type LinkedAccount, linkAccount, linkedAmong, linkedBefore, listLinked } from './accounts.ts';
 export { prepareEngagement } from './engagement/deliveries.ts';
+export { expireSocial } from './expire.ts';

@@ -2,5 +2,46 @@ import { Migration } from '@mikro-orm/migrations';
 
 /** Linking of accounts under way, and what accounts did on the social network. */
 export class Migration0021SocialLinks extends Migration {
-  override up(): void {}
+  override up(): void {
+    // When the handle was last known to be the account's: a handle may pass to another account, of which we hear in any order.
+    this.addSql(`alter table linked_accounts add column confirmed_at timestamptz not null default app_now()`);
+    this.addSql(`update linked_accounts set confirmed_at = linked_at`);
+
+    // key: SHA-256 of the state that X brings back, or of the challenge's code. secret: the code verifier, or that code.
+    this.addSql(`
+      create table link_attempts (
+        key bytea primary key,
+        wallet wallet not null,
+        platform text not null,
+        method text not null check (method in ('oauth', 'challenge')),
+        secret text not null,
+        expires_at timestamptz not null,
+        used_at timestamptz
+      )`);
+    this.addSql(`create index link_attempts_wallet on link_attempts (wallet)`);
+    this.addSql(`create index link_attempts_expires_at on link_attempts (expires_at)`);
+
+    // Whose an account was last, for those that are linked no more.
+    this.addSql(`
+      create table unlinked_accounts (
+        platform text collate "C" not null,
+        account_id text collate "C" not null,
+        wallet wallet not null,
+        unlinked_at timestamptz not null,
+        primary key (platform, account_id)
+      )`);
+    this.addSql(`create index unlinked_accounts_unlinked_at on unlinked_accounts (unlinked_at)`);
+
+    // What accounts did that are not linked yet. kind and source_id become those of an activity.
+    this.addSql(`
+      create table kept_engagements (
+        platform text collate "C" not null,
+        account_id text collate "C" not null,
+        kind text not null check (kind in ('follow', 'repost', 'mention')),
+        source_id text collate "C" not null,
+        at timestamptz not null default app_now(),
+        primary key (platform, account_id, kind, source_id)
+      )`);
+    this.addSql(`create index kept_engagements_at on kept_engagements (at)`);
+  }
 }
