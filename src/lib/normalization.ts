@@ -43,8 +43,9 @@ export function normalize(n: Normalization, score: number): number {
   if (n.method === 'piecewise') return piecewise(n.points ?? [], x);
   const fromWorst = n.direction === 'higher' ? x - n.min : n.max - x;
   const range = n.max - n.min;
-  const share = n.method === 'linear' ? fromWorst / range : Math.log1p(fromWorst) / Math.log1p(range);
-  return Math.floor(SCALE * share);
+  if (n.method === 'log') return Math.floor(SCALE * (Math.log1p(fromWorst) / Math.log1p(range)));
+  // A quotient of floating point would be a hair below the whole number now and then.
+  return Number((BigInt(SCALE) * BigInt(fromWorst)) / BigInt(range));
 }
 
 function piecewise(points: readonly { score: number; normalized: number }[], x: number): number {

@@ -6,7 +6,10 @@ import { ADMIN_TOKEN, type TestApp } from './app.ts';
 import { sql } from './boards.ts';
 import { createWallet, type JsonInit, type SignedIn, send, signIn } from './wallet.ts';
 
-const referralsAside: Consumer = { name: 'referrals', bit: 1, consume: async () => [] };
+const others: readonly Consumer[] = [
+  { name: 'referrals', bit: 1, consume: async () => [] },
+  { name: 'battles', bit: 4, consume: async () => [] },
+];
 
 /** Appends activities; what is not said of one does not matter. */
 export async function act(app: App, ...activities: (Pick<Activity, 'kind' | 'wallet'> & Partial<Activity>)[]): Promise<void> {
@@ -20,7 +23,7 @@ export async function act(app: App, ...activities: (Pick<Activity, 'kind' | 'wal
 
 /** Has quests consume what is open. */
 export async function consume(app: App, consumer: Consumer = questConsumer): Promise<void> {
-  while (await consumeActivities(app, [referralsAside, consumer]));
+  while (await consumeActivities(app, [...others, consumer]));
 }
 
 /** A request with the admin token. */
