@@ -103,7 +103,7 @@ test('battles are what a naive model says, whatever happens in whatever order', 
     await t.clock.set(new Date(to));
   };
   const check = async (model: Model) => {
-    const { state, participants } = await battles.battle(t.app, model.id);
+    const { status: state, participants } = await battles.battle(t.app, model.id);
     expect([model.id, state, participants.map(({ wallet }) => wallet)]).toEqual([model.id, model.state, model.seats]);
     if (state === 'running') expect(await battles.table(t.app, model.id)).toEqual(model.table().map((row) => [...row, null]));
     if (state !== 'finished') return;
@@ -231,7 +231,7 @@ test('scores that name no battle cost nothing: no statement, neither where they 
 
 test('a consumer or a worker that is killed before its commit has done nothing, and what comes after does it once', async () => {
   const [id, a, b] = await battles.running(t.app, 2);
-  const types = async () => [(await battles.battle(t.app, id)).state, ...(await battles.told(t.app, id)).map(({ type }) => type)];
+  const types = async () => [(await battles.battle(t.app, id)).status, ...(await battles.told(t.app, id)).map(({ type }) => type)];
   await battles.score(t.app, a, id, 100);
   await expect(battles.consume(battles.dying(t.app))).rejects.toThrow('killed');
   expect((await battles.table(t.app, id))[0]).toEqual([null, 0, null]);
@@ -267,11 +267,11 @@ test('a battle runs by itself from its last seat to its result, across a workerâ
   leaving.shift();
   leaving.push(await startWorker(t.env, t.clock));
   expect((await submit(other, 400)).status).toBe(200);
-  await eventually(async () => expect((await look()).state).toBe('finished'), 40_000);
+  await eventually(async () => expect((await look()).status).toBe('finished'), 40_000);
   await stream.until('the result', () => stream.values('battleId', 'battle_result').includes(id));
   const end = await look();
   expect(end).toMatchObject({
-    state: 'finished',
+    status: 'finished',
     winners: [me.wallet],
     participants: [
       { score: 500, place: 1 },

@@ -23,7 +23,7 @@ const consume = (consumer = battleConsumer) => battles.consume(t.app, consumer);
 const table = (id: string) => battles.table(t.app, id);
 const score = (wallet: string, id: string, value: number) => battles.score(t.app, wallet, id, value);
 const results = async (id: string) => (await battles.told(t.app, id)).filter(({ type }) => type === 'battle_result').map(({ payload }) => payload);
-const stateOf = async (id: string) => (await battles.battle(t.app, id)).state;
+const stateOf = async (id: string) => (await battles.battle(t.app, id)).status;
 
 const running = (n: number, terms?: Parameters<typeof battles.open>[2]) => battles.running(t.app, n, terms);
 async function scoreHeld(wallet: string, id: string, value: number): Promise<string> {
@@ -66,7 +66,7 @@ test('when its time is up the best one wins, told once', async () => {
   await pass(t, 2);
   await Promise.all(Array.from({ length: 5 }, () => advanceBattles(t.app)));
   await advanceBattles(t.app);
-  expect(await battles.battle(t.app, id)).toMatchObject({ state: 'finished', endedAt: expect.any(String) });
+  expect(await battles.battle(t.app, id)).toMatchObject({ status: 'finished', endedAt: expect.any(String) });
   expect(await table(id)).toEqual([
     [300, 1, 2],
     [400, 1, 1],

@@ -52,7 +52,7 @@ test('a battle is created with its game, how to join it, and its creator on the 
   const made = await bodyOf(answer, BattleView);
   expect(answer.headers.get('Location')).toBe(`/battle/${made.id}`);
   expect(made).toMatchObject({
-    ...{ state: 'open', maxPlayers: 3, durationSec: 60, createdBy: me.wallet, startedAt: null, endsAt: null, endedAt: null, winners: [] },
+    ...{ status: 'open', maxPlayers: 3, durationSec: 60, createdBy: me.wallet, startedAt: null, endsAt: null, endedAt: null, winners: [] },
     game: {
       id: GAME,
       name: 'Test game',
@@ -110,10 +110,10 @@ test('the last seat starts a battle; who joins again gets it as it is', async ()
   const third = await signIn(t);
   const id = await opened(me, { maxPlayers: 3 });
   const open = await bodyOf(join(other, id), BattleView);
-  expect(open).toMatchObject({ state: 'open', join: { seatsLeft: 1 } });
+  expect(open).toMatchObject({ status: 'open', join: { seatsLeft: 1 } });
   expect(await answered(join(other, id))).toEqual([200, open]);
   const running = await bodyOf(join(third, id), BattleView);
-  expect(running).toMatchObject({ state: 'running', join: null });
+  expect(running).toMatchObject({ status: 'running', join: null });
   expect(walletsOf(running)).toEqual([me, other, third].map(({ wallet }) => wallet));
   expect(Date.parse(running.endsAt ?? '') - Date.parse(running.startedAt ?? '')).toBe(300_000);
   for (const who of [me, other, third]) expect(await answered(join(who, id))).toEqual([200, running]);
@@ -137,7 +137,7 @@ test('a battle that is full, running, expired or unknown cannot be joined', asyn
     expect(await refused(start(me, stale))).toBe('409 the battle must be open to be started, it is expired');
     await advanceBattles(t.app);
   }
-  expect(await look(stale)).toMatchObject({ state: 'expired', startedAt: null, endsAt: null, endedAt: expect.any(String), winners: [] });
+  expect(await look(stale)).toMatchObject({ status: 'expired', startedAt: null, endsAt: null, endedAt: expect.any(String), winners: [] });
   expect(await told(t.app, stale)).toEqual([]);
   for (const path of ['', '/join', '/start']) {
     const method = path === '' ? 'GET' : 'POST';
@@ -153,7 +153,7 @@ test('only its creator starts a battle, once, and not alone', async () => {
   await join(other, id);
   expect(await refused(start(other, id))).toBe('403 only the creator of a battle may start it');
   const running = await bodyOf(start(me, id), BattleView);
-  expect(running).toMatchObject({ state: 'running', join: null });
+  expect(running).toMatchObject({ status: 'running', join: null });
   expect(Date.parse(running.endsAt ?? '') - Date.parse(running.startedAt ?? '')).toBe(3_600_000);
   expect(await refused(start(me, id))).toBe('409 the battle must be open to be started, it is running');
   expect(await told(t.app, id)).toHaveLength(1);
@@ -180,7 +180,7 @@ test('active battles are listed newest first, by page and game; what is over is 
   const ids = [await opened(me), await opened(me, { gameId: OTHER_GAME }), await opened(other), await opened(other, { gameId: OTHER_GAME })];
   await join(other, ids[0] ?? '');
   const newest = await Promise.all([...ids].reverse().map(look));
-  expect(newest.map(({ state }) => state)).toEqual(['open', 'open', 'open', 'running']);
+  expect(newest.map(({ status }) => status)).toEqual(['open', 'open', 'open', 'running']);
   expect(await list()).toEqual({ total: '4', battles: newest });
   expect(await list('?limit=2&offset=1')).toEqual({ total: '4', battles: newest.slice(1, 3) });
   expect(await list(`?gameId=${OTHER_GAME}&limit=1`)).toEqual({ total: '2', battles: newest.slice(0, 1) });
@@ -200,7 +200,7 @@ test('of fifty who join at once as many get a seat as there are', async () => {
   const seated = others.filter((_, i) => answers[i]?.status === 200).map(({ wallet }) => wallet);
   expect(answers.filter(({ status }) => status === 409)).toHaveLength(35);
   const full = await battle(t.app, id);
-  expect([full.state, full.participants.map(({ seat }) => seat)]).toEqual(['running', Array.from({ length: 16 }, (_, i) => i + 1)]);
+  expect([full.status, full.participants.map(({ seat }) => seat)]).toEqual(['running', Array.from({ length: 16 }, (_, i) => i + 1)]);
   expect(walletsOf(full).sort()).toEqual([me.wallet, ...seated].sort());
   expect(await told(t.app, id)).toHaveLength(1);
 });
@@ -232,9 +232,9 @@ test('starts, joins and expiry at once leave a battle that is one thing, with wh
     const seated = others.filter((_, i) => answers[i]?.status === 200).map(({ wallet }) => wallet);
     expect(walletsOf(end).sort()).toEqual([me.wallet, first.wallet, ...seated].sort());
     const isFull = end.participants.length === end.maxPlayers;
-    expect(end.state).toBe(started > 0 || isFull ? 'running' : 'expired');
+    expect(end.status).toBe(started > 0 || isFull ? 'running' : 'expired');
     expect(started).toBeLessThanOrEqual(1);
-    expect(await told(t.app, id)).toHaveLength(end.state === 'running' ? 1 : 0);
+    expect(await told(t.app, id)).toHaveLength(end.status === 'running' ? 1 : 0);
     await sql(t.app, `update battles set state = 'finished', ended_at = app_now() where id = $1 and state = 'running'`, [id]);
   }
 });

@@ -22,7 +22,7 @@ export interface Battle {
   readonly createdBy: string;
   readonly maxPlayers: number;
   readonly durationSec: number;
-  readonly state: (typeof BATTLE_STATES)[number];
+  readonly status: (typeof BATTLE_STATES)[number];
   readonly createdAt: string;
   /** When an open one expires, when one that was started ends. */
   readonly dueAt: string;
@@ -34,7 +34,7 @@ export interface Battle {
 }
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const COLUMNS = `b.id, b.game_id as "gameId", b.created_by as "createdBy", b.max_players as "maxPlayers", b.duration_sec as "durationSec", b.state,
+const COLUMNS = `b.id, b.game_id as "gameId", b.created_by as "createdBy", b.max_players as "maxPlayers", b.duration_sec as "durationSec", b.state as status,
   ${instant('b.created_at')} as "createdAt", ${instant('b.due_at')} as "dueAt", b.due_at <= (select app_now()) as due,
   ${instant('b.started_at')} as "startedAt", ${instant('b.ended_at')} as "endedAt",
   (select json_agg(json_build_object('wallet', s.wallet, 'seat', s.seat, 'joinedAt', ${instant('s.joined_at')}, 'score', s.best, 'scores', s.scores, 'place', s.place)

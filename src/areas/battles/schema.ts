@@ -30,7 +30,7 @@ const score = z.int().min(0).max(SCALE);
 export const BattleView = z
   .strictObject({
     id: Id.meta({ example: ID }),
-    state: z.enum(BATTLE_STATES).meta({
+    status: z.enum(BATTLE_STATES).meta({
       description:
         'open: can be joined. running: scores that name it count. finished: the result is there, about a second after its end. expired: not started in time.',
       example: 'running',
@@ -84,14 +84,14 @@ export const BattleView = z
 
 /** A battle as it is shown. */
 export function presentBattle(battle: Battle, game: Game): z.input<typeof BattleView> {
-  const { id, state, maxPlayers, durationSec, createdBy, createdAt, dueAt, due, startedAt, endedAt, participants } = battle;
+  const { id, status, maxPlayers, durationSec, createdBy, createdAt, dueAt, due, startedAt, endedAt, participants } = battle;
   return {
-    ...{ id, state, maxPlayers, durationSec, createdBy, createdAt, startedAt, endedAt },
+    ...{ id, status, maxPlayers, durationSec, createdBy, createdAt, startedAt, endedAt },
     game: {
       ...{ id: game.id, name: game.name, category: game.category, verification: game.verification, version: game.version },
       ...{ normalization: game.normalization, caps: game.caps },
     },
-    join: state === 'open' && !due ? { path: `/battle/${id}/join`, seatsLeft: maxPlayers - participants.length, expiresAt: dueAt } : null,
+    join: status === 'open' && !due ? { path: `/battle/${id}/join`, seatsLeft: maxPlayers - participants.length, expiresAt: dueAt } : null,
     endsAt: startedAt === null ? null : dueAt,
     participants: participants.map((seat) => ({ ...seat })),
     winners: participants.filter(({ place }) => place === 1).map((seat) => seat.wallet),

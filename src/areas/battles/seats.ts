@@ -68,7 +68,7 @@ export async function joinBattle(tx: Tx, wallet: string, id: string): Promise<Ba
   const battle = await lockAndRead(tx, wallet, id);
   const { participants, maxPlayers } = battle;
   if (participants.some((seat) => seat.wallet === wallet)) return battle;
-  if (battle.state === 'running' && participants.length >= maxPlayers) throw fail(409, 'the battle is full');
+  if (battle.status === 'running' && participants.length >= maxPlayers) throw fail(409, 'the battle is full');
   refuseUnlessOpen(battle, 'joined');
   await tx.query(insertSeat, [id, participants.length + 1, wallet]);
   return participants.length + 1 < maxPlayers ? await reread(tx, id) : await run(tx, id);
@@ -86,8 +86,8 @@ export async function startBattle(tx: Tx, wallet: string, id: string): Promise<B
   return await run(tx, id);
 }
 
-function refuseUnlessOpen({ state, due }: Battle, done: string): void {
-  const present = state === 'open' && due ? 'expired' : state;
+function refuseUnlessOpen({ status, due }: Battle, done: string): void {
+  const present = status === 'open' && due ? 'expired' : status;
   if (present !== 'open') throw fail(409, `the battle must be open to be ${done}, it is ${present}`);
 }
 
