@@ -1,6 +1,7 @@
 import { healthz, readyz } from '../http/operations.ts';
 import type { AnyRoute } from '../http/route.ts';
 import { arcadeOperations } from './admin/arcade.ts';
+import { getAudit } from './admin/audit.ts';
 import { postBan, postUnban } from './admin/bans.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { webhookOperations } from './admin/webhooks.ts';
@@ -87,6 +88,6 @@ export const routes: { readonly [tier: string]: readonly AnyRoute[] } = {
     ...clipRoutes.session,
     ...clipRoutes.admin,
   ],
-  operations: [...arcadeOperations, ...webhookOperations],
+  operations: [...arcadeOperations, ...webhookOperations, getAudit],
   payouts: [...payoutRoutes.admin, ...payoutRoutes.webhooks],
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Count, Json, line, Slug } from '../lib/scalars.ts';
+import { Count, line, Slug } from '../lib/scalars.ts';
 import { battleEvents } from './battles.ts';
 import { burnEvents } from './burns.ts';
 import { type EventType, event } from './event.ts';
@@ -68,14 +68,14 @@ export const arcadeEvent = event({
   type: 'arcade_event',
   category: 'system',
   summary: 'A one-time event of the arcade: an animation, an announcement.',
-  payload: z.strictObject({ id: Key, name: z.string(), startsAt: z.iso.datetime(), endsAt: z.iso.datetime(), payload: Json.optional() }),
+  payload: z.strictObject({ id: Key, name: z.string(), startsAt: z.iso.datetime(), endsAt: z.iso.datetime(), payload: z.unknown().optional() }),
 });
 
 export const themeChanged = event({
   type: 'theme_changed',
   category: 'system',
   summary: 'The theme of the arcade changed.',
-  payload: z.strictObject({ theme: z.record(z.string(), Json), version: Count }),
+  payload: z.strictObject({ theme: z.looseObject({}), version: Count }),
 });
 
 export const cabinetPossessed = event({

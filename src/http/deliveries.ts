@@ -1,6 +1,7 @@
 import { type WorkedSource, workDelivery } from '../../jobs/webhooks.ts';
 import type { App } from '../context.ts';
-import { statement } from '../db/sql.ts';
+import { type Queryable, statement } from '../db/sql.ts';
+import { observeDelivery } from '../metrics/measure.ts';
 import type { Tx } from '../tx.ts';
 import { parseJson } from './body.ts';
 import type { Delivery } from './webhook.ts';
@@ -11,7 +12,7 @@ export interface Verdict {
   readonly verdict: string;
 }
 
-/** How often a delivery is tried: 1, 2, 4 … s after it came, up to about nine hours. */
+/** How often a delivery is tried: 1, 2, 4 … s after it came, or was replayed, up to about nine hours. */
 const MOST_TRIES = 16;
 const MOST_SWEPT = 200;
 /** A worked delivery is kept for so long, so that it is known when it comes again. */
@@ -35,7 +36,7 @@ const conclude = statement(
 const selectWaiting = statement<{ id: string }>(
   'select_waiting_deliveries',
   `select id from webhook_deliveries
-   where state = 'received' and source = $1 and received_at + make_interval(secs => power(2, attempts)) <= (select app_now())
+   where state = 'received' and source = $1 and coalesce(replayed_at, received_at) + make_interval(secs => power(2, attempts)) <= (select app_now())
    order by received_at limit $2`,
 );
 const expireWorked = statement<{ n: number }>(
@@ -69,16 +70,19 @@ export async function workOnDelivery(
   if (!row) return;
   try {
     const work = await prepare(parseJson(row.body), { delivery, at: row.receivedAt });
-    await app.tx(async (tx) => {
-      if ((await tx.query(lock, [source, id])).length === 0) return;
+    const concluded = await app.tx(async (tx) => {
+      if ((await tx.query(lock, [source, id])).length === 0) return null;
       const { outcome, verdict } = lastTry(await work(tx), row.attempts);
       await tx.query(conclude, [source, id, outcome === 'again' ? 'received' : outcome, verdict]);
+      return outcome;
     });
+    if (concluded !== null) observeDelivery(source, concluded);
   } catch (err) {
     app.log.warn({ err, source, id, attempt: row.attempts }, 'a webhook delivery could not be worked on');
     const reason = err instanceof Error ? err.message : String(err);
     const { outcome, verdict } = lastTry({ outcome: 'again', verdict: reason }, row.attempts);
     await app.tx((tx) => tx.query(conclude, [source, id, outcome === 'again' ? 'received' : outcome, verdict.slice(0, 500)]));
+    observeDelivery(source, outcome);
   }
 }
 
@@ -96,4 +100,75 @@ export async function ringDeliveries(app: App, source: WorkedSource): Promise<vo
 /** Forgets deliveries that were worked on long ago, a bounded number at a time; returns whether there may be more. */
 export async function expireDeliveries(tx: Tx, source: Delivery['source']): Promise<boolean> {
   return ((await tx.query(expireWorked, [source]))[0]?.n ?? 0) >= EXPIRED_AT_ONCE;
+}
+
+/** A delivery as operators see it. */
+export interface StoredDelivery extends Delivery {
+  state: (typeof DELIVERY_STATES)[number];
+  /** What came of it, or of the last try. */
+  verdict: string | null;
+  attempts: number;
+  /** Size of the body, bytes. */
+  bytes: number;
+  /** ISO 8601 in UTC. */
+  receivedAt: string;
+  replayedAt: string | null;
+  settledAt: string | null;
+}
+
+/** received: it waits, or is being worked on. */
+export const DELIVERY_STATES = ['received', 'worked', 'failed'] as const;
+/** No further are deliveries counted. */
+const MOST_COUNTED = 10_000;
+
+const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const COLUMNS = `source, id, state, verdict, attempts, octet_length(body) as bytes, ${INSTANT('received_at')} as "receivedAt",
+  ${INSTANT('replayed_at')} as "replayedAt", ${INSTANT('settled_at')} as "settledAt"`;
+
+/** Deliveries newest first, and how many there are, up to a bound. The conditions are written out, so that each combination finds its index. */
+export async function listDeliveries(
+  db: Queryable,
+  filter: { readonly source?: Delivery['source'] | undefined; readonly state?: StoredDelivery['state'] | undefined },
+  limit: number,
+  offset: number,
+): Promise<{ deliveries: StoredDelivery[]; total: number }> {
+  const given = Object.entries({ source: filter.source, state: filter.state }).filter(([, value]) => value !== undefined);
+  const where = given.map(([column], i) => `${column} = $${i + 1}`).join(' and ') || 'true';
+  const values = given.map(([, value]) => value);
+  const page = `order by received_at desc, source, id limit $${given.length + 1} offset $${given.length + 2}`;
+  const [deliveries, count] = await Promise.all([
+    db.query<StoredDelivery>({ text: `select ${COLUMNS} from webhook_deliveries where ${where} ${page}` }, [...values, limit, offset]),
+    db.query<{ n: number }>(
+      { text: `select count(*)::int as n from (select 1 from webhook_deliveries where ${where} limit ${MOST_COUNTED}) as counted` },
+      values,
+    ),
+  ]);
+  return { deliveries, total: count[0]?.n ?? 0 };
+}
+
+const selectStored = statement<StoredDelivery & { body: Buffer }>(
+  'read_webhook_delivery',
+  `select ${COLUMNS}, body from webhook_deliveries where source = $1 and id = $2`,
+);
+
+/** A delivery with its body, which is UTF-8 as its route has checked; undefined where there is none. */
+export async function readStoredDelivery(db: Queryable, { source, id }: Delivery): Promise<(StoredDelivery & { body: string }) | undefined> {
+  const [stored] = await db.query(selectStored, [source, id]);
+  return stored && { ...stored, body: stored.body.toString('utf8') };
+}
+
+const replay = statement<StoredDelivery>(
+  'replay_webhook_delivery',
+  `update webhook_deliveries set state = 'received', attempts = 0, verdict = null, settled_at = null, replayed_at = app_now()
+   where source = $1 and id = $2 and state <> 'received' returning ${COLUMNS}`,
+);
+
+/**
+ * Puts a delivery back to those that wait, as new. Its effect is idempotent at every source, so that one which was worked on changes nothing.
+ * The caller rings.
+ */
+export async function replayDelivery(tx: Tx, { source, id }: Delivery): Promise<StoredDelivery | 'at work' | 'unknown'> {
+  const [replayed] = await tx.query(replay, [source, id]);
+  if (replayed) return replayed;
+  return (await tx.query(selectStored, [source, id])).length > 0 ? 'at work' : 'unknown';
 }

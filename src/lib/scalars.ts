@@ -36,9 +36,6 @@ export const line = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not hold control characters');
 
-/** Free-form JSON. Its depth and size are bounded where the body is read. */
-export const Json = z.json().meta({ id: 'Json', description: 'Any JSON value.' });
-
 /** Base58 text to bytes, or null where it is none. */
 export function decodeBase58(text: string): Uint8Array | null {
   return bs58.decodeUnsafe(text) ?? null;

@@ -8,6 +8,7 @@ import {
   accountOf,
   claimBody,
   newClaimant,
+  newEpoch,
   openEpoch,
   type RewardsTest,
   rewardOf,
@@ -19,7 +20,6 @@ import { eventually } from '../support/player.ts';
 import type { SignedIn } from '../support/wallet.ts';
 
 let t: RewardsTest;
-let number = 600;
 beforeAll(async () => {
   t = await startRewardsTest();
 });
@@ -28,17 +28,6 @@ afterAll(() => t.close());
 
 const ask = (by: SignedIn, epoch: TestEpoch, wait = 20) =>
   by.fetch('/api/rewards/claim', { json: claimBody(epoch, by.wallet), headers: { Prefer: `wait=${wait}` } });
-
-/** An epoch of players with token accounts, 10 units each. */
-async function newEpoch(n: number): Promise<{ epoch: TestEpoch; players: SignedIn[] }> {
-  const players = await Promise.all(Array.from({ length: n }, () => newClaimant(t)));
-  const epoch = await openEpoch(
-    t,
-    number++,
-    players.map(({ wallet }) => [wallet, 10n]),
-  );
-  return { epoch, players };
-}
 
 /** Waits until all leaves of an epoch are claimed, each once. */
 async function untilAllPaid({ epoch, leaves }: TestEpoch): Promise<void> {
@@ -64,7 +53,7 @@ const LANDING: Record<string, Fault> = {
 test(`claims are paid once, whatever becomes of their transactions: ${Object.keys(LANDING).join('; ')}`, async () => {
   await Promise.all(
     Object.values(LANDING).map(async (fault) => {
-      const { epoch, players } = await newEpoch(3);
+      const { epoch, players } = await newEpoch(t, 3);
       await t.chain.control.fault({ ...fault, mentions: accountOf(t, epoch.epoch).toBase58() });
       const statuses = (await Promise.all(players.map((player) => ask(player, epoch)))).map(({ status }) => status);
       expect(statuses).toEqual([200, 200, 200]);
@@ -79,21 +68,21 @@ test.each<Fault>([
   { kind: 'fail', times: 2 },
   { kind: 'cut', times: 2 },
 ])('claims are paid once by a node that does this: %j', async (fault) => {
-  const { epoch, players } = await newEpoch(2);
+  const { epoch, players } = await newEpoch(t, 2);
   await t.chain.control.fault(fault);
   expect((await Promise.all(players.map((player) => ask(player, epoch)))).map(({ status }) => status)).toEqual([200, 200]);
   await untilAllPaid(epoch);
 });
 
 test('claims are paid once while the node is behind', async () => {
-  const { epoch, players } = await newEpoch(3);
+  const { epoch, players } = await newEpoch(t, 3);
   await t.chain.control.lag(30);
   await Promise.all(players.map((player) => ask(player, epoch)));
   await untilAllPaid(epoch);
 });
 
 test('a claim that has been confirmed and has vanished is on its way again, and says so', async () => {
-  const { epoch, players } = await newEpoch(1);
+  const { epoch, players } = await newEpoch(t, 1);
   const [player] = players as [SignedIn];
   await t.chain.control.fault({ kind: 'fork', slots: 5, times: 1 });
   expect((await ask(player, epoch)).status).toBe(200);

@@ -7,9 +7,8 @@ import {
   claimAsStranger,
   claimBody,
   leafOf,
-  newClaimant,
+  newEpoch,
   newStranger,
-  openEpoch,
   type RewardsTest,
   rewardOf,
   startRewardsTest,
@@ -21,7 +20,6 @@ import { eventually } from '../support/player.ts';
 import type { SignedIn } from '../support/wallet.ts';
 
 let t: RewardsTest;
-let number = 700;
 beforeAll(async () => {
   t = await startRewardsTest();
 });
@@ -30,17 +28,6 @@ afterAll(() => t.close());
 
 const ask = (by: SignedIn, epoch: TestEpoch, wait = 20) =>
   by.fetch('/api/rewards/claim', { json: claimBody(epoch, by.wallet), headers: { Prefer: `wait=${wait}` } });
-
-/** An epoch of players with token accounts, 10 units each. */
-async function newEpoch(n: number): Promise<{ epoch: TestEpoch; players: SignedIn[] }> {
-  const players = await Promise.all(Array.from({ length: n }, () => newClaimant(t)));
-  const epoch = await openEpoch(
-    t,
-    number++,
-    players.map(({ wallet }) => [wallet, 10n]),
-  );
-  return { epoch, players };
-}
 
 const selectTypes = statement<{ types: string[] }>(
   'test_claim_event_types',
@@ -54,7 +41,7 @@ const selectAttempts = statement<{ state: string }>(
 const attemptsOf = async (claimId: string) => (await t.app.db.query(selectAttempts, [claimId])).map(({ state }) => state);
 
 test('a stranger who is faster claims for the wallet, and our own refused transaction is no failure', async () => {
-  const { epoch, players } = await newEpoch(1);
+  const { epoch, players } = await newEpoch(t, 1);
   const [player] = players as [SignedIn];
   const stranger = await newStranger(t);
   // Ours is late, however often it is sent.
@@ -71,7 +58,7 @@ test('a stranger who is faster claims for the wallet, and our own refused transa
 });
 
 test('a stranger’s claim that is not known yet is found when the wallet asks', async () => {
-  const { epoch, players } = await newEpoch(1);
+  const { epoch, players } = await newEpoch(t, 1);
   const [player] = players as [SignedIn];
   const signature = await claimAsStranger(t, epoch, [leafOf(epoch, player.wallet)]);
   const answer = await ask(player, epoch);
@@ -87,7 +74,7 @@ const selectWaiting = statement<{ message: string | null }>(
 );
 
 test('a stranger’s claim that is confirmed is waited for, and one that vanishes leaves the reward to ours', async () => {
-  const { epoch, players } = await newEpoch(1);
+  const { epoch, players } = await newEpoch(t, 1);
   const [player] = players as [SignedIn];
   const { control } = t.chain;
   const stranger = await newStranger(t);
@@ -113,12 +100,7 @@ test('a stranger’s claim that is confirmed is waited for, and one that vanishe
 });
 
 test('whoever claims what, and whatever happens on the way, each leaf is paid once and known to be', async () => {
-  const players = await Promise.all(Array.from({ length: 40 }, () => newClaimant(t)));
-  const epoch = await openEpoch(
-    t,
-    number++,
-    players.map(({ wallet }, i) => [wallet, BigInt(i + 1)]),
-  );
+  const { epoch, players } = await newEpoch(t, 40, (i) => BigInt(i + 1));
   const random = generator(7);
   const choices = players.map((player) => ({ player, leaf: leafOf(epoch, player.wallet), by: WHO[random.int(0, WHO.length - 1)] }));
   await t.chain.control.fault({ kind: 'drop', probability: 0.1, seed: 1 });

@@ -6,6 +6,8 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { openEvents, type SseClient, type SseOptions } from '../support/sse.ts';
 import { createWallet, signIn } from '../support/wallet.ts';
 
+const LASTS = { startsAt: '2026-11-21T12:00:00.000Z', endsAt: '2026-11-21T12:01:00.000Z' };
+
 let t: TestApp;
 const clients: SseClient[] = [];
 const keep = (client: SseClient) => {
@@ -65,7 +67,7 @@ test('a subscriber chooses categories', async () => {
   await t.app.tx(async (tx) => {
     tx.emit(notification, { text: 'one' });
     tx.emit(gameState, { gameId: 'star-raiders', version: 1 });
-    tx.emit(arcadeEvent, { id: 'e1', name: 'fireworks', payload: { lines: 'one\r\ntwo\n\nthree' } });
+    tx.emit(arcadeEvent, { id: 'e1', name: 'fireworks', ...LASTS, payload: { lines: 'one\r\ntwo\n\nthree' } });
   });
   await all.count(3);
   await system.count(2);
@@ -242,7 +244,7 @@ test('a client that does not read is dropped, and goes on without a gap', async 
   let sent = 0;
   while (streams.size === before && sent < 400) {
     await t.app.tx(async (tx) => {
-      for (let i = 0; i < 10; i++) tx.emit(arcadeEvent, { id: `${sent + i}`, name: big });
+      for (let i = 0; i < 10; i++) tx.emit(arcadeEvent, { id: `${sent + i}`, name: big, ...LASTS });
     });
     sent += 10;
     await fast.count(sent);

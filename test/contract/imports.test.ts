@@ -50,7 +50,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   localnet: ['localnet', 'programs', 'src', 'src/lib'],
   stack: ['stack', 'localnet'],
   verify: ['verify', 'src', 'src/lib'],
-  test: ['test', 'src', 'src/lib', 'jobs', 'workers', 'stack', 'localnet', 'programs', 'verify'],
+  test: ['test', 'src', 'src/lib', 'jobs', 'workers', 'stack', 'localnet', 'programs', 'verify', 'packages'],
 };
 
 const areaOf = (file: string) => /^src\/areas\/([^/]+)\//.exec(file)?.[1];

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { type App, openContext } from '../../src/context.ts';
+import { drainStreams } from '../../src/events/stream.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import { noteSuccesses } from './successes.ts';
 
 /**
  * A further API process of a test application, as far as one process can be two: a context and a server of its own.
@@ -13,6 +15,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 export async function startApi(env: Readonly<Record<string, string>>, clock?: Clock): Promise<{ app: App; url: string; close(): Promise<void> }> {
   const app = await openContext(readConfig({ ...env }), 'test-api', clock ? { clock } : {});
   const server = createServer(createApp(app).callback());
+  noteSuccesses(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   if (app.redis.status !== 'ready') await once(app.redis, 'ready', { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
   const { port } = server.address() as AddressInfo;
@@ -20,6 +23,7 @@ export async function startApi(env: Readonly<Record<string, string>>, clock?: Cl
     app,
     url: `http://127.0.0.1:${port}`,
     async close() {
+      await drainStreams(app);
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;

@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.ts';
 import { attachVerification } from '../../src/areas/arcade/arcade.ts';
 import { readConfig } from '../../src/config.ts';
 import { type App, openContext, type Patience } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
+import { drainStreams } from '../../src/events/stream.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { untilReady } from '../../src/redis.ts';
 import { publishEvents } from '../../workers/publish-events.ts';
 import { serveQueues } from '../../workers/run.ts';
 import { createDatabase, testRedisUrl } from './database.ts';
+import { noteSuccesses } from './successes.ts';
 
 /** The admin token that every test application accepts. */
 export const ADMIN_TOKEN = 'test-admin-token-0123456789';
@@ -48,11 +53,14 @@ const setShift = statement(
  */
 export async function startTestApp(options: { workers?: boolean; env?: Record<string, string>; hurried?: boolean } = {}): Promise<TestApp> {
   const database = await createDatabase();
+  const name = `test-${randomBytes(6).toString('hex')}`;
+  const folder = join(tmpdir(), `coinop-media-${name}`);
   const env = {
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
     REDIS_URL: testRedisUrl(),
-    REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
+    REDIS_PREFIX: name,
+    MEDIA_FOLDER: folder,
     ADMIN_TOKENS: ADMIN_TOKEN,
     PUBLIC_URL: 'http://coinop.test',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
@@ -64,6 +72,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   await reached(app);
   const koa = createApp(app);
   const server = createServer(koa.callback());
+  noteSuccesses(server);
   const verification = attachVerification(server, app, koa);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address() as AddressInfo;
@@ -82,6 +91,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
     },
     async close() {
       await worker?.close();
+      await drainStreams(app);
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await verification.close();
@@ -90,6 +100,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
       if (keys.length > 0) await app.redis.unlink(...keys);
       await app.close();
       await database.drop();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

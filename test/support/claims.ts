@@ -153,6 +153,19 @@ export async function openEpoch(t: RewardsTest, epoch: number, amounts: Paramete
   return made;
 }
 
+let nextEpoch = 600;
+
+/** The next epoch, open, of new players with token accounts: 10 units each, or what `amountOf` says. */
+export async function newEpoch(
+  t: RewardsTest,
+  n: number,
+  amountOf: (i: number) => bigint = () => 10n,
+): Promise<{ epoch: TestEpoch; players: SignedIn[] }> {
+  const players = await Promise.all(Array.from({ length: n }, () => newClaimant(t)));
+  const amounts = players.map(({ wallet }, i) => [wallet, amountOf(i)] as const);
+  return { epoch: await openEpoch(t, nextEpoch++, amounts), players };
+}
+
 /** What `POST /api/rewards/claim` is sent for a wallet's leaf. */
 export function claimBody({ epoch, leaves }: TestEpoch, wallet: string): { epoch: number; proof: readonly string[] } {
   return { epoch, proof: leafOf({ leaves }, wallet).proof };

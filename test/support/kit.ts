@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts';
 import { type App, openContext } from '../../src/context.ts';
 import type { AnyRoute } from '../../src/http/route.ts';
 import { createDatabase, testRedisUrl } from './database.ts';
+import { noteSuccesses } from './successes.ts';
 
 /** Tokens that a kit accepts: one with every scope, one narrowed to content, one that may only import. */
 export const TOKENS = { all: 'kit-admin-token-0123456789', content: 'kit-content-token-01234567', internal: 'kit-internal-token-0123456' };
@@ -40,6 +41,7 @@ export async function startKit(routes?: readonly AnyRoute[], options: { env?: Re
   });
   const app = await openContext(config, 'kit');
   const server = createServer(createApp(app, routes).callback());
+  if (!routes) noteSuccesses(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;

@@ -23,7 +23,7 @@ type Stored = Omit<Cabinet, 'status'>;
 
 const COLUMNS = 'id, game_id as "gameId", possessed_by as "possessedBy", display, version';
 const selectCabinets = statement<Stored>('select_cabinets', `select ${COLUMNS} from cabinets order by id collate "C"`);
-const selectCabinet = statement<Stored>('select_cabinet', `select ${COLUMNS} from cabinets where id = $1`);
+const selectCabinet = statement<{ id: string }>('select_cabinet', 'select id from cabinets where id = $1');
 
 const present = (row: Stored): Cabinet => ({ ...row, status: row.possessedBy === null ? 'normal' : 'possessed' });
 
@@ -75,7 +75,7 @@ const release = statement<Stored>(
  */
 export async function possessCabinet(tx: Tx, id: string, by: string): Promise<Cabinet> {
   const [taken] = await tx.query(possess, [id, by]);
-  if (!taken) throw await whyNot(tx, id);
+  if (!taken) throw await whyNot(tx, id, 'the cabinet is possessed already');
   tx.emit(cabinetPossessed, { cabinetId: id, gameId: taken.gameId, by });
   return present(taken);
 }
@@ -86,13 +86,10 @@ export async function possessCabinet(tx: Tx, id: string, by: string): Promise<Ca
  */
 export async function releaseCabinet(tx: Tx, id: string): Promise<Cabinet> {
   const [released] = await tx.query(release, [id]);
-  if (!released) throw await whyNot(tx, id);
+  if (!released) throw await whyNot(tx, id, 'the cabinet is possessed by nobody');
   tx.emit(cabinetReleased, { cabinetId: id, gameId: released.gameId });
   return present(released);
 }
 
-async function whyNot(tx: Tx, id: string) {
-  const [cabinet] = await tx.query(selectCabinet, [id]);
-  if (!cabinet) return fail(404, 'no such cabinet');
-  return fail(409, cabinet.possessedBy === null ? 'the cabinet is possessed by nobody' : `the cabinet is possessed by ${cabinet.possessedBy}`);
-}
+const whyNot = async (tx: Tx, id: string, conflict: string) =>
+  (await tx.query(selectCabinet, [id])).length > 0 ? fail(409, conflict) : fail(404, 'no such cabinet');

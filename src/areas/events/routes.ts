@@ -1,8 +1,14 @@
+import { z } from 'zod';
 import { catalogue } from '../../events/catalogue.ts';
 import { streamsOf } from '../../events/stream.ts';
 import { bitOf } from '../../events/window.ts';
 import { reply, route, stream } from '../../http/route.ts';
-import { categoriesOf, EventsQuery } from './schema.ts';
+import { PageQuery } from '../../lib/paging.ts';
+import { listCabinets, loadGames, readTheme } from '../arcade/arcade.ts';
+import { readEvent } from '../burns/burns.ts';
+import { openQuests, presentQuest, QuestView } from '../quests/quests.ts';
+import { listGoingOn } from './going-on.ts';
+import { ArcadeState, BurnEventPath, categoriesOf, EventsQuery } from './schema.ts';
 
 const TYPES = [...catalogue.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
 
@@ -24,4 +30,52 @@ const events = route({
   },
 });
 
-export const eventRoutes = { public: [events] };
+const arcadeState = route({
+  method: 'get',
+  path: '/arcade/state',
+  auth: 'public',
+  summary: 'Theme, events that go on, and figures of the arcade',
+  returns: { 200: ArcadeState },
+  fails: [],
+  cache: 'no-cache',
+  handler: async ({ app }) => {
+    const [{ theme, version }, activeEvents, cabinets, games] = await Promise.all([
+      readTheme(app.db),
+      listGoingOn(app.db),
+      listCabinets(app.db),
+      loadGames(app),
+    ]);
+    return reply(200, {
+      theme,
+      themeVersion: version,
+      activeEvents,
+      arcade: {
+        name: 'Coinop',
+        games: games.size,
+        categories: [...new Set([...games.values()].map((game) => game.category))].sort(),
+        cabinets: cabinets.length,
+        possessed: cabinets.filter((cabinet) => cabinet.status === 'possessed').length,
+      },
+    });
+  },
+});
+
+const burnQuests = route({
+  method: 'get',
+  path: '/events/burn/{id}/quests',
+  auth: 'public',
+  summary: 'The quests of a burn event',
+  description: 'Those that can be completed now.',
+  params: BurnEventPath,
+  query: PageQuery,
+  returns: { 200: z.array(QuestView) },
+  fails: [404],
+  cache: 'no-cache',
+  handler: async ({ app, params, query: { limit, offset } }) => {
+    const { id } = await readEvent(app.db, params.id);
+    const quests = await openQuests(app, { burnEventId: id });
+    return reply(200, quests.slice(offset, offset + limit).map(presentQuest), { 'X-Total-Count': String(quests.length) });
+  },
+});
+
+export const eventRoutes = { public: [events, arcadeState, burnQuests] };

@@ -14,17 +14,19 @@ interface Row {
   amount: string;
   payer: Payer;
   state: PaymentState;
-  /** Of the newest report, ms since 1970. */
+  /** Of the newest report, ms since 1970, and what it said: the state may have changed since. */
   reportedAt: number | null;
+  reported: PaymentState;
 }
 const lock = statement<Row>(
   'lock_reported_payment',
-  `select id::text, wallet, currency, amount::text, payer, state, round(extract(epoch from reported_at) * 1000)::float8 as "reportedAt"
+  `select id::text, wallet, currency, amount::text, payer, state, round(extract(epoch from reported_at) * 1000)::float8 as "reportedAt",
+     coalesce(reported, state) as reported
    from payments where id = $1 for update`,
 );
 const update = statement(
   'report_payment',
-  `update payments set state = $2, reported_at = $3::timestamptz, signature = coalesce($4, signature), reason = $5, changed_at = app_now(),
+  `update payments set state = $2, reported = $2, reported_at = $3::timestamptz, signature = coalesce($4, signature), reason = $5, changed_at = app_now(),
      completed_at = case when $2 = 'completed' then coalesce(completed_at, app_now()) else completed_at end
    where id = $1`,
 );
@@ -90,7 +92,7 @@ function whyRefused(payment: Row | undefined, data: PaymentStatus['data']): stri
 function whyIgnored(payment: Row, status: Reported, time: Date): string | null {
   const known = payment.reportedAt;
   if (known !== null && time.getTime() < known) return 'a newer report is known';
-  const progress = isReported(payment.state) ? PROGRESS[payment.state] : 0;
+  const progress = isReported(payment.reported) ? PROGRESS[payment.reported] : 0;
   if (known !== null && time.getTime() === known && PROGRESS[status] <= progress) return 'a report of the same time is known';
   if (payment.state === 'completed' && status !== 'reversed') return 'the payment is completed';
   return null;

@@ -16,9 +16,6 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Any id in a path: one that is no quest's is 404, whatever it looks like. */
 export const QuestPath = z.object({ id: z.string().meta({ description: 'The quest’s id.', example: ID }) });
-export const BurnEventPath = z.object({
-  id: z.string().meta({ description: 'The burn event’s id.', example: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a' }),
-});
 export const QuestsQuery = PageQuery.extend({ category: Slug.optional().meta({ description: 'Only quests of this category.' }) });
 
 const shown = { id: Slug.meta({ id: 'QuestId', example: ID }), version: Count.min(1), ...described };

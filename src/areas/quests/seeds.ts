@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '../../db/sql.ts';
 import { NewQuest } from './definition.ts';
 
-/** The quests that an arcade opens with. They ask for scores, which are verified: beginning a play costs nothing. */
+/** The quests that an arcade opens with. They ask for scores, which are verified: beginning a play costs nothing, and a clip little. */
 const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'regular',
@@ -45,6 +45,14 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
     category: 'social',
     requirement: { any: [{ all: [{ type: 'follow' }, { type: 'repost', count: 3 }] }, { type: 'referrals', count: 3 }] },
     points: 250,
+  },
+  {
+    id: 'clip-upload',
+    title: 'Highlight',
+    description: 'Upload a clip of a game.',
+    category: 'social',
+    requirement: { type: 'clips', count: 1 },
+    points: 50,
   },
   {
     id: 'daily-warm-up',

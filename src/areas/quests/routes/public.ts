@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { reply, route } from '../../../http/route.ts';
-import { PageQuery } from '../../../lib/paging.ts';
+import type { PageQuery } from '../../../lib/paging.ts';
 import { openQuests } from '../own.ts';
 import type { Quest } from '../rows.ts';
-import { BurnEventPath, presentQuest, QuestsQuery, QuestView } from '../schema.ts';
+import { presentQuest, QuestsQuery, QuestView } from '../schema.ts';
 
 /** A page of what one statement read: there are at most 200 quests. */
 export const paged = <T>(all: readonly T[], { limit, offset }: z.output<typeof PageQuery>) => ({
@@ -31,21 +31,4 @@ const getQuests = route({
   },
 });
 
-const getBurnQuests = route({
-  method: 'get',
-  path: '/events/burn/{id}/quests',
-  auth: 'public',
-  summary: 'The quests of a burn event',
-  description: 'Those that can be completed now; none for an event that is not known.',
-  params: BurnEventPath,
-  query: PageQuery,
-  returns: { 200: z.array(QuestView) },
-  fails: [],
-  cache: 'no-cache',
-  handler: async ({ app, params, query }) => {
-    const { page, headers } = paged(await openQuests(app, { burnEventId: params.id }), query);
-    return reply(200, page.map(presentQuest), headers);
-  },
-});
-
-export const publicRoutes = [getQuests, getBurnQuests];
+export const publicRoutes = [getQuests];
