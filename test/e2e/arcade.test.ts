@@ -1,61 +1,67 @@
 import { expect, test } from '@jest/globals';
+import { type Client, createClient, type EventOf, followEvents, ok, signIn } from '../../packages/client/src/index.ts';
 import { SYSTEM_ADMIN_TOKEN, startSystem } from '../../stack/system.ts';
 import { registerGame } from '../support/arcade.ts';
 import { contradictions } from '../support/invariants.ts';
 import { eventually } from '../support/player.ts';
-import { openEvents } from '../support/sse.ts';
-import { createWallet, type SignedIn, send, signIn } from '../support/wallet.ts';
+import { createWallet } from '../support/wallet.ts';
 
 const GAME = 'e2e-game';
 
-/** Asks any of the API processes, the next one each time. */
-function anywhere(urls: readonly string[], player: SignedIn) {
+/** A wallet that signed in at the first of the API processes, and asks any of them, the next one each time. */
+async function playerOf(urls: readonly string[]): Promise<{ wallet: string; anywhere: () => Client }> {
+  const { address, sign } = createWallet();
+  const first = createClient({ baseUrl: urls[0] ?? '' });
+  await signIn(first, { address, signMessage: sign });
+  const clients = urls.map((baseUrl) => createClient({ baseUrl, cookie: first.cookie }));
   let turn = 0;
-  return async <T>(path: string, json?: unknown, method = json === undefined ? 'GET' : 'POST'): Promise<{ status: number; body: T }> => {
-    const url = urls[turn++ % urls.length] ?? '';
-    const response = await send({ url }, path, { method, headers: { Cookie: player.cookie }, ...(json === undefined ? {} : { json }) });
-    return { status: response.status, body: (await response.json()) as T };
-  };
+  return { wallet: address, anywhere: () => clients[turn++ % clients.length] ?? first };
 }
 
 for (const processes of [1, 2]) {
   test(`wallets sign in, play, score, rank and hear of it: ${processes} API and ${processes} worker process(es)`, async () => {
     const system = await startSystem({ apis: processes, workers: processes });
-    const last = system.urls.at(-1) ?? '';
+    const stop = new AbortController();
     try {
       await registerGame(system.urls[0] ?? '', SYSTEM_ADMIN_TOKEN, GAME);
-      const [ann, bob] = [await signIn({ url: system.urls[0] ?? '' }, createWallet()), await signIn({ url: last }, createWallet())];
-      const stream = await openEvents({ url: last }, { query: 'categories=gameplay', cookie: bob.cookie });
-      const asAnn = anywhere(system.urls, ann);
-      const asBob = anywhere(system.urls, bob);
+      const ann = await playerOf(system.urls);
+      const bob = await playerOf([...system.urls].reverse());
+      const heard: EventOf<'gameplay'>[] = [];
+      const { promise: connected, resolve: connect } = Promise.withResolvers<void>();
+      const events = followEvents(bob.anywhere(), {
+        categories: ['gameplay'],
+        signal: stop.signal,
+        onConnection: (isOpen) => isOpen && connect(),
+        onReset: () => Promise.reject(new Error('events were missed')),
+        onEvent: (event) => void heard.push(event),
+      });
+      await Promise.race([connected, events]);
 
-      for (const [ask, score] of [
-        [asAnn, 4_000],
-        [asBob, 7_000],
-        [asAnn, 9_000],
+      for (const [{ anywhere }, score] of [
+        [ann, 4_000],
+        [bob, 7_000],
+        [ann, 9_000],
       ] as const) {
-        const play = await ask<{ playId: string }>(`/game/${GAME}/play`, {});
-        expect(play.status).toBe(201);
-        const receipt = await ask<object>('/arcade/score', { gameId: GAME, score, playId: play.body.playId });
+        const { body: play } = await ok(anywhere().post('/game/{id}/play', { params: { id: GAME } }));
+        const receipt = await anywhere().post('/arcade/score', { body: { gameId: GAME, score, playId: play.playId } });
         expect(receipt).toMatchObject({
           status: 200,
           body: { status: 'accepted', normalizedScore: score, pointsAwarded: score / 100, rank: { rank: 1 } },
         });
       }
-      expect((await asBob(`/game/${GAME}/rank`)).body).toMatchObject({ rank: 2, score: 7_000, percentile: 50 });
-      expect((await asAnn('/leaderboard/global/rank')).body).toMatchObject({ rank: 1, score: 130 });
-      for (const url of system.urls) {
-        const board = await (await send({ url }, '/leaderboard/global?period=week')).json();
-        expect(board).toEqual([
+      const inGame = await ok(bob.anywhere().get('/game/{id}/rank', { params: { id: GAME } }));
+      expect(inGame.body).toMatchObject({ rank: 2, score: 7_000, percentile: 50 });
+      expect((await ok(ann.anywhere().get('/leaderboard/global/rank'))).body).toMatchObject({ rank: 1, score: 130 });
+      for (const baseUrl of system.urls) {
+        const board = await ok(createClient({ baseUrl }).get('/leaderboard/global', { query: { period: 'week' } }));
+        expect(board.body).toEqual([
           { rank: 1, wallet: ann.wallet, score: 130 },
           { rank: 2, wallet: bob.wallet, score: 70 },
         ]);
       }
 
       await eventually(() => {
-        const updates = stream.messages
-          .filter((m) => m.event === 'score_update')
-          .flatMap((m) => m.data.updates as { wallet: string; score: number }[]);
+        const updates = heard.flatMap((event) => (event.type === 'score_update' ? event.updates : []));
         expect(updates).toEqual(
           expect.arrayContaining([
             expect.objectContaining({ wallet: ann.wallet, score: 9_000 }),
@@ -63,13 +69,15 @@ for (const processes of [1, 2]) {
           ]),
         );
       });
-      stream.close();
+      stop.abort();
+      await events;
 
-      expect((await send({ url: system.urls[0] ?? '' }, '/auth/logout', { method: 'POST', headers: { Cookie: ann.cookie } })).status).toBe(200);
-      expect((await send({ url: last }, '/me', { headers: { Cookie: ann.cookie } })).status).toBe(401);
-      expect((await send({ url: last }, '/me', { headers: { Cookie: bob.cookie } })).status).toBe(200);
+      await ok(ann.anywhere().post('/auth/logout'));
+      expect((await ann.anywhere().get('/me')).status).toBe(401);
+      expect((await bob.anywhere().get('/me')).status).toBe(200);
       expect(await contradictions({ databaseUrl: system.postgres.url, redisUrl: system.redis.url, redisPrefix: 'coinop' })).toEqual([]);
     } finally {
+      stop.abort();
       await system.stop();
     }
   }, 90_000);

@@ -1,0 +1,160 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { routes } from '../../src/areas/index.ts';
+import { readConfig } from '../../src/config.ts';
+import { catalogue, RankedScore, ScoreUpdate, scoreUpdate } from '../../src/events/catalogue.ts';
+import { FRESH_STATE } from '../../src/events/frame.ts';
+import { openApi } from '../../src/http/openapi.ts';
+import { comment, field, nameIn, type Schema, typeOf } from './typescript.ts';
+
+/**
+ * Writes `src/api.ts`: the types of everything that the service takes, answers and tells, from its document and its events.
+ *
+ *     node packages/client/generate.ts
+ *
+ * What it writes is committed: a change of the contract is seen where it is reviewed. A test fails while it is not up to date.
+ */
+export const FILE = join(import.meta.dirname, 'src/api.ts');
+const BIOME = join(import.meta.dirname, '../../node_modules/.bin/biome');
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+const JSON_TYPE = 'application/json';
+/** Names that the file itself uses. */
+const TAKEN = ['Endpoints', 'Events', 'Bytes', 'Response'];
+
+interface Media {
+  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
+}
+interface Operation {
+  readonly summary?: string;
+  readonly description?: string;
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly required?: boolean;
+    readonly description?: string;
+    readonly schema: Schema;
+  }[];
+  readonly requestBody?: Media & { readonly required?: boolean };
+  readonly responses: Readonly<Record<string, Media & { readonly $ref?: string }>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>>; readonly responses: Readonly<Record<string, Media>> };
+}
+
+/** The text of `src/api.ts`, as it has to be. */
+export function generate(): string {
+  const document: Document = JSON.parse(JSON.stringify(openApi(readConfig({}), Object.values(routes).flat())));
+  const { shapes, events } = eventTypes(document.components.schemas);
+  const text = [
+    '// Written by packages/client/generate.ts from the routes and events of the service. Do not edit.\n',
+    "import type { Bytes } from './request.ts';\n",
+    ...sorted({ ...document.components.schemas, ...shapes }).map(shape),
+    endpoints(document),
+    events,
+  ].join('\n');
+  const formatted = spawnSync(BIOME, ['format', `--stdin-file-path=${FILE}`], { input: text, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  if (formatted.status !== 0) throw new Error(`biome could not format what was generated: ${formatted.stderr}`);
+  return formatted.stdout;
+}
+
+/** In an order that does not change when something is added. */
+const sorted = <T>(things: Readonly<Record<string, T>>): [string, T][] => Object.entries(things).sort(([a], [b]) => (a < b ? -1 : 1));
+
+function shape([name, schema]: [string, Schema]): string {
+  if (TAKEN.includes(name)) throw new Error(`no schema may be called ${name}`);
+  return `${comment(schema.description)}export type ${name} = ${typeOf(schema)};\n`;
+}
+
+function endpoints({ paths, components }: Document): string {
+  const ofMethod = (method: string) =>
+    sorted(paths).flatMap(([path, item]) => {
+      const operation = item[method];
+      return operation ? [`${comment(about(operation))}${JSON.stringify(path)}: { ${endpoint(operation, components.responses).join('')} };\n`] : [];
+    });
+  const methods = METHODS.map((method) => `${method}: {\n${ofMethod(method).join('')}};\n`);
+  return `${comment('Every endpoint by method and path: what it takes, what it answers by status, and which statuses refuse with an error.')}export interface Endpoints {\n${methods.join('')}}\n`;
+}
+
+const about = ({ summary, description }: Operation): string => [`${summary}.`, description].filter(Boolean).join('\n\n');
+
+function endpoint({ parameters = [], requestBody, responses }: Operation, shared: Document['components']['responses']): string[] {
+  const parts: string[] = [];
+  for (const [place, name] of [
+    ['path', 'params'],
+    ['query', 'query'],
+  ] as const) {
+    const those = parameters.filter((parameter) => parameter.in === place);
+    if (those.length === 0) continue;
+    const fields = those.map((p) => field(p.name, { ...p.schema, description: p.description ?? p.schema.description ?? '' }, p.required === true));
+    parts.push(`${name}${those.some((p) => p.required) ? '' : '?'}: { ${fields.join('')} };\n`);
+  }
+  if (requestBody) parts.push(`body${requestBody.required ? '' : '?'}: ${media(requestBody, 'Bytes')};\n`);
+  if (parameters.some((parameter) => parameter.name === 'Idempotency-Key')) parts.push('idempotent: true;\n');
+
+  const refusals: string[] = [];
+  const answers = Object.entries(responses).flatMap(([status, given]) => {
+    const response = given.$ref === undefined ? given : shared[nameIn(given.$ref)];
+    if (!response) throw new Error(`${given.$ref} leads nowhere`);
+    const type = media(response, 'Response');
+    if (type !== 'Error') return [`${status}: ${type};\n`];
+    refusals.push(status);
+    return [];
+  });
+  parts.push(`answers: { ${answers.join('')} };\n`, `refusals: ${refusals.join(' | ') || 'never'};\n`);
+  return parts;
+}
+
+/** What is JSON has the type of its schema; bytes are handed over as they are. */
+function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
+  const types = Object.entries(content ?? {}).map(([type, { schema }]) => (type === JSON_TYPE ? typeOf(schema ?? {}) : bytes));
+  return types.length === 0 ? 'null' : [...new Set(types)].join(' | ');
+}
+
+/** The data of every event by its type, and the shapes that only they have. */
+function eventTypes(known: Document['components']['schemas']): { shapes: Record<string, Schema>; events: string } {
+  // What is emitted of scores is a batch; what is told is the best of many, and to wallets each of their own.
+  const told = new Map(
+    [...catalogue].map(([type, { payload }]) => [
+      type,
+      type === scoreUpdate.type ? z.strictObject({ updates: z.array(z.union([RankedScore, ScoreUpdate])) }) : payload,
+    ]),
+  );
+  const { $defs = {}, properties } = z.toJSONSchema(z.object(Object.fromEntries(told)), { io: 'output' });
+  const shapes: Record<string, Schema> = {};
+  for (const [name, definition] of Object.entries(JSON.parse(JSON.stringify($defs)))) {
+    const { id: _, ...schema } = definition as Schema & { id?: string };
+    if (!(name in known)) shapes[name] = schema;
+    else if (typeOf(known[name] ?? {}) !== typeOf(schema)) throw new Error(`${name} is one thing to routes and another to events`);
+  }
+  const payloads: Readonly<Record<string, Schema>> = JSON.parse(JSON.stringify(properties));
+  const every = (type: string, category: string) => ({ type: { const: type }, category: { const: category }, at: { $ref: 'Instant' } });
+  const fields = sorted(Object.fromEntries(catalogue)).map(([type, { category, summary }]) => {
+    const { properties: own = {}, required = [] } = payloads[type] ?? {};
+    const data: Schema = {
+      type: 'object',
+      description: summary,
+      properties: { ...own, ...every(type, category) },
+      required: [...required, 'type', 'category', 'at'],
+    };
+    return field(type, data, true);
+  });
+  const links = Object.fromEntries(Object.keys(FRESH_STATE).map((name) => [name, { type: 'string' }]));
+  const reset: Schema = {
+    type: 'object',
+    description: 'Events may be missing: read what you show anew, for instance at these paths.',
+    properties: { ...every('reset', 'system'), links: { type: 'object', properties: links, required: Object.keys(links) } },
+    required: ['type', 'category', 'at', 'links'],
+  };
+  fields.push(field('reset', reset, true));
+  return { shapes, events: `${comment('The data of every event, by its type.')}export interface Events {\n${fields.join('')}}\n` };
+}
+
+if (import.meta.main) {
+  const text = generate();
+  const isCurrent = text === readFileSync(FILE, { encoding: 'utf8', flag: 'a+' });
+  if (!isCurrent) writeFileSync(FILE, text);
+  process.stdout.write(`${FILE} ${isCurrent ? 'was up to date' : 'is written anew'}\n`);
+}

@@ -1,0 +1,100 @@
+import type { SignedIn, SignInInput, SignInProof } from './api.ts';
+import { type Client, ok } from './client.ts';
+import { addressBytes, base58, base64, fromBase64url } from './encoding.ts';
+
+/** What `solana:signIn` answers. */
+export interface SignInOutput {
+  readonly account: { readonly address: string };
+  readonly signedMessage: Uint8Array;
+  readonly signature: Uint8Array;
+}
+/** A wallet with `signIn`: the feature `solana:signIn` of the wallet standard, or an adapter around it. */
+export interface SignInWallet {
+  signIn(input: SignInInput): Promise<SignInOutput | readonly SignInOutput[]>;
+}
+/** A wallet, or a key, that signs messages: it answers with the 64 bytes of an ed25519 signature. */
+export interface MessageSigner {
+  /** Base58 of the public key. */
+  readonly address: string;
+  signMessage(message: Uint8Array): Uint8Array | Promise<Uint8Array>;
+}
+/** A wallet that signs nothing but transactions, as hardware wallets do: it gets one that can never land, and answers with it signed. */
+export interface TransactionSigner {
+  readonly address: string;
+  signTransaction(transaction: Uint8Array): Uint8Array | Promise<Uint8Array>;
+}
+
+/**
+ * Signs a wallet in: asks for what is to be signed, has it signed, and gets the session, which the client keeps from then on.
+ * @returns the wallet and when its session ends
+ * @throws Refused when the proof is not accepted; and whatever the wallet throws when its owner declines
+ */
+export async function signIn(client: Client, wallet: SignInWallet | MessageSigner | TransactionSigner): Promise<SignedIn> {
+  const { body } = await ok(client.post('/auth/nonce'));
+  const proof = await proofOf(body.signInInput, wallet);
+  return (await ok(client.post('/auth/verify', { body: proof }))).body;
+}
+
+async function proofOf(input: SignInInput, wallet: SignInWallet | MessageSigner | TransactionSigner): Promise<SignInProof> {
+  if ('signIn' in wallet) {
+    const outputs = await wallet.signIn(input);
+    const output = 'account' in outputs ? outputs : outputs[0];
+    if (!output) throw new TypeError('the wallet answered nothing');
+    return { publicKey: output.account.address, message: base64(output.signedMessage), signature: base64(output.signature) };
+  }
+  const { address } = wallet;
+  const text = signInText(input, address);
+  const bytes = new TextEncoder().encode(text);
+  if ('signMessage' in wallet) return { publicKey: address, message: text, signature: base64(await wallet.signMessage(bytes)) };
+  const transaction = await signInTransaction(address, input.nonce, bytes);
+  return { publicKey: address, transaction: base64(await wallet.signTransaction(transaction)) };
+}
+
+/** The text of Sign-In With Solana. */
+const signInText = (input: SignInInput, address: string): string =>
+  [
+    `${input.domain} wants you to sign in with your Solana account:`,
+    address,
+    '',
+    input.statement,
+    '',
+    `URI: ${input.uri}`,
+    `Version: ${input.version}`,
+    `Chain ID: ${input.chainId}`,
+    `Nonce: ${input.nonce}`,
+    `Issued At: ${input.issuedAt}`,
+    `Expiration Time: ${input.expirationTime}`,
+  ].join('\n');
+
+const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+
+/** An unsigned transaction of one memo, with a blockhash of no block. Solana's legacy wire format. */
+async function signInTransaction(address: string, nonce: string, memo: Uint8Array): Promise<Uint8Array> {
+  const blockhash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`coinop/sign-in${nonce}`));
+  const signatures = [1, ...new Uint8Array(64)];
+  // One signer, no further read-only signers, one read-only account: the program.
+  const accounts = [1, 0, 1, 2, ...addressBytes(address), ...addressBytes(MEMO_PROGRAM)];
+  const instruction = [1, 1, 0, ...shortLength(memo.length), ...memo];
+  return Uint8Array.from([...signatures, ...accounts, ...new Uint8Array(blockhash), ...instruction]);
+}
+
+/** Seven bits a byte, lowest first. */
+const shortLength = (length: number): number[] => (length < 128 ? [length] : [(length & 127) | 128, ...shortLength(length >> 7)]);
+
+/** What PKCS #8 puts before the 32 bytes of an ed25519 key. */
+const PKCS8 = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
+
+/**
+ * A signer of a key that is at hand, for bots and scripts.
+ * @param secret 32 bytes, or 64 as solana-keygen writes them: the secret key, then the public one
+ */
+export async function keypairSigner(secret: Uint8Array): Promise<MessageSigner> {
+  if (secret.length !== 32 && secret.length !== 64) throw new TypeError('a secret key must be 32 or 64 bytes');
+  const pkcs8 = Uint8Array.from([...PKCS8, ...secret.subarray(0, 32)]);
+  const key = await crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', true, ['sign']);
+  const { x = '' } = await crypto.subtle.exportKey('jwk', key);
+  return {
+    address: base58(fromBase64url(x)),
+    signMessage: async (message) => new Uint8Array(await crypto.subtle.sign('Ed25519', key, Uint8Array.from(message))),
+  };
+}
