@@ -16,6 +16,8 @@ export interface Job<Name extends string = string, Payload extends z.ZodType = z
   readonly backoff: 'exponential' | 'fixed';
   /** Jobs of the same id are one while the first still waits or runs. */
   readonly id?: (payload: z.output<Payload>) => string;
+  /** The ids under which requests wait for it, where it carries several. */
+  readonly askers?: (payload: z.output<Payload>) => readonly string[];
   /** Runs by itself every so many milliseconds. */
   readonly everyMs?: number;
 }

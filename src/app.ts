@@ -10,7 +10,8 @@ import { mount } from './http/mount.ts';
 import { cors } from './http/origin.ts';
 import type { AnyRoute } from './http/route.ts';
 import { openSessions } from './http/session.ts';
-import { observeRequest } from './metrics.ts';
+import { beginRequest, observeRequest } from './metrics/measure.ts';
+import { traceRequest } from './tracing/tracing.ts';
 
 /**
  * The HTTP application, middleware in order. It never listens, so tests can use it.
@@ -19,6 +20,7 @@ import { observeRequest } from './metrics.ts';
 export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(allRoutes).flat()): Koa {
   const koa = new Koa({ proxy: app.config.trustProxy });
   koa.silent = true;
+  koa.use(traceRequest);
   koa.use(requests(app));
   // Before CORS: an allowed origin may not read the board with an operator's password.
   koa.use(bullBoard(app));
@@ -32,6 +34,7 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
 function requests(app: App): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
+    beginRequest();
     const given = ctx.headers['x-request-id'];
     const requestId = typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     ctx.state.requestId = requestId;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ChainEnvironment, chainConfig } from './chain/config.ts';
 import { Wallet } from './lib/scalars.ts';
 import { StorageEnvironment, storageConfig } from './storage/config.ts';
+import { TracingEnvironment, tracingConfig } from './tracing/config.ts';
 import { XEnvironment, xConfig } from './x/config.ts';
 
 const DEVELOPMENT_SESSION_KEY = 'development-session-key-not-secret';
@@ -122,6 +123,7 @@ const Environment = z.object({
   ...ChainEnvironment,
   ...StorageEnvironment,
   ...XEnvironment,
+  ...TracingEnvironment,
 });
 
 /** Everything a process is told from outside. */
@@ -175,5 +177,6 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     chain: chainConfig(e, production),
     storage: storageConfig(e, production),
     x: xConfig(e, production),
+    tracing: tracingConfig(e),
   };
 }

@@ -9,6 +9,8 @@ import { type Logger, openLog } from './log.ts';
 import { openQueues, type Queues } from './queues.ts';
 import { FAIL_FAST, openRedis, PATIENT } from './redis.ts';
 import { openReplies, type Replies } from './replies.ts';
+import { openStorage } from './storage/open.ts';
+import type { Storage } from './storage/storage.ts';
 import { type Transact, transactions } from './tx.ts';
 
 /** What every request and every job works with. The only wiring of the service. */
@@ -26,6 +28,8 @@ export interface App {
   readonly queues: Queues;
   readonly replies: Replies;
   readonly chain: Chain;
+  /** Where media lie. */
+  readonly storage: Storage;
   /** A further connection, for subscribing and blocking; closed with the rest. */
   connect(): Redis;
   close(): Promise<void>;
@@ -62,6 +66,7 @@ export async function openContext(config: Config, name: string, options: { clock
   const redis = connect({ ...FAIL_FAST, commandTimeout: patience.redisMs });
   const queues = openQueues(connect({ ...FAIL_FAST, enableAutoPipelining: false, commandTimeout: patience.queueMs }), config.redis.prefix);
   const replies = await openReplies(connect(), config.redis.prefix);
+  const storage = openStorage(config.storage);
   return {
     config,
     log,
@@ -73,9 +78,11 @@ export async function openContext(config: Config, name: string, options: { clock
     queues,
     replies,
     chain: openChain(config),
+    storage,
     connect: () => connect(),
     async close() {
       replies.close();
+      storage.close();
       await queues.close();
       for (const connection of connections) connection.disconnect();
       await orm.close(true);

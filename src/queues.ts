@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import type { Job, QueueName } from '../jobs/job.ts';
 import { QUEUES } from '../jobs/job.ts';
 import { unavailable } from './lib/errors.ts';
+import { carryTrace } from './tracing/tracing.ts';
 
 /** Finished jobs are kept this long (ops look at them); failed ones longer. Seconds and counts. */
 const KEEP_DONE = { age: 60, count: 200 };
@@ -44,6 +45,7 @@ export function openQueues(connection: Redis, prefix: string): Queues {
               name: job.name,
               data: payload,
               opts: {
+                ...telemetryOf(job, payload),
                 attempts: job.attempts,
                 backoff: { type: job.backoff, delay: job.backoffMs },
                 removeOnComplete: KEEP_DONE,
@@ -59,6 +61,12 @@ export function openQueues(connection: Redis, prefix: string): Queues {
       await Promise.all([...all.values()].map((queue) => queue.close()));
     },
   };
+}
+
+/** The trace that a job belongs to travels with it. */
+function telemetryOf(job: Job, payload: unknown) {
+  const metadata = carryTrace(() => job.askers?.(payload));
+  return metadata === undefined ? {} : { telemetry: { metadata } };
 }
 
 /** How long an addition waits for a connection that is being made, ms. */

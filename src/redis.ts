@@ -1,6 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from './config.ts';
 import type { Logger } from './log.ts';
+import { countReconnect, observeCommand } from './metrics/measure.ts';
 
 /** Reconnects fast and for ever, with jitter so that a fleet does not come back in step. */
 const retryStrategy = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 5), 1_000) * (0.5 + Math.random());
@@ -11,9 +12,19 @@ export const FAIL_FAST: RedisOptions = { enableOfflineQueue: false, maxRetriesPe
 /** For connections that subscribe or block: they wait for Redis as long as it takes. */
 export const PATIENT: RedisOptions = { maxRetriesPerRequest: null };
 
+/** A connection whose commands are timed: none of them blocks. */
+class TimedRedis extends Redis {
+  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
+    observeCommand(command.name, command.promise);
+    return super.sendCommand(command, stream);
+  }
+}
+
 /** Opens a connection; the caller closes it. */
 export function openRedis(config: Config, log: Logger, options: RedisOptions): Redis {
-  const redis = new Redis(config.redis.url, { retryStrategy, connectTimeout: 2_000, ...options });
+  const Connection = options.commandTimeout === undefined ? Redis : TimedRedis;
+  const redis = new Connection(config.redis.url, { retryStrategy, connectTimeout: 2_000, ...options });
+  redis.on('reconnecting', countReconnect);
   let down = false;
   redis.on('error', (error) => {
     if (!down) log.warn({ err: error }, 'redis is not reachable');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { unavailable } from './lib/errors.ts';
+import { traceAsker } from './tracing/tracing.ts';
 
 /** What a worker answers to a waiting request. */
 export interface Answer {
@@ -44,6 +45,7 @@ export async function openReplies(subscriber: Redis, prefix: string): Promise<Re
     channel,
     wait: (id, timeoutMs) =>
       new Promise((resolve, reject) => {
+        traceAsker(id);
         const timer = setTimeout(() => {
           waiters.delete(id);
           reject(unavailable('the outcome is not known yet, send the same request again'));

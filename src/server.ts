@@ -1,22 +1,20 @@
-import { createServer } from 'node:http';
 import { createApp } from './app.ts';
 import { attachVerification } from './areas/arcade/arcade.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import { drainStreams } from './events/stream.ts';
 import { startOperations } from './http/operations.ts';
+import { openServer } from './http/server.ts';
 import { stopOnSignal } from './stop.ts';
+import { startTracing } from './tracing/tracing.ts';
 
 /** The HTTP process: configuration → context → application → listen → graceful stop. */
 const app = await openContext(readConfig(), 'api');
+const tracing = await startTracing(app.config, 'api', app.log);
 const operations = await startOperations(app);
 const koa = createApp(app);
-const server = createServer(koa.callback());
+const server = openServer(koa);
 const verification = attachVerification(server, app, koa);
-server.headersTimeout = 15_000;
-server.requestTimeout = 120_000;
-server.keepAliveTimeout = 65_000;
-server.maxRequestsPerSocket = 0;
 server.listen(app.config.port, app.config.host, () => app.log.info({ address: server.address() }, 'api is ready'));
 
 stopOnSignal(app.log, async () => {
@@ -24,9 +22,13 @@ stopOnSignal(app.log, async () => {
   const closed = new Promise((resolve) => server.close(resolve));
   // A connection that was busy a moment ago would be kept alive for another minute.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
+  // Uploads and videos on their way may take longer than a process has to stop: they are begun again, videos where they were.
+  const cut = setTimeout(() => server.closeAllConnections(), 22_000);
   await verification.close();
   await closed;
   clearInterval(idle);
+  clearTimeout(cut);
   await operations.close();
   await app.close();
+  await tracing.close();
 });

@@ -4,7 +4,9 @@ import type { Job } from '../jobs/job.ts';
 import { connectionOf, type Queryable, type Statement, statement } from './db/sql.ts';
 import type { EventType } from './events/event.ts';
 import type { Logger } from './log.ts';
+import { observeTransaction } from './metrics/measure.ts';
 import type { Queues } from './queues.ts';
+import { traceTransaction } from './tracing/tracing.ts';
 
 /** A transaction: the only way to write. What it rings and emits follows from its commit, and from nothing else. */
 export interface Tx extends Queryable {
@@ -34,7 +36,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
     const jobs: { job: Job; payload: unknown }[] = [];
     let emitted = false;
     let leave = () => {};
-    const transaction = orm.em.fork({ clear: true }).transactional(async (inner) => {
+    const inside = async (inner: EntityManager) => {
       const connection = await connectionOf(inner.getKysely<unknown>());
       leave = connection.leave;
       const written: Promise<unknown>[] = [];
@@ -58,8 +60,9 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
       const value = await work(tx);
       await Promise.all(written);
       return value;
-    });
-    const result = await transaction.finally(() => leave());
+    };
+    const run = () => orm.em.fork({ clear: true }).transactional(inside);
+    const result = await observeTransaction(() => traceTransaction(run)).finally(() => leave());
     // The commit stands whatever happens to Redis now: a sweep rings again, the publisher looks by itself.
     const unheard = (err: unknown) => log.warn({ err }, 'committed, but the bell did not ring');
     if (emitted) void rung().catch(unheard);

@@ -1,6 +1,7 @@
 import type { expire as job } from '../jobs/upkeep.ts';
 import { WORKED_SOURCES } from '../jobs/webhooks.ts';
 import { expireAuth } from '../src/areas/auth/auth.ts';
+import { expireSocial } from '../src/areas/social/social.ts';
 import type { App } from '../src/context.ts';
 import { expireOutbox } from '../src/events/outbox.ts';
 import { expireDeliveries } from '../src/http/deliveries.ts';
@@ -16,6 +17,7 @@ export const expire: Handler<typeof job> = async (app) => {
   await repeat(app, async (tx) => (await expireAuth(tx)).more);
   await repeat(app, expireOutbox);
   await repeat(app, expireIdempotencyKeys);
+  await repeat(app, expireSocial);
   for (const source of WORKED_SOURCES) await repeat(app, (tx) => expireDeliveries(tx, source));
 };
 

@@ -2,9 +2,10 @@ import { type Job as BullJob, type Queue, Worker, type WorkerOptions } from 'bul
 import { jobs } from '../jobs/index.ts';
 import { type Job, QUEUES, type QueueName } from '../jobs/job.ts';
 import type { App } from '../src/context.ts';
-import { observeJob } from '../src/metrics.ts';
+import { countGivenUp, observeJob, observeWait } from '../src/metrics/measure.ts';
 import { queuePrefix } from '../src/queues.ts';
 import { untilReady } from '../src/redis.ts';
+import { traceJob } from '../src/tracing/tracing.ts';
 import { handlers } from './index.ts';
 
 /** How each queue is served. Short locks where somebody waits: a killed worker's jobs run again within seconds. */
@@ -45,6 +46,7 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   await untilReady(app.redis);
   const served = QUEUES.filter((name) => queues.length === 0 || queues.includes(name));
   const workers = served.map((name) => serveQueue(app, name));
+  for (const { job } of byName.values()) if (served.includes(job.queue)) countGivenUp(job.name, 0);
   const recurring = Object.values(jobs).filter((job) => served.includes(job.queue));
   const scheduleAll = () => Promise.all(recurring.map((job) => schedule(app, job)));
   // Again and again: a Redis that lost its memory has lost the schedules, too.
@@ -70,6 +72,7 @@ function serveQueue(app: App, name: QueueName): Worker {
   worker.on('error', (err) => app.log.warn({ err, queue: name }, 'queue is not reachable'));
   worker.on('failed', (bullJob, err) => {
     const last = bullJob !== undefined && bullJob.attemptsMade >= (bullJob.opts.attempts ?? 1);
+    if (last && byName.has(bullJob.name)) countGivenUp(bullJob.name);
     app.log[last ? 'error' : 'warn'](
       { err, queue: name, job: bullJob?.name, id: bullJob?.id, attempt: bullJob?.attemptsMade },
       last ? 'job failed for good' : 'job failed',
@@ -81,7 +84,11 @@ function serveQueue(app: App, name: QueueName): Worker {
 async function run(app: App, bullJob: BullJob): Promise<void> {
   const entry = byName.get(bullJob.name);
   if (!entry) throw new Error(`no such job: ${bullJob.name}`);
-  await observeJob(entry.job.name, () => entry.handle(app, entry.job.payload.parse(bullJob.data)));
+  const { name, queue, payload } = entry.job;
+  const { timestamp, processedOn, attemptsMade, opts } = bullJob;
+  if (attemptsMade === 0) observeWait(queue, (processedOn ?? timestamp) - timestamp - (opts.delay ?? 0));
+  const about = { name, queue, id: bullJob.id ?? '', attempt: attemptsMade + 1 };
+  await observeJob(name, () => traceJob(about, opts.telemetry?.metadata, () => entry.handle(app, payload.parse(bullJob.data))));
 }
 
 /** BullMQ's schedulers only trigger: what is due is decided by SQL, so one run too many or too few does no harm. */

@@ -1,6 +1,11 @@
 import type { watchPayouts as job } from '../jobs/payouts.ts';
 import { runWatch } from '../src/areas/payouts/payouts.ts';
+import { rememberBalances } from '../src/metrics/balances.ts';
 import type { Handler } from './handler.ts';
 
 /** Stops payouts where the record and the chain do not fit, and lets them go on where they do. */
-export const watchPayouts: Handler<typeof job> = async (app) => await runWatch(app);
+export const watchPayouts: Handler<typeof job> = async (app) => {
+  // Balances are for operators; payouts need them for nothing.
+  const remembered = rememberBalances(app).catch((err: unknown) => app.log.debug({ err }, 'balances cannot be read'));
+  await Promise.all([runWatch(app), remembered]);
+};

@@ -3,6 +3,8 @@ import { Connection, Keypair, PublicKey } from '@solana/web3.js';
 import bs58 from 'bs58';
 import type { Config } from '../config.ts';
 import { Refusal, unavailable } from '../lib/errors.ts';
+import { observeCall } from '../metrics/measure.ts';
+import { traceCall } from '../tracing/tracing.ts';
 import type { Role, Secret } from './config.ts';
 
 /** The chain as this process sees it. Opening it asks nothing: what is missing is found out by who needs it. */
@@ -77,12 +79,20 @@ class NodeUnreachable extends Error {}
 
 /** An answer, or an error that web3.js passes on: it never settles for one that another realm made. */
 async function reach(input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]): Promise<Response> {
+  const method = methodOf(init?.body);
+  const ask = () => fetch(input, { ...init, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
   try {
-    return await fetch(input, { ...init, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return await observeCall(method, () => traceCall(method, hostOf(input), ask));
   } catch (cause) {
     throw new NodeUnreachable('the node cannot be reached', { cause });
   }
 }
+
+/** What is asked for, as web3.js writes it: the method comes first. */
+const methodOf = (body: unknown): string => (typeof body === 'string' && /^\{"method":"(\w+)"/.exec(body)?.[1]) || 'other';
+
+/** The rest of an address may be a secret. */
+const hostOf = (input: Parameters<typeof fetch>[0]): string => new URL(input instanceof Request ? input.url : input).hostname;
 
 /** Errors name the role and never the secret. */
 function readKey(role: Role, secret: Secret): Keypair {

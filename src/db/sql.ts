@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
 import { CompiledQuery, type Kysely } from 'kysely';
 import pg from 'pg';
+import { observeStatement } from '../metrics/measure.ts';
+import { traceStatement } from '../tracing/tracing.ts';
 
 /** A statement of a hot path: its text, and the row it returns. Prepared once per connection under its name. */
 export interface Statement<Row> {
@@ -72,7 +74,7 @@ export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable &
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
       leaveTogether(client.connection.stream);
-      return (await client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] })).rows;
+      return (await observed(statement, () => client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows;
     },
     leave: () => client.leave(),
   };
@@ -89,6 +91,9 @@ function leaveTogether(stream: Writable): void {
 export function pooled(pool: () => Promise<pg.Pool>): Queryable {
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) =>
-      (await (await pool()).query<Row & pg.QueryResultRow>({ ...statement, values: [...values] })).rows,
+      (await observed(statement, async () => (await pool()).query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows,
   };
 }
+
+const observed = <T>({ name }: Pick<Statement<unknown>, 'name'>, run: () => Promise<T>): Promise<T> =>
+  observeStatement(name, () => traceStatement(name, run));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../context.ts';
+import { observePublished } from '../metrics/measure.ts';
 import { catalogue, type ScoreUpdate, scoreUpdate } from './catalogue.ts';
 import type { Category } from './event.ts';
 import { append, beginFeed, type Draft, feedKey, readTail, type Tail } from './feed.ts';
@@ -47,7 +48,8 @@ async function publish(app: App, key: string, tail: Tail, last: number, ranks: R
     await beginFeed(app.redis, key, tail, next - 1);
     return;
   }
-  await append(app.redis, key, tail, await drafts(app, rows, ranks));
+  if (!(await append(app.redis, key, tail, await drafts(app, rows, ranks)))) return;
+  observePublished(app.clock.now().getTime() - Math.min(...rows.map((row) => row.at)));
 }
 
 /** The entries of a round: one per row, then the aggregate of its scores. */

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { App } from '../context.ts';
 import { migrations } from '../db/migrations/index.ts';
 import { statement } from '../db/sql.ts';
-import { openMetrics } from '../metrics.ts';
+import type { Reading } from '../metrics/reading.ts';
+import { openMetrics } from '../metrics/scrape.ts';
 import { reply, route } from './route.ts';
 
 /** How long a dependency may take to answer before it counts as failed, ms. */
@@ -58,6 +59,20 @@ export async function checkReadiness(app: App): Promise<Readiness> {
   };
 }
 
+/** The same, for scrapes. */
+const readiness: Reading = {
+  keepMs: 5_000,
+  gauges: { coinop_dependency_up: 'Whether this process can use a dependency: postgresql, migrations (all of them are applied), redis.' },
+  async read(app) {
+    const { checks } = await checkReadiness(app);
+    return Object.entries(checks).map(([dependency, check]) => ({
+      name: 'coinop_dependency_up',
+      labels: { dependency },
+      value: Number(check === 'ok'),
+    }));
+  },
+};
+
 export const healthz = route({
   method: 'get',
   path: '/healthz',
@@ -85,7 +100,7 @@ export const readyz = route({
 
 /** A server for operators: health, readiness and metrics of this process, API or worker. */
 export async function startOperations(app: App): Promise<{ readonly port: number; close(): Promise<void> }> {
-  const metrics = openMetrics(app);
+  const metrics = openMetrics(app, [readiness]);
   const server = createServer((request, response) => {
     const send = (status: number, type: string, text: string) =>
       void response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(request.method === 'HEAD' ? '' : text);

@@ -5,7 +5,7 @@ import { fail } from '../lib/errors.ts';
 
 const UNSAFE = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location, X-Request-Id';
-const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id';
+const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id, traceparent';
 
 /** Whether a request comes from our own pages, an allowed origin, or no browser at all. `null` is a browser that hides its origin. */
 export function originAllowed(config: Config, headers: IncomingHttpHeaders): boolean {

@@ -64,6 +64,7 @@ test('the page loads nothing from elsewhere, runs no inline script and cannot be
   expect(response.headers.get('X-Frame-Options')).toBe('DENY');
   expect(response.headers.get('Referrer-Policy')).toBe('no-referrer');
   const html = await response.text();
+  expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   const scripts = [...html.matchAll(/(?:src|href)="(static\/[^"]+\.(?:js|css))"/g)].map((match) => match[1]);
   expect(scripts.length).toBeGreaterThan(2);
   for (const script of scripts) expect((await ask(`/${script}`)).status).toBe(200);
@@ -80,12 +81,36 @@ test('a failed job is retried, then removed; both are audited, looking is not', 
   expect(await audited()).toEqual([]);
   expect((await ask(`/api/queues/upkeep/${id}/retry`, { method: 'PUT', Origin: kit.url, 'Sec-Fetch-Site': 'same-origin' })).status).toBeLessThan(300);
   expect(await stateOf(id)).toBe('waiting');
-  expect((await ask(`/api/queues/upkeep/${id}/clean`, { method: 'PUT', token: TOKENS.content })).status).toBeLessThan(300);
+  expect((await ask(`/api/queues/upkeep/${id}/clean`, { method: 'PUT' })).status).toBeLessThan(300);
   expect(await stateOf(id)).not.toBe('waiting');
   expect(await audited()).toEqual([
     { token_name: 'admin-1', method: 'PUT', path: `/admin/queues/api/queues/upkeep/${id}/retry` },
-    { token_name: 'editor', method: 'PUT', path: `/admin/queues/api/queues/upkeep/${id}/clean` },
+    { token_name: 'admin-1', method: 'PUT', path: `/admin/queues/api/queues/upkeep/${id}/clean` },
   ]);
+});
+
+test('all failed jobs of a queue are retried and cleaned at once, delayed ones promoted, and a queue is paused and resumed', async () => {
+  const queue = kit.app.queues.all.get('upkeep');
+  const put = async (path: string) => (await ask(`/api/queues/upkeep/${path}`, { method: 'PUT', Origin: kit.url })).status;
+  const counts = () => queue?.getJobCounts('waiting', 'failed', 'delayed');
+  await queue?.add('expire', {}, { delay: 3_600_000 });
+  expect(await put('promote')).toBeLessThan(300);
+  expect(await counts()).toEqual({ waiting: 1, failed: 0, delayed: 0 });
+  expect(await put('empty')).toBeLessThan(300);
+  await failJob();
+  expect(await put('retry/failed')).toBeLessThan(300);
+  expect(await counts()).toEqual({ waiting: 1, failed: 0, delayed: 0 });
+  expect(await put('empty')).toBeLessThan(300);
+  // What has failed within the last seconds stays.
+  const old = await failJob();
+  await kit.app.redis.hset(queue?.toKey(old) ?? '', 'finishedOn', 1);
+  await kit.app.redis.zadd(queue?.toKey('failed') ?? '', 1, old);
+  expect(await put('clean/failed')).toBeLessThan(300);
+  expect(await counts()).toEqual({ waiting: 0, failed: 0, delayed: 0 });
+  expect(await put('pause')).toBeLessThan(300);
+  expect(await queue?.isPaused()).toBe(true);
+  expect(await put('resume')).toBeLessThan(300);
+  expect(await queue?.isPaused()).toBe(false);
 });
 
 test.each([
@@ -110,12 +135,30 @@ test('an allowed origin reads nothing of it', async () => {
   expect(response.headers.get('Access-Control-Allow-Origin')).toBeNull();
 });
 
-test('writing the data of jobs needs the scope money', async () => {
+test('without the scope money the board shows everything and changes nothing', async () => {
   const job = JSON.stringify({ name: 'expire', data: {}, options: {} });
-  expect(await answerOf(await ask('/api/queues/upkeep/add', { method: 'POST', token: TOKENS.content }, job))).toEqual({
-    status: 403,
-    body: { error: 'Authorization must be an admin token with the scope money to write the data of jobs' },
-  });
+  const before = await audited();
+  const id = await failJob();
+  for (const [method, path, body] of [
+    ['POST', 'upkeep/add', job],
+    ['PUT', `upkeep/${id}/retry`],
+    ['PUT', `upkeep/${id}/clean`],
+    ['PUT', 'upkeep/pause'],
+    ['PUT', 'pause'],
+  ] as const) {
+    expect(await answerOf(await ask(`/api/queues/${path}`, { method, token: TOKENS.content }, body))).toEqual({
+      status: 403,
+      body: { error: 'Authorization must be an admin token with the scope money to change queues or jobs' },
+    });
+  }
+  expect(await stateOf(id)).toBe('failed');
+  expect(await audited()).toEqual(before);
+  const shown = async (token: string) =>
+    ((await (await ask('/api/queues', { token })).json()) as { queues: { name: string; readOnlyMode: boolean }[] }).queues;
+  const [reading, writing] = [await shown(TOKENS.content), await shown(TOKENS.all)];
+  expect(reading.map(({ name }) => name)).toEqual(writing.map(({ name }) => name));
+  expect([...new Set(reading.map((queue) => queue.readOnlyMode))]).toEqual([true]);
+  expect([...new Set(writing.map((queue) => queue.readOnlyMode))]).toEqual([false]);
   expect((await ask('/api/queues/upkeep/add', { method: 'POST' }, job)).status).toBe(200);
   expect((await audited()).at(-1)).toEqual({ token_name: 'admin-1', method: 'POST', path: '/admin/queues/api/queues/upkeep/add' });
 });

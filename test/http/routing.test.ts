@@ -231,6 +231,7 @@ test('in production an answer that the route does not declare is logged, and sen
       NODE_ENV: 'production',
       SESSION_KEYS: 'k'.repeat(40),
       RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
+      MEDIA_FOLDER: '/var/lib/coinop/media',
       DATABASE_URL: 'postgresql://127.0.0.1:1/none',
     },
   });

@@ -1,5 +1,6 @@
 import { signTransaction } from '../../../jobs/chain.ts';
 import type { App } from '../../context.ts';
+import { observeAttempts } from '../../metrics/measure.ts';
 import type { Tx } from '../../tx.ts';
 import type { ChainError, Kind } from './kind.ts';
 import { release } from './outflows.ts';
@@ -37,7 +38,10 @@ async function moveTogether(app: App, kinds: ReadonlyMap<string, Kind>, group: r
   const kind = first && kinds.get(first.attempt.kind);
   if (!first || !kind) return [];
   try {
-    return await app.tx((tx) => moveIn(tx, kind, first.to, group));
+    const moved = await app.tx((tx) => moveIn(tx, kind, first.to, group));
+    const ages = moved.map(({ attempt }) => attempt.age);
+    observeAttempts(kind.name, first.to === 'sent' ? 'retracted' : first.to, ages);
+    return moved;
   } catch (err) {
     if (group.length === 1) {
       app.log.error({ err, kind: kind.name, subject: first.attempt.subject, to: first.to }, 'the books of a transaction could not be kept');

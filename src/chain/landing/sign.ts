@@ -4,6 +4,7 @@ import { followTransactions } from '../../../jobs/chain.ts';
 import type { App } from '../../context.ts';
 import type { Statement } from '../../db/sql.ts';
 import { Refusal } from '../../lib/errors.ts';
+import { observeAttempts } from '../../metrics/measure.ts';
 import type { Tx } from '../../tx.ts';
 import { rpc } from '../solana.ts';
 import { chainError } from './errors.ts';
@@ -135,6 +136,7 @@ async function attempt(app: App, kind: Kind, row: TransactionRow, draft: Draft):
     return true;
   });
   if (!committed) return null;
+  observeAttempts(kind.name, 'signed', [0]);
   await send(app, [signature], recent.slot);
   await app.queues.add([{ job: followTransactions, payload: {} }]).catch(() => undefined);
   return null;
