@@ -118,7 +118,7 @@ const Environment = z.object({
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
   /** Which queues this worker serves; empty = all of them. */
   QUEUES: list(''),
-  /** Wallets that may activate and end the burn events that they created; in development all may. */
+  /** Wallets that may activate the burn events that they described; in development all may. */
   ORGANISERS: list(''),
   ...ChainEnvironment,
   ...StorageEnvironment,

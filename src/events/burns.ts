@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { event } from './event.ts';
 
 const Key = z.string().min(1).max(64);
-const Amount = z.string().regex(/^\d{1,20}$/);
+const Amount = z.string().regex(/^\d{1,40}$/);
 const At = z.iso.datetime();
 
 export const burnEventActivated = event({

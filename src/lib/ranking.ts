@@ -28,7 +28,7 @@ export function standing(rank: number | null, score: number, n: number): Standin
  * @param firstRank rank of the page's first value
  * @param offset zero-based position of the page's first value
  */
-export function ranksOfPage(values: readonly number[], firstRank: number, offset: number): number[] {
+export function ranksOfPage(values: readonly (number | string)[], firstRank: number, offset: number): number[] {
   let rank = firstRank;
   return values.map((value, i) => {
     if (i > 0 && value !== values[i - 1]) rank = offset + i + 1;

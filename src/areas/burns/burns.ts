@@ -1,2 +1,4 @@
 /** The door of burns: burn events, and the burns that the chain knows. */
-export { endBurnEvents, watchBurns } from './watch.ts';
+export { endBurnEvents } from './life.ts';
+export { readActive, readEvent } from './rows.ts';
+export { watchBurns } from './watch.ts';

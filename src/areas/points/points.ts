@@ -7,6 +7,7 @@ export { closeEnded } from './closing.ts';
 export { type Consumer, consumeActivities, type Happened } from './consuming.ts';
 export { countScores, earn, lockPlayers, type Player, saveEarnings, type Tally } from './earnings.ts';
 export { appendPoints, COUNTER_SHARDS, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
+export { playedAmong } from './played.ts';
 export { choosePlayerMode, ensurePlayer, type Holder, readHolder, readPlayerMode } from './players.ts';
 export { rebuildBoard, watchBoards } from './rebuild.ts';
 export { refreshBoards } from './refresh.ts';

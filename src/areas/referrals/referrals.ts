@@ -1,2 +1,3 @@
-/** The door of referrals: what follows from the scores of wallets that were referred. */
+/** The door of referrals: who was referred, and what follows from the scores of wallets that were. */
+export { referredBefore } from './bound.ts';
 export { referralConsumer } from './consume.ts';

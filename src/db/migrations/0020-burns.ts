@@ -1,6 +1,101 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Burn events and the burns that were read from the chain. */
+/** Burn events, the burns that were read from the chain, and their boards. */
 export class Migration0020Burns extends Migration {
-  override up(): void {}
+  override up(): void {
+    // A burn counts from activated_at until before ends_at, by its block's time; final_at: from then on no burn is missing, and none is added.
+    // burned and the three by source are sums of `burns`, kept so that nobody adds them up.
+    this.addSql(`
+      create table burn_events (
+        id uuid primary key,
+        title text not null,
+        description text,
+        mint wallet not null,
+        duration_sec int not null check (duration_sec between 3600 and 2592000),
+        created_by wallet not null,
+        created_at timestamptz not null default app_now(),
+        state text not null default 'pending' check (state in ('pending', 'active', 'ended')),
+        activated_at timestamptz,
+        ends_at timestamptz check (ends_at >= activated_at),
+        final_at timestamptz,
+        participants int not null default 0,
+        burned numeric not null default 0,
+        referral numeric not null default 0,
+        game numeric not null default 0,
+        social numeric not null default 0,
+        check ((state = 'pending') = (activated_at is null) and (activated_at is null) = (ends_at is null)),
+        check (final_at is null or state = 'ended')
+      )`);
+    this.addSql(`create unique index burn_events_one_active on burn_events ((true)) where state = 'active'`);
+    this.addSql(`create index burn_events_watched on burn_events (mint) where state <> 'pending' and final_at is null`);
+    this.addSql(`create index burn_events_begun on burn_events (activated_at desc) where state <> 'pending'`);
+    this.addSql(`create index burn_events_pending on burn_events (created_by, created_at) where state = 'pending'`);
+
+    // One row per instruction. named: the source in its memo; source: the same where it held, else null.
+    this.addSql(`
+      create table burns (
+        signature text collate "C" not null,
+        index smallint not null,
+        event_id uuid not null references burn_events,
+        wallet wallet not null,
+        amount numeric not null check (amount > 0),
+        named text not null check (named in ('referral', 'game', 'social')),
+        source text check (source = named),
+        slot bigint not null,
+        block_time timestamptz not null,
+        recorded_at timestamptz not null default app_now(),
+        primary key (signature, index)
+      )`);
+
+    this.addSql(`
+      create table burn_standings (
+        event_id uuid not null references burn_events,
+        board text collate "C" not null check (board in ('total', 'referral', 'game', 'social')),
+        wallet wallet not null,
+        amount numeric not null,
+        primary key (event_id, board, wallet)
+      )`);
+    this.addSql(`create index burn_standings_order on burn_standings (event_id, board, amount, wallet)`);
+    // How many standings there are in each stretch of a board's order, so that ranks and places need not be counted from the top. A range goes
+    // from its own key, that of the first in it or beyond, down to the next range's; the first range is open at the top.
+    this.addSql(`
+      create table burn_ranges (
+        event_id uuid not null references burn_events,
+        board text collate "C" not null,
+        amount numeric not null,
+        wallet wallet not null,
+        n int not null check (n >= 0),
+        primary key (event_id, board, amount, wallet)
+      ) with (fillfactor = 50)`);
+
+    // Transactions that may hold a burn. likely: its memo names an event; where it is false the node keeps no memos.
+    this.addSql(`
+      create table burn_transactions (
+        signature text collate "C" primary key,
+        mint wallet not null,
+        slot bigint not null,
+        block_time timestamptz,
+        likely boolean not null,
+        tries int not null default 0,
+        next_at timestamptz not null default app_now(),
+        found_at timestamptz not null default app_now(),
+        read_at timestamptz
+      )`);
+    this.addSql(`create index burn_transactions_unread on burn_transactions (mint, likely desc, slot) where read_at is null`);
+    this.addSql(`create index burn_transactions_read on burn_transactions (read_at) where read_at is not null`);
+    // How far a mint's history is listed. slot: that of the newest signature; everything older is listed, or lies in a gap.
+    // deep_at: when the newest part is to be listed once more.
+    this.addSql(`create table burn_cursors (mint wallet primary key, slot bigint not null, deep_at timestamptz not null)`);
+    // Older than the signature \`before\`, and not older than the slot \`floor\`. next_at: where no node has it, it is asked for again later.
+    this.addSql(`
+      create table burn_gaps (
+        mint wallet not null,
+        before text collate "C" not null,
+        before_slot bigint not null,
+        before_time timestamptz,
+        floor bigint not null,
+        next_at timestamptz not null default app_now(),
+        primary key (mint, before)
+      )`);
+  }
 }

@@ -1,0 +1,187 @@
+import type { Burn } from '../../chain/burns.ts';
+import type { App } from '../../context.ts';
+import { statement } from '../../db/sql.ts';
+import { burnRecorded } from '../../events/burns.ts';
+import type { Tx } from '../../tx.ts';
+import { appendActivities } from '../points/points.ts';
+import { countChanges } from './ranges.ts';
+import { type BurnBoard, SOURCES, type Source } from './schema.ts';
+import { whichHold } from './sources.ts';
+
+/** A finalized transaction as far as it concerns burn events; `burns` is empty where it does not. */
+export interface FinalBurns {
+  readonly signature: string;
+  readonly slot: number;
+  /** The time of its block, ms since 1970. */
+  readonly at: number;
+  /** The event and the source that its memo names; null where that is none. */
+  readonly names: { readonly event: string; readonly source: Source } | null;
+  readonly burns: readonly Burn[];
+}
+
+/** A burn that may count. */
+interface Candidate extends Burn {
+  readonly signature: string;
+  readonly slot: number;
+  readonly at: number;
+  readonly event: string;
+  readonly named: Source;
+}
+
+interface LiveEvent {
+  readonly id: string;
+  readonly mint: string;
+  /** ms since 1970. */
+  readonly since: number;
+  readonly until: number;
+  burned: string;
+}
+// Burns of one event are credited one batch after the other.
+const lockLive = statement<LiveEvent>(
+  'lock_live_burn_events',
+  `select id::text, mint, (extract(epoch from activated_at) * 1000)::float8 as since, (extract(epoch from ends_at) * 1000)::float8 as until, burned::text
+   from burn_events where id = any($1::uuid[]) and state <> 'pending' and final_at is null order by id for no key update`,
+);
+const insertBurns = statement<{ signature: string; index: number }>(
+  'insert_burns',
+  `insert into burns (signature, index, event_id, wallet, amount, named, source, slot, block_time)
+   select * from unnest($1::text[], $2::int2[], $3::uuid[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::int8[], $9::timestamptz[]) order by 1, 2
+   on conflict do nothing returning signature, index::int`,
+);
+const addStandings = statement<{ event: string; board: BurnBoard; wallet: string; before: string; amount: string }>(
+  'add_burn_standings',
+  `with added as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::numeric[]) as a(event_id, board, wallet, amount)),
+   written as (
+     insert into burn_standings as s (event_id, board, wallet, amount) select * from added order by 1, 2, 3
+     on conflict (event_id, board, wallet) do update set amount = s.amount + excluded.amount returning *)
+   select event_id::text as event, board, wallet, (w.amount - a.amount)::text as before, w.amount::text as amount
+   from written w join added a using (event_id, board, wallet)`,
+);
+const addTotals = statement(
+  'add_burn_totals',
+  `update burn_events e set participants = e.participants + a.participants, burned = e.burned + a.burned,
+     referral = e.referral + a.referral, game = e.game + a.game, social = e.social + a.social
+   from unnest($1::uuid[], $2::int[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[]) as a(id, participants, burned, referral, game, social)
+   where e.id = a.id`,
+);
+// In key order: somebody else may have read some of the same.
+const markRead = statement(
+  'mark_burn_transactions',
+  `update burn_transactions t set read_at = app_now()
+   from (select signature from burn_transactions where signature = any($1::text[]) and read_at is null order by signature for update) l
+   where t.signature = l.signature`,
+);
+
+/** What activities can hold; the burn's own row is exact. */
+const MOST_AMOUNT = 2n ** 63n - 1n;
+const least = (a: bigint, b: bigint) => (a < b ? a : b);
+
+/**
+ * Credits the burns of finalized transactions, and marks these as read: all of it in one transaction, each burn once, whoever else does the
+ * same. Burns that name no event which was active at the time of their block, or that burn another mint, are passed over.
+ * @param mint what is burned
+ */
+export async function credit(app: App, mint: string, transactions: readonly FinalBurns[]): Promise<void> {
+  if (transactions.length === 0) return;
+  await app.tx(async (tx) => {
+    const events = await lockEvents(tx, transactions);
+    const candidates = candidatesOf(transactions, mint, events);
+    if (candidates.length > 0) await record(tx, candidates, events);
+    await tx.query(markRead, [transactions.map(({ signature }) => signature)]);
+  });
+}
+
+async function lockEvents(tx: Tx, transactions: readonly FinalBurns[]): Promise<Map<string, LiveEvent>> {
+  const named = new Set(transactions.flatMap(({ names, burns }) => (names && burns.length > 0 ? [names.event] : [])));
+  if (named.size === 0) return new Map();
+  return new Map((await tx.query(lockLive, [[...named]])).map((event) => [event.id, event]));
+}
+
+/** Oldest first. */
+function candidatesOf(transactions: readonly FinalBurns[], mint: string, events: ReadonlyMap<string, LiveEvent>): Candidate[] {
+  const found = transactions.flatMap(({ signature, slot, at, names, burns }): Candidate[] => {
+    const event = names && events.get(names.event);
+    if (!event || event.mint !== mint || at < event.since || at >= event.until) return [];
+    return burns.map((burn) => ({ ...burn, signature, slot, at, event: event.id, named: names.source }));
+  });
+  return found.sort((a, b) => a.slot - b.slot);
+}
+
+async function record(tx: Tx, candidates: readonly Candidate[], events: ReadonlyMap<string, LiveEvent>): Promise<void> {
+  const held = await whichHold(tx, candidates);
+  const sourceOf = (one: Candidate) => (held.has(one) ? one.named : null);
+  const inserted = await tx.query(insertBurns, [
+    candidates.map(({ signature }) => signature),
+    candidates.map(({ index }) => index),
+    candidates.map(({ event }) => event),
+    candidates.map(({ wallet }) => wallet),
+    candidates.map(({ amount }) => String(amount)),
+    candidates.map(({ named }) => named),
+    candidates.map(sourceOf),
+    candidates.map(({ slot }) => slot),
+    candidates.map(({ at }) => new Date(at).toISOString()),
+  ]);
+  const keyOf = ({ signature, index }: { signature: string; index: number }) => `${signature}:${index}`;
+  const isNew = new Set(inserted.map(keyOf));
+  const fresh = candidates.filter((one) => isNew.has(keyOf(one)));
+  if (fresh.length === 0) return;
+  await addUp(
+    tx,
+    fresh.map((one) => ({ event: one.event, wallet: one.wallet, amount: one.amount, source: sourceOf(one) })),
+  );
+  await appendActivities(
+    tx,
+    fresh.map((one) => ({ kind: 'burn', sourceId: keyOf(one), wallet: one.wallet, gameId: one.event, amount: least(one.amount, MOST_AMOUNT) })),
+  );
+  const totals = new Map([...events.values()].map(({ id, burned }) => [id, BigInt(burned)]));
+  tx.emitAll(
+    burnRecorded,
+    fresh.map((one) => {
+      const { event: burnEventId, wallet, amount, signature } = one;
+      const burnTotal = (totals.get(burnEventId) ?? 0n) + amount;
+      totals.set(burnEventId, burnTotal);
+      return { burnEventId, wallet, amount: String(amount), source: sourceOf(one), signature, burnTotal: String(burnTotal) };
+    }),
+  );
+}
+
+interface Credited {
+  readonly event: string;
+  readonly wallet: string;
+  readonly amount: bigint;
+  readonly source: Source | null;
+}
+
+/** Adds burns to the standings of their wallets, to the ranges of the boards, and to the totals of their events. */
+async function addUp(tx: Tx, burns: readonly Credited[]): Promise<void> {
+  const sums = new Map<string, { event: string; board: BurnBoard; wallet: string; amount: bigint }>();
+  for (const { event, wallet, amount, source } of burns) {
+    for (const board of source === null ? (['total'] as const) : (['total', source] as const)) {
+      const key = `${event} ${board} ${wallet}`;
+      sums.set(key, { event, board, wallet, amount: amount + (sums.get(key)?.amount ?? 0n) });
+    }
+  }
+  const added = [...sums.values()];
+  const standings = await tx.query(addStandings, [
+    added.map(({ event }) => event),
+    added.map(({ board }) => board),
+    added.map(({ wallet }) => wallet),
+    added.map(({ amount }) => String(amount)),
+  ]);
+  await countChanges(
+    tx,
+    standings.flatMap(({ before, ...standing }) => {
+      const came = { ...standing, by: 1 as const };
+      return before === '0' ? [came] : [{ ...standing, amount: before, by: -1 as const }, came];
+    }),
+  );
+  const ids = [...new Set(burns.map(({ event }) => event))];
+  const sumOf = (id: string, board: BurnBoard) =>
+    String(added.reduce((sum, one) => (one.event === id && one.board === board ? sum + one.amount : sum), 0n));
+  await tx.query(addTotals, [
+    ids,
+    ids.map((id) => standings.filter(({ event, board, before }) => event === id && board === 'total' && before === '0').length),
+    ids.map((id) => sumOf(id, 'total')),
+    ...SOURCES.map((source) => ids.map((id) => sumOf(id, source))),
+  ]);
+}

@@ -1,0 +1,84 @@
+import { statement } from '../../db/sql.ts';
+import type { Tx } from '../../tx.ts';
+import type { BurnBoard } from './schema.ts';
+
+/** Standings that a range holds before it is made two. */
+export const MOST_IN_RANGE = 2_000;
+
+// Each board begins with one range, open at the top; it is never removed.
+const open = statement(
+  'open_burn_boards',
+  `insert into burn_ranges (event_id, board, amount, wallet, n)
+   select $1, board, 'infinity', '', 0 from unnest(array['total', 'referral', 'game', 'social']) as b(board)`,
+);
+
+/** Prepares the boards of an event. */
+export const openBoards = (tx: Tx, event: string) => tx.query(open, [event]);
+
+/** A standing that came, or went (-1). Amounts are base units as text. */
+export interface Change {
+  readonly event: string;
+  readonly board: BurnBoard;
+  readonly amount: string;
+  readonly wallet: string;
+  readonly by: 1 | -1;
+}
+
+interface Range {
+  event: string;
+  board: BurnBoard;
+  amount: string;
+  wallet: string;
+  n: number;
+}
+const KEYS = `unnest($1::uuid[], $2::text[], $3::numeric[], $4::text[])`;
+const RANGE = `r.event_id::text as event, r.board, r.amount::text, r.wallet, r.n`;
+
+// The range of a standing is the lowest that is not below it.
+const count = statement<Range>(
+  'count_in_burn_ranges',
+  `with hit as (
+     select r.event_id, r.board, r.amount, r.wallet, sum(c.by)::int as by
+     from unnest($1::uuid[], $2::text[], $3::numeric[], $4::text[], $5::int[]) as c(event_id, board, amount, wallet, by), lateral (
+       select * from burn_ranges r where r.event_id = c.event_id and r.board = c.board and (r.amount, r.wallet) >= (c.amount, c.wallet)
+       order by r.amount, r.wallet limit 1) r
+     group by 1, 2, 3, 4)
+   update burn_ranges r set n = r.n + hit.by from hit
+   where r.event_id = hit.event_id and r.board = hit.board and r.amount = hit.amount and r.wallet = hit.wallet and hit.by <> 0 returning ${RANGE}`,
+);
+// An empty range becomes part of the one above it.
+const remove = statement(
+  'remove_burn_ranges',
+  `delete from burn_ranges r using ${KEYS} as k(event_id, board, amount, wallet)
+   where r.event_id = k.event_id and r.board = k.board and r.amount = k.amount and r.wallet = k.wallet and r.amount < 'infinity'`,
+);
+const split = statement(
+  'split_burn_ranges',
+  `with halved as (
+     update burn_ranges r set n = r.n / 2 from ${KEYS} as k(event_id, board, amount, wallet)
+     where r.event_id = k.event_id and r.board = k.board and r.amount = k.amount and r.wallet = k.wallet returning r.*)
+   insert into burn_ranges (event_id, board, amount, wallet, n)
+   select h.event_id, h.board, m.amount, m.wallet, k.n - h.n
+   from halved h join unnest($1::uuid[], $2::text[], $3::numeric[], $4::text[], $5::int[]) as k(event_id, board, amount, wallet, n)
+     using (event_id, board, amount, wallet), lateral (
+     select s.amount, s.wallet from burn_standings s
+     where s.event_id = h.event_id and s.board = h.board and (s.amount, s.wallet) <= (h.amount, h.wallet)
+     order by s.amount desc, s.wallet desc offset h.n limit 1) m`,
+);
+
+const keysOf = (ranges: readonly Omit<Range, 'n'>[]) => [
+  ranges.map(({ event }) => event),
+  ranges.map(({ board }) => board),
+  ranges.map(({ amount }) => amount),
+  ranges.map(({ wallet }) => wallet),
+];
+
+/** Counts changes of standings, which the transaction has written. The event's row is locked, so nobody else counts. */
+export async function countChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
+  if (changes.length === 0) return;
+  const ranges = await tx.query(count, [...keysOf(changes), changes.map(({ by }) => by)]);
+  const empty = ranges.filter(({ n }) => n === 0);
+  const full = ranges.filter(({ n }) => n > MOST_IN_RANGE);
+  if (empty.length > 0) await tx.query(remove, keysOf(empty));
+  if (full.length > 0) await tx.query(split, [...keysOf(full), full.map(({ n }) => n)]);
+}
