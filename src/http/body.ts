@@ -6,6 +6,8 @@ import { fail } from '../lib/errors.ts';
 /** JSON bodies are at most this large, bytes. */
 export const MAX_JSON_BYTES = 256 * 1024;
 const MAX_DEPTH = 64;
+/** How long a body that is read whole may take, ms; the server's own limit is that of uploads. */
+const READ_MS = 120_000;
 /** How much of a refused body is still read, so that its sender gets to see the answer, bytes. */
 const MAX_DRAINED_BYTES = 4 * 1024 * 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -22,11 +24,14 @@ function refuseEncoding(request: IncomingMessage): void {
 /** Reads a body to its end. @throws 413 past `maxBytes`, 415 when compressed, 400 when cut off */
 export async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   refuseEncoding(request);
+  const tooSlow = setTimeout(() => request.destroy(), READ_MS);
   try {
     return await rawBody(request, { limit: maxBytes, length: request.headers['content-length'] ?? null });
   } catch (error) {
     const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large';
     throw isTooLarge ? tooLarge(maxBytes) : fail(400, 'the body ended before its announced length');
+  } finally {
+    clearTimeout(tooSlow);
   }
 }
 
@@ -56,10 +61,13 @@ export function boundedStream(request: IncomingMessage, maxBytes: number): Reada
 /** Reads away what is left of a refused body. A sender that never stops is cut off. */
 export function drain(request: IncomingMessage): void {
   let left = MAX_DRAINED_BYTES;
+  // Whoever it was piped to is gone or about to be, and would leave it paused.
+  request.unpipe();
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) request.destroy();
   });
+  request.resume();
 }
 
 /** Whether a request brings a body at all. */

@@ -45,6 +45,8 @@ export function mount(app: App, routes: readonly AnyRoute[], sessions: Sessions)
     router.on(method, route.path.replace(/\{(\w+)\}/g, ':$1'), noop, endpoint);
   }
   return async (ctx) => {
+    // Nothing that is stored has such a name, and PostgreSQL takes no NUL for text.
+    if (ctx.path.includes('%00')) throw fail(404, 'no such resource');
     const method = ctx.method === 'HEAD' ? 'GET' : METHODS.find((m) => m === ctx.method);
     const found = method ? router.find(method, ctx.path) : null;
     if (!found) return answerWithMethods(router, ctx);
@@ -122,7 +124,7 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
   const result = delivered
     ? await storeOnce(app, delivered, (tx) => act(app, endpoint, { ...call, once: (work) => work(tx) }))
     : await act(app, endpoint, call);
-  write(app, route, ctx, result);
+  await write(app, route, ctx, result);
 }
 
 /** Runs the handler; a refusal that its route does not declare is a fault of ours. */
@@ -169,7 +171,7 @@ async function decodeBody(route: AnyRoute, ctx: Koa.Context, delivered: Delivere
   return { body: decode('body', shape ?? NO_FIELDS, value), bytes };
 }
 
-function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): void {
+async function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): Promise<void> {
   const shape = route.returns[result.status];
   if (shape === undefined) mismatch(app, `${route.method} ${route.path} answered ${result.status}, which it does not declare`);
   ctx.status = result.status;
@@ -179,13 +181,13 @@ function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): void
     ctx.body = null;
     ctx.status = result.status;
   } else if (isStream(shape) && !json) {
-    ctx.type = shape.stream;
+    if (!shape.others) ctx.type = shape.stream;
     if (typeof result.body === 'function') {
       ctx.respond = false;
       ctx.res.statusCode = result.status;
       // HEAD wants to know what GET would begin with, not to wait for what it brings.
       if (ctx.method === 'HEAD') ctx.res.end();
-      else result.body(ctx.res);
+      else await result.body(ctx.res);
     } else ctx.body = result.body;
   } else if (json) {
     const encode = (value: unknown) => checkedText(app, route, result.status, json, value);

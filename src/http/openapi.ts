@@ -117,7 +117,11 @@ function requestBody(body: z.ZodType | Stream): NonNullable<ZodOpenApiOperationO
   if (isStream(body)) {
     const limit = body.maxBytes ?? MAX_JSON_BYTES;
     const json = body.json ? { [JSON_TYPE]: { schema: body.json } } : {};
-    return { required: true, description: `At most ${limit} bytes.`, content: { ...json, [body.stream]: { schema: streamSchema(body) } } };
+    return {
+      required: true,
+      description: `At most ${limit} bytes.`,
+      content: { ...json, [body.stream]: { schema: body.form ?? streamSchema(body) } },
+    };
   }
   // An empty body is {}: where every field may be absent, so may the body.
   return { required: !body.safeParse({}).success, content: { [JSON_TYPE]: { schema: body } } };
@@ -138,7 +142,8 @@ function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenAp
     ...(names.length > 0 ? { headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])) } : {}),
   };
   if (!shape) return described;
-  const bytes = isStream(shape) ? { [shape.stream]: { schema: streamSchema(shape) } } : {};
+  const types = isStream(shape) ? [shape.stream, ...(shape.others ?? [])] : [];
+  const bytes = Object.fromEntries(types.map((type) => [type, { schema: streamSchema({ stream: type }) }]));
   return { ...described, content: { ...bytes, ...(json ? { [JSON_TYPE]: { schema: json } } : {}) } };
 }
 

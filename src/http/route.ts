@@ -32,6 +32,10 @@ export interface Stream {
    * this is what its bytes hold.
    */
   readonly json?: z.ZodType;
+  /** Further content types that an answer may have: which one it has, its own `Content-Type` says. */
+  readonly others?: readonly string[];
+  /** What a form holds, for the document; whoever reads it checks it. */
+  readonly form?: z.ZodType;
 }
 
 /** Declares a stream of a content type; `maxBytes` bounds a request's body. */
@@ -43,10 +47,16 @@ export const jsonOrStream = <Json extends z.ZodType>(json: Json, type: string, m
   json,
 });
 
+/** Declares an answer that is a stream of one of several content types. */
+export const streamOf = ([type, ...others]: readonly [string, ...string[]]): Stream => ({ ...stream(type), others });
+
+/** Declares a body that is a form with a file in it; `readForm` reads it. */
+export const formStream = (form: z.ZodType, maxBytes: number): Stream => ({ ...stream('multipart/form-data', maxBytes), form });
+
 export const isStream = (shape: z.ZodType | Stream | null): shape is Stream => shape !== null && 'stream' in shape;
 
 /** What a streaming answer is: bytes, or a function that takes the response over. */
-export type StreamBody = Readable | Buffer | string | ((response: ServerResponse) => void);
+export type StreamBody = Readable | Buffer | string | ((response: ServerResponse) => void | Promise<void>);
 
 /** Whether an answer is bytes, and not a value to be written as JSON. */
 export const isBytes = (body: unknown): body is StreamBody =>

@@ -27,9 +27,12 @@ export class Draft {
     try {
       await mkdir(folder, { recursive: true });
       const path = join(folder, `${randomUUID()}.draft`);
-      const file = await open(path, 'wx+', 0o600);
-      await unlink(path);
-      return new Draft(file);
+      const draft = new Draft(await open(path, 'wx+', 0o600));
+      await unlink(path).catch(async (error: unknown) => {
+        await draft.close();
+        throw error;
+      });
+      return draft;
     } catch (error) {
       throw storageDown(error);
     }

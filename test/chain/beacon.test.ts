@@ -221,6 +221,7 @@ const PRODUCTION = {
   SESSION_KEYS: 'k'.repeat(32),
   RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
   PUBLIC_URL: 'https://coinop.example',
+  MEDIA_FOLDER: '/var/lib/coinop/media',
 };
 
 test('a process is told its beacon; production takes quicknet alone, and enough time', () => {

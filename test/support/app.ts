@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { readConfig } from '../../src/config.ts';
 import { type App, openContext, type Patience } from '../../src/context.ts';
 import { statement } from '../../src/db/sql.ts';
 import { drainStreams } from '../../src/events/stream.ts';
+import { openServer } from '../../src/http/server.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { untilReady } from '../../src/redis.ts';
 import { publishEvents } from '../../workers/publish-events.ts';
@@ -71,7 +71,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   const app = await openContext(readConfig(env), 'test-api', { clock, ...(options.hurried ? {} : { patience: UNHURRIED }) });
   await reached(app);
   const koa = createApp(app);
-  const server = createServer(koa.callback());
+  const server = openServer(koa);
   noteSuccesses(server);
   const verification = attachVerification(server, app, koa);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

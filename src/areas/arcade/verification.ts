@@ -1,10 +1,11 @@
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { WebSocketServer } from 'ws';
 import type { App } from '../../context.ts';
 import { asRefusal } from '../../http/errors.ts';
 import { originAllowed } from '../../http/origin.ts';
+import { endWith } from '../../http/server.ts';
 import { openSessions, walletOfUpgrade } from '../../http/session.ts';
 import { fail, type Refusal, unavailable } from '../../lib/errors.ts';
 import { Id } from '../../lib/scalars.ts';
@@ -105,11 +106,4 @@ function target(request: IncomingMessage): { gameId: string; playId: string | nu
 }
 
 /** Answers an upgrade like any other refused request. */
-function refuse(socket: Duplex, refusal: Refusal): void {
-  if (!socket.writable) return void socket.destroy();
-  const body = JSON.stringify({ error: refusal.message });
-  const headers = { ...refusal.headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.once('finish', () => socket.destroy());
-  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
-}
+const refuse = (socket: Duplex, { status, message, headers }: Refusal): void => endWith(socket, status, message, headers);

@@ -2,5 +2,70 @@ import { Migration } from '@mikro-orm/migrations';
 
 /** Clips; their media lie in the storage. */
 export class Migration0022Clips extends Migration {
-  override up(): void {}
+  override up(): void {
+    // A row is there before anything lies in the storage under its id, and until nothing does any more. state: uploading (something may lie
+    // there), abandoned (so it may, and nobody comes back for it), ready, removing (by a moderator, something lies there), removed (nothing does;
+    // the row still says what was uploaded, how much on that day, and under which key). sweep_at: when it is to be looked at.
+    this.addSql(`
+      create table clips (
+        id uuid primary key,
+        wallet wallet not null,
+        game_id text collate "C" not null,
+        title text,
+        type text collate "C" not null check (type in ('video/mp4', 'video/webm', 'image/gif')),
+        bytes int not null check (bytes > 0),
+        sha256 bytea not null check (octet_length(sha256) = 32),
+        day int not null,
+        idempotency_key text collate "C",
+        state text collate "C" not null default 'uploading' check (state in ('uploading', 'abandoned', 'ready', 'removing', 'removed')),
+        hidden boolean not null default false,
+        created_at timestamptz(3) not null default app_now(),
+        sweep_at timestamptz(3),
+        check ((sweep_at is null) = (state in ('ready', 'removed')))
+      )`);
+    // The same content once per wallet, also when it was removed.
+    this.addSql(`create unique index clips_content on clips (wallet, sha256) where state <> 'abandoned'`);
+    this.addSql(`create unique index clips_key on clips (wallet, idempotency_key) where state <> 'abandoned' and idempotency_key is not null`);
+    this.addSql(`create index clips_day on clips (wallet, day) include (bytes) where state <> 'abandoned'`);
+    this.addSql(`create index clips_sweep on clips (sweep_at) where sweep_at is not null`);
+    // What is listed, by each filter that there is.
+    for (const [name, filter] of [
+      ['newest', ''],
+      ['game', 'game_id,'],
+      ['wallet', 'wallet,'],
+      ['wallet_game', 'wallet, game_id,'],
+    ]) {
+      this.addSql(`create index clips_${name} on clips (${filter} created_at desc, id desc) where state = 'ready' and not hidden`);
+    }
+
+    // How many are listed, by game: counting millions takes half a second. A row is inserted as uploading and deleted as abandoned, so that only
+    // updates matter. These rows are locked last, and in key order.
+    this.addSql('create table clip_counts (game_id text collate "C" primary key, n int not null) with (fillfactor = 50)');
+    this.addSql(`
+      create function count_clips() returns trigger language plpgsql as $$
+      begin
+        insert into clip_counts as c (game_id, n)
+        select game_id, sum(change) from (
+          select game_id, 1 as change from new_clips where state = 'ready' and not hidden
+          union all
+          select game_id, -1 from old_clips where state = 'ready' and not hidden) changes
+        group by game_id having sum(change) <> 0 order by game_id
+        on conflict (game_id) do update set n = c.n + excluded.n;
+        return null;
+      end $$`);
+    this.addSql(`
+      create trigger clips_count after update on clips referencing old table as old_clips new table as new_clips
+      for each statement execute function count_clips()`);
+
+    // Clips of a banned wallet are hidden in the commit of the ban, whoever bans, and shown again in that which lifts it.
+    this.addSql(`
+      create function hide_clips() returns trigger language plpgsql as $$
+      begin
+        update clips set hidden = new.banned_at is not null where wallet = new.wallet and state <> 'abandoned';
+        return null;
+      end $$`);
+    this.addSql(`
+      create trigger players_hide_clips after update of banned_at on players
+      for each row when ((old.banned_at is null) <> (new.banned_at is null)) execute function hide_clips()`);
+  }
 }

@@ -1,0 +1,17 @@
+import { sweepClips as sweepJob } from '../../../jobs/arcade.ts';
+import type { App } from '../../context.ts';
+import { statement } from '../../db/sql.ts';
+import { fail } from '../../lib/errors.ts';
+
+const remove = statement<{ id: string }>(
+  'remove_clip',
+  `update clips set state = 'removing', title = null, sweep_at = app_now() where id = $1 and state = 'ready' returning id`,
+);
+
+/** Removes a clip: it is gone with the commit, its file soon after. @throws 404 where there is none */
+export async function removeClip(app: App, id: string): Promise<void> {
+  await app.tx(async (tx) => {
+    if ((await tx.query(remove, [id])).length === 0) throw fail(404, 'no such clip');
+    tx.ring(sweepJob, {});
+  });
+}
