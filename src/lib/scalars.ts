@@ -36,7 +36,10 @@ export const line = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not hold control characters');
 
-/** Base58 text to bytes, or null where it is none. */
+/** Longer than whatever is written in base58: a signature has 88 characters. Decoding takes the square of it, minutes for a body's worth. */
+const MAX_BASE58 = 128;
+
+/** Base58 text to bytes, or null where it is none, or longer than any address or signature. */
 export function decodeBase58(text: string): Uint8Array | null {
-  return bs58.decodeUnsafe(text) ?? null;
+  return text.length > MAX_BASE58 ? null : (bs58.decodeUnsafe(text) ?? null);
 }

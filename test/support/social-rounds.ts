@@ -46,13 +46,16 @@ export async function showRound(app: App, round: ShownRound): Promise<string> {
   const isCommitted = state === 'committed' || state === 'finalized';
   const audit = {
     draw: state === 'finalized' ? { seed: SEED, numbers: round.numbers ?? [], drawn: round.ticket === undefined ? [] : [round.ticket] } : null,
-    winners: (round.winners ?? []).map(({ wallet, amount }, i) => ({ place: i + 1, index: i, wallet, prize: { amount, mint: WALLET } })),
+    winners:
+      state === 'finalized'
+        ? (round.winners ?? []).map(({ wallet, amount }, i) => ({ place: i + 1, index: i, wallet, prize: { amount, mint: WALLET } }))
+        : null,
   };
   await sql(app, INSERT, [
     ...[id, kind, state, isChat ? title : null],
     ...(isChat ? [picks, range, 1, JSON.stringify(prizes), 600, null] : [null, null, null, null, null, ticketPrice]),
     ...(state === 'pending' && isChat ? [null, null, null, null] : ['{}', ROOT, AT.opens, AT.closes]),
-    ...[entries, isCommitted ? Buffer.from(ROOT, 'hex') : null, isCommitted ? JSON.stringify(audit) : null],
+    ...[entries, isCommitted ? Buffer.from(ROOT, 'hex') : null, isOpen ? null : JSON.stringify(audit)],
     ...(isCommitted ? [12_345_678, AT.due] : [null, null]),
     ...[state === 'void' ? voidReason : null, isOpen ? null : AT.closes, state === 'finalized' || state === 'void' ? endedAt : null],
   ]);

@@ -30,7 +30,7 @@ export const Millisecond = z
 /** An amount in base units that fits a u64. */
 export const Units = z
   .string()
-  .regex(/^(?:0|[1-9]\d{0,19})$/, 'must be a whole number of base units')
+  .regex(/^(?:0|[1-9]\d{0,19})$/, { error: 'must be a whole number of base units', abort: true })
   .refine((text) => text.length < 20 || BigInt(text) < 2n ** 64n, 'must be less than 2^64')
   .meta({ example: '5000000' });
 

@@ -21,14 +21,14 @@ export interface SharedRound extends RoundRow {
   } | null;
 }
 
-const SHARED = `select ${ROUND_COLUMNS}, d.result from rounds r
-  left join lateral (
+// Asked in a CASE: a join may be planned so that the result is made before the state is looked at, and an audit without winners has none to list.
+const SHARED = `select ${ROUND_COLUMNS}, case when r.state = 'finalized' then (
     select json_build_object('numbers', a #> '{draw,numbers}', 'ticket', case when r.kind = 'legacy' then a #> '{draw,drawn,0}' end, 'seed', a #>> '{draw,seed}',
       'winners', (select coalesce(json_agg(json_build_object('place', w -> 'place', 'wallet', w -> 'wallet', 'amount', w #> '{prize,amount}') order by n), '[]')
                   from jsonb_array_elements(a -> 'winners') with ordinality as e(w, n) where n <= ${NAMED_WINNERS}),
-      'won', jsonb_array_length(a -> 'winners')) as result
-    from (select r.audit::jsonb as a) audit where r.state = 'finalized'
-  ) d on true`;
+      'won', jsonb_array_length(a -> 'winners'))
+    from (select r.audit::jsonb as a) audit) end as result
+  from rounds r`;
 const byId = statement<SharedRound>('read_shared_round', `${SHARED} where r.id = $1`);
 const latestFinalized = statement<SharedRound>(
   'read_latest_finalized_round',
