@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { output } from './binaries.ts';
-import { Child, describeExit, type StopSteps } from './child.ts';
+import { Child, describeExit, type Identity, type StopSteps } from './child.ts';
 import { claim, release } from './claim.ts';
 import { ensureCluster, PORT, postgresEnvironment, postgresFor, ROLE, settingsArguments } from './cluster.ts';
 import { databaseUser, makeFolder, removeRunFolder, runFolder } from './folders.ts';
@@ -19,6 +19,9 @@ const STOP_STEPS: StopSteps = [
   ['SIGQUIT', 5_000],
 ];
 
+/** Immediate. Killed outright, it would leave processes behind that hold its memory. */
+const CRASH_STEPS: StopSteps = [['SIGQUIT', 20_000]];
+
 /** What to start. */
 export interface PostgresOptions {
   /** Private to this server; made when missing. */
@@ -29,7 +32,7 @@ export interface PostgresOptions {
   readonly database?: string;
 }
 
-/** A PostgreSQL of our own. */
+/** A PostgreSQL of our own, at one address for all of its lives. */
 export interface Postgres extends Part {
   readonly url: string;
   readonly pid: number;
@@ -37,6 +40,10 @@ export interface Postgres extends Part {
   readonly binaries: string;
   /** Creates a database unless it is there, and returns its URL. */
   ensureDatabase(database: string): string;
+  /** Ends it as a crash would: nothing is rolled back or written first, and the next start recovers. */
+  kill(): Promise<void>;
+  /** Starts it again after a kill, or stops it first. */
+  restart(): Promise<void>;
 }
 
 /**
@@ -49,53 +56,113 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const folder = realpathSync(options.folder);
   await claim(folder);
   try {
-    const data = join(folder, 'data');
-    const run = runFolder(folder, user);
-    const log = join(folder, 'log');
-    await endLeftoverPostgres(folder);
-    const binaries = postgresFor(data);
-    await ensureCluster(binaries, data, options.durable, user);
-    const logFile = openSync(log, 'w', 0o600);
+    const server = new PostgresServer(folder, options, user);
+    await server.start();
+    return server;
+  } catch (error) {
+    removeRunFolder(folder);
+    release(folder);
+    throw error;
+  }
+}
+
+class PostgresServer implements Postgres {
+  readonly name = 'postgres';
+  readonly died: Promise<string>;
+  readonly #folder: string;
+  readonly #data: string;
+  readonly #run: string;
+  readonly #log: string;
+  readonly #durable: boolean;
+  readonly #database: string;
+  readonly #user: Identity | undefined;
+  readonly #reportDeath: (how: string) => void;
+  #binaries = '';
+  /** The one that is meant to be running: the end of any other is no news. */
+  #server: Child | undefined;
+
+  constructor(folder: string, { durable, database = 'coinop' }: PostgresOptions, user: Identity | undefined) {
+    this.#folder = folder;
+    this.#data = join(folder, 'data');
+    this.#run = runFolder(folder, user);
+    this.#log = join(folder, 'log');
+    this.#durable = durable;
+    this.#database = database;
+    this.#user = user;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.died = promise;
+    this.#reportDeath = resolve;
+  }
+
+  get url(): string {
+    return urlOf(this.#run, this.#database);
+  }
+
+  get pid(): number {
+    return this.#server?.pid ?? 0;
+  }
+
+  get binaries(): string {
+    return this.#binaries;
+  }
+
+  async start(): Promise<void> {
+    await endLeftoverPostgres(this.#folder);
+    const binaries = postgresFor(this.#data);
+    this.#binaries = binaries.directory;
+    await ensureCluster(binaries, this.#data, this.#durable, this.#user);
+    const logFile = openSync(this.#log, 'w', 0o600);
     const server = new Child({
       command: join(binaries.directory, 'postgres'),
-      args: ['-D', data, '-k', run, ...settingsArguments(options.durable)],
-      cwd: folder,
+      args: ['-D', this.#data, '-k', this.#run, ...settingsArguments(this.#durable)],
+      cwd: this.#folder,
       env: postgresEnvironment(),
       stdio: ['ignore', logFile, logFile],
-      user,
+      user: this.#user,
       orphanSignal: 'SIGINT',
       exitSignal: 'SIGQUIT',
     });
     closeSync(logFile);
-    let isStopping = false;
-    const died = new Promise<string>((resolve) => {
-      void server.exited.then((exit) => {
-        if (!isStopping) resolve(`${describeExit(exit)}; the end of ${log}:\n${logTail(log)}`);
-      });
-    });
-    const stop = async (): Promise<void> => {
-      isStopping = true;
-      await server.stop(STOP_STEPS);
-      removeRunFolder(folder);
-      release(folder);
-    };
-    const ensureDatabase = (database: string): string => {
-      createDatabase(join(binaries.directory, 'psql'), folder, run, database);
-      return urlOf(run, database);
-    };
+    this.#server = server;
+    const end = server.exited.then((exit) => `${describeExit(exit)}; the end of ${this.#log}:\n${logTail(this.#log)}`);
     try {
-      const failure = await Promise.race([died, ready(server, data)]);
+      const failure = await Promise.race([end, ready(server, this.#data)]);
       if (failure !== undefined) throw new Error(`PostgreSQL ${failure}`);
-      const url = ensureDatabase(options.database ?? 'coinop');
-      server.unref();
-      return { name: 'postgres', url, pid: server.pid, binaries: binaries.directory, died, stop, ensureDatabase };
+      this.ensureDatabase(this.#database);
     } catch (error) {
-      await stop();
+      await this.#end(STOP_STEPS);
       throw error;
     }
-  } catch (error) {
-    release(folder);
-    throw error;
+    server.unref();
+    void end.then((how) => {
+      if (this.#server === server) this.#reportDeath(how);
+    });
+  }
+
+  ensureDatabase(database: string): string {
+    createDatabase(join(this.#binaries, 'psql'), this.#folder, this.#run, database);
+    return urlOf(this.#run, database);
+  }
+
+  async stop(): Promise<void> {
+    await this.#end(STOP_STEPS);
+    removeRunFolder(this.#folder);
+    release(this.#folder);
+  }
+
+  async kill(): Promise<void> {
+    await this.#end(CRASH_STEPS);
+  }
+
+  async restart(): Promise<void> {
+    await this.#end(STOP_STEPS);
+    await this.start();
+  }
+
+  async #end(steps: StopSteps): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.stop(steps);
   }
 }
 

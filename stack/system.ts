@@ -45,8 +45,10 @@ export interface Replaceable {
 export interface SystemOptions {
   readonly apis?: number;
   readonly workers?: number;
-  /** true: the database waits for the disk, as in production. */
+  /** true: the database waits for the disk, as in production. Else it forgets its last transactions when it is killed. */
   readonly durable?: boolean;
+  /** true: Redis knows again what it held when it is killed and restarted. */
+  readonly keepingRedis?: boolean;
   /** A cluster, and how fast it goes; without it the system has no chain. */
   readonly localnet?: Omit<LocalnetProcessOptions, 'folder'>;
   readonly env?: Readonly<Record<string, string>>;
@@ -54,14 +56,14 @@ export interface SystemOptions {
 
 /** Starts a system in a folder that goes with it. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
-  const { apis: apiCount = 1, workers: workerCount = 1, durable = false } = options;
+  const { apis: apiCount = 1, workers: workerCount = 1, durable = false, keepingRedis = false } = options;
   const stack = new Supervisor((line) => console.error(line));
   const temporary = await openTemporaryFolder('coinop-system-');
   stack.afterwards(() => temporary.remove());
   try {
     const postgres = await stack.start(() => startPostgres({ folder: join(temporary.path, 'postgres'), durable }));
     // It is restarted by whoever uses the system, so nobody watches over it.
-    const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: false });
+    const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: keepingRedis });
     stack.afterwards(() => redis.stop());
     const localnetOptions = options.localnet;
     const localnet = localnetOptions && (await startLocalnetProcess({ ...localnetOptions, folder: join(temporary.path, 'localnet') }));
@@ -80,6 +82,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       PUBLIC_URL: `http://localhost:${ports[0]}`,
       ALLOWED_ORIGINS: ports.map((port) => `http://localhost:${port}`).join(','),
       METRICS_PORT: '0',
+      MEDIA_FOLDER: join(temporary.path, 'media'),
       ...localnet?.env,
       ...options.env,
     };

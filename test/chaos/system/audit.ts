@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { Keypair } from '@solana/web3.js';
+import { z } from 'zod';
+import { withoutKeys } from '../../../stack/localnet.ts';
+import type { System } from '../../../stack/system.ts';
+
+const checkout = join(import.meta.dirname, '../../..');
+
+const Told = z.object({
+  checks: z.array(z.object({ name: z.string(), status: z.string(), differences: z.array(z.string()), failure: z.string().nullable() })),
+});
+
+/** What `bin/audit` finds, of everything there ever was: it holds no key. */
+export async function audit({ env }: System): Promise<string[]> {
+  const addressOf = (key: string) => Keypair.fromSecretKey(Uint8Array.from(JSON.parse(env[key] ?? '[]'))).publicKey.toBase58();
+  const addresses = { TREASURY_ADDRESS: addressOf('TREASURY_KEY'), COMMITTER_ADDRESS: addressOf('COMMITTER_KEY') };
+  const { code, out, complaint } = await run({ ...withoutKeys(env), ...addresses });
+  if (code === 0) return [];
+  const told = Told.safeParse(parsed(out));
+  if (!told.success) return [`the audit ended with ${code}: ${complaint.trim().slice(-1_000)}`];
+  return told.data.checks.flatMap(({ name, status, differences, failure }) => {
+    if (status === 'differs') return differences.map((difference) => `audit, ${name}: ${difference}`);
+    return failure === null ? [] : [`audit, ${name}: could not be checked: ${failure}`];
+  });
+}
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly complaint: string;
+}
+
+const run = (env: NodeJS.ProcessEnv): Promise<Ran> =>
+  new Promise((resolve) => {
+    const options = { env, cwd: checkout, maxBuffer: 16 * 1024 * 1024 };
+    execFile(process.execPath, [join(checkout, 'src/audit/main.ts'), '--all', '--json'], options, (error, out, complaint) =>
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, out, complaint }),
+    );
+  });
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
