@@ -1,0 +1,117 @@
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { openChain } from '../chain/solana.ts';
+import type { Config } from '../config.ts';
+import type { Queryable } from '../db/sql.ts';
+import { FAIL_FAST } from '../redis.ts';
+import { openStorage } from '../storage/open.ts';
+import { type Audit, type Check, type Differences, noteMoment, type Scope } from './check.ts';
+
+/** What an audit looks at by default. */
+export const DEFAULT_SCOPE: Scope = { days: 8, epochs: 3, rounds: 20, sample: 500, all: false };
+
+/** How a check ended. */
+export interface Result extends Differences {
+  readonly check: Check;
+  readonly ms: number;
+  /** Why it could not be made; null where it was. */
+  readonly failure: string | null;
+}
+
+export interface Options {
+  readonly scope?: Scope;
+  /** How long one statement may take, ms. */
+  readonly statementMs?: number;
+  readonly patience?: Audit['patience'];
+  /** Called with each result as it is there. */
+  readonly onResult?: (result: Result) => void;
+}
+
+const PATIENCE: Audit['patience'] = { looks: 6, everyMs: 2_000 };
+const STATEMENT_MS = 120_000;
+const CONNECT_MS = 5_000;
+const COMMAND_MS = 10_000;
+/** What one statement may take of the database's memory for each of its sorts and hashes. */
+const WORK_MEM = '128MB';
+
+const queryable = (client: pg.Client): Queryable => ({
+  query: async <Row>({ text }: { text: string }, values: readonly unknown[] = []) =>
+    (await client.query<Row & pg.QueryResultRow>({ text, values: [...values] })).rows,
+});
+
+const messageOf = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+};
+
+/** One check, whatever becomes of it. */
+async function make(check: Check, audit: Audit, ready: Promise<unknown>): Promise<Result> {
+  const begin = performance.now();
+  const ended = (found: Differences, failure: string | null): Result => ({ check, ...found, failure, ms: Math.round(performance.now() - begin) });
+  try {
+    await ready;
+    return ended(await check.run(audit), null);
+  } catch (error) {
+    return ended({ total: 0, listed: [] }, messageOf(error));
+  }
+}
+
+/**
+ * Makes checks, and writes nothing. Those of the record see it as of one moment: one transaction, which keeps the database from
+ * cleaning up while it lasts, so they come first, one after the other; then those that look at it together with Redis, the chain and the storage.
+ * A dependency that is down fails the checks that need it, and no others.
+ */
+export async function runChecks(config: Config, checks: readonly Check[], options: Options = {}): Promise<Result[]> {
+  const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, patience = PATIENCE, onResult = () => undefined } = options;
+  const client = new pg.Client({
+    connectionString: config.database.url,
+    application_name: 'coinop-audit',
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: statementMs,
+  });
+  // A lost connection is told by the check that needs it.
+  client.on('error', () => undefined);
+  const redis = new Redis(config.redis.url, {
+    ...FAIL_FAST,
+    enableOfflineQueue: true,
+    retryStrategy: () => null,
+    connectTimeout: CONNECT_MS,
+    commandTimeout: COMMAND_MS,
+  });
+  redis.on('error', () => undefined);
+  const storage = openStorage(config.storage);
+  const audit: Audit = { config, scope, db: queryable(client), redis, chain: openChain(config), storage, patience };
+  const results: Result[] = [];
+  const take = (result: Result) => {
+    results.push(result);
+    onResult(result);
+  };
+  const connected = client.connect().then(() => client.query(`set work_mem = '${WORK_MEM}'; set jit = off; set default_transaction_read_only = on`));
+  const isOpen = await connected.then(
+    () => true,
+    () => false,
+  );
+  // Of a connection that there never was, nothing would be answered.
+  const tell = async (text: string) => isOpen && (await client.query(text).catch(() => undefined));
+  try {
+    const begun = connected.then(() => client.query(`begin isolation level repeatable read; ${noteMoment(scope)}`));
+    begun.catch(() => undefined);
+    for (const check of checks.filter(({ live }) => !live)) {
+      take(
+        await make(
+          check,
+          audit,
+          begun.then(() => client.query('savepoint one')),
+        ),
+      );
+      await tell('rollback to savepoint one');
+    }
+    await tell('rollback');
+    for (const check of checks.filter(({ live }) => live)) take(await make(check, audit, connected));
+    return results;
+  } finally {
+    redis.disconnect();
+    storage.close();
+    if (isOpen) await client.end().catch(() => undefined);
+  }
+}

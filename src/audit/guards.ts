@@ -1,0 +1,36 @@
+import { recordCheck } from './check.ts';
+
+/** The triggers that keep what must not change, and what the record keeps by itself. */
+export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
+  ['admin_audit', 'admin_audit_append_only'],
+  ['beta_conversions', 'beta_conversions_append_only'],
+  ['beta_conversions', 'beta_conversions_no_truncate'],
+  ['clips', 'clips_count'],
+  ['entries', 'entries_kept'],
+  ['game_records', 'game_records_append_only'],
+  ['game_records', 'game_records_no_truncate'],
+  ['ledger', 'ledger_append_only'],
+  ['ledger', 'ledger_no_truncate'],
+  ['payments', 'payments_fixed'],
+  ['payments', 'payments_kept'],
+  ['payments', 'payments_no_truncate'],
+  ['payout_batches', 'payout_batches_fixed'],
+  ['payout_batches', 'payout_batches_kept'],
+  ['players', 'players_hide_clips'],
+  ['reward_leaves', 'reward_leaves_fixed'],
+  ['reward_trees', 'reward_trees_fixed'],
+  ['round_winners', 'round_winners_kept'],
+  ['rounds', 'rounds_guarded'],
+  ['rounds', 'rounds_kept'],
+  ['tickets', 'tickets_guarded'],
+  ['tickets', 'tickets_kept'],
+];
+
+export const guards = recordCheck(
+  'guards',
+  'the database refuses to change what must not change',
+  `select format('the trigger %s of %s is %s', g.name, g.relation, case when t.oid is null then 'not there' else 'off' end) as what
+   from (values ${GUARDS.map(([table, trigger]) => `('${table}', '${trigger}')`).join(', ')}) g(relation, name)
+   left join pg_trigger t on t.tgrelid = to_regclass(g.relation) and t.tgname = g.name
+   where t.tgenabled is distinct from 'O' and t.tgenabled is distinct from 'A'`,
+);
