@@ -38,9 +38,17 @@ async function accountsOf({ chain }: Audit, keys: readonly PublicKey[]) {
   return found;
 }
 
-/** The first thing that an epoch's account says otherwise than the record; null: nothing. */
-function faultOf(open: Open, account: EpochAccount | null, held: bigint): string | null {
-  if (account === null) return 'has no account on the chain';
+/** What the chain had of an epoch at an earlier look: the record, which follows it, must have come so far since. */
+interface Seen {
+  readonly claimed: bigint;
+  /** The leaves whose bits were set, where they were read. */
+  readonly indexes: ReadonlySet<number>;
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** The first thing that an epoch's account says otherwise than the record, which was read before it; null: nothing. */
+function faultOf(open: Open, account: EpochAccount, held: bigint, before: Seen | undefined): string | null {
   const told: readonly (readonly [string, unknown, unknown])[] = [
     ['root', account.root.toString('hex'), open.root],
     ['total', account.total, open.total],
@@ -49,51 +57,72 @@ function faultOf(open: Open, account: EpochAccount | null, held: bigint): string
     ['mint', account.mint, open.mint],
     ['vault', account.vault, open.vault],
     ['expiry', account.expiry, open.expiry],
-    ['claimed', account.claimed, open.claimed],
   ];
   const wrong = told.find(([, shown, due]) => String(shown) !== String(due));
   if (wrong) return `says ${wrong[0]} ${wrong[1]} on the chain, and ${wrong[2]} in the record`;
-  if (account.state !== 'open')
-    return open.settling || account.state === 'closed' ? null : `is ${account.state} on the chain, and nobody asked for that`;
+  const claimed = BigInt(open.claimed);
+  if (claimed > account.claimed || claimed < (before ?? account).claimed)
+    return `says claimed ${account.claimed} on the chain, and ${claimed} in the record`;
+  if (account.state === 'closed' || (account.state === 'settled' && open.settling)) return null;
+  if (account.state === 'settled') return 'is settled on the chain, and nobody asked for that';
   return held < account.total - account.claimed ? `holds ${held} in its vault, of ${account.total - account.claimed} that are not claimed` : null;
 }
 
-/** The first leaf whose bit says otherwise than the record; null: none. */
-async function bitFault(audit: Audit, { epoch, program, address, leaves }: Open): Promise<string | null> {
+/** The leaves whose bits are set. */
+async function bitsOf(audit: Audit, { program, address, leaves }: Open): Promise<Set<number>> {
   const [programId, account] = [new PublicKey(program), new PublicKey(address)];
-  const rows = await audit.db.query<{ index: number }>({ text: SELECT_CLAIMED }, [epoch]);
-  const claimed = new Set(rows.map(({ index }) => index));
   const numbers = Array.from({ length: Math.ceil(leaves / CLAIMS_PER_PAGE) }, (_, page) => page);
-  const pages = await accountsOf(
-    audit,
-    numbers.map((page) => pageAddress(programId, account, page)),
-  );
-  for (const number of numbers) {
-    const page = decodePage(programId, pages[number] ?? null);
-    for (let index = number * CLAIMS_PER_PAGE; index < Math.min(leaves, (number + 1) * CLAIMS_PER_PAGE); index++) {
-      const isSet = page !== null && isClaimed(page, index);
-      if (isSet !== claimed.has(index)) return `has leaf ${index} ${isSet ? 'claimed' : 'not claimed'} on the chain, and otherwise in the record`;
-    }
-  }
-  return null;
+  const keys = numbers.map((page) => pageAddress(programId, account, page));
+  const pages = (await accountsOf(audit, keys)).map((raw) => decodePage(programId, raw));
+  const isSet = (index: number) => {
+    const page = pages[Math.floor(index / CLAIMS_PER_PAGE)];
+    return page != null && isClaimed(page, index);
+  };
+  return new Set(Array.from({ length: leaves }, (_, index) => index).filter(isSet));
 }
 
-/** What differs of some epochs. @param deep whose claims are compared one by one, too */
-async function look(audit: Audit, epochs: readonly number[] | null, deep: (place: number) => boolean): Promise<Map<number, string>> {
-  const open = await audit.db.query<Open>({ text: SELECT_OPEN }, [epochs]);
-  const accounts = await accountsOf(
-    audit,
-    open.flatMap(({ address, vault }) => [new PublicKey(address), new PublicKey(vault)]),
-  );
-  const found = new Map<number, string>();
-  for (const [i, one] of open.entries()) {
-    const account = decodeEpoch(new PublicKey(one.program), accounts[2 * i] ?? null);
-    const fault =
-      faultOf(one, account, decodeTokenAccount(accounts[2 * i + 1] ?? null)?.amount ?? 0n) ??
-      (account?.state === 'open' && deep(i) ? await bitFault(audit, one) : null);
-    if (fault !== null) found.set(one.epoch, `epoch ${one.epoch} ${fault}`);
+/** Looks at epochs, the record first. */
+class Look {
+  readonly faults = new Map<number, string>();
+  readonly #audit: Audit;
+  readonly #before: Map<number, Seen>;
+
+  /** @param before what the first look saw on the chain; where it is missing, this one notes it */
+  constructor(audit: Audit, before: Map<number, Seen>) {
+    this.#audit = audit;
+    this.#before = before;
   }
-  return found;
+
+  /** @param isDeep whose claims are compared one by one, by the place from the newest epoch on */
+  async at(epochs: readonly number[] | null, isDeep: (place: number) => boolean): Promise<Map<number, string>> {
+    const open = await this.#audit.db.query<Open>({ text: SELECT_OPEN }, [epochs]);
+    const keys = open.flatMap(({ address, vault }) => [new PublicKey(address), new PublicKey(vault)]);
+    const accounts = await accountsOf(this.#audit, keys);
+    for (const [i, one] of open.entries()) {
+      const account = decodeEpoch(new PublicKey(one.program), accounts[2 * i] ?? null);
+      const held = decodeTokenAccount(accounts[2 * i + 1] ?? null)?.amount ?? 0n;
+      const fault = account === null ? 'has no account on the chain' : await this.#one(one, account, held, isDeep(i));
+      if (fault !== null) this.faults.set(one.epoch, `epoch ${one.epoch} ${fault}`);
+    }
+    return this.faults;
+  }
+
+  async #one(open: Open, account: EpochAccount, held: bigint, isDeep: boolean): Promise<string | null> {
+    const before = this.#before.get(open.epoch);
+    const rows = isDeep ? await this.#audit.db.query<{ index: number }>({ text: SELECT_CLAIMED }, [open.epoch]) : [];
+    const known = new Set(rows.map(({ index }) => index));
+    const indexes = isDeep && account.state === 'open' ? await bitsOf(this.#audit, open) : known;
+    // The first look counts: claims go on.
+    if (before === undefined || (isDeep && before.indexes === NONE)) {
+      this.#before.set(open.epoch, { claimed: before?.claimed ?? account.claimed, indexes: isDeep ? indexes : NONE });
+    }
+    const fault = faultOf(open, account, held, before);
+    if (fault !== null) return fault;
+    if (!isDeep) return null;
+    const [index] = [...known.difference(indexes), ...(before?.indexes ?? indexes).difference(known)];
+    if (index === undefined) return null;
+    return `has leaf ${index} ${indexes.has(index) ? 'claimed' : 'not claimed'} on the chain, and otherwise in the record`;
+  }
 }
 
 /** The chain is ahead of the record by a moment. */
@@ -104,7 +133,8 @@ export const vaults: Check = {
   async run(audit) {
     const { scope } = audit;
     const suspects = new Suspects<number>();
-    for (const epoch of (await look(audit, null, (place) => scope.all || place < scope.epochs)).keys()) suspects.add(epoch);
-    return await suspects.confirm(audit, (epochs) => look(audit, epochs, () => true));
+    const seen = new Map<number, Seen>();
+    for (const epoch of (await new Look(audit, seen).at(null, (place) => scope.all || place < scope.epochs)).keys()) suspects.add(epoch);
+    return await suspects.confirm(audit, (epochs) => new Look(audit, seen).at(epochs, () => true));
   },
 };

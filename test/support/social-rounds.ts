@@ -18,6 +18,8 @@ export interface ShownRound {
   readonly ticket?: number;
   readonly winners?: readonly { wallet: string; amount: string }[];
   readonly voidReason?: string;
+  readonly createdBy?: string;
+  readonly closesAt?: string;
   readonly endedAt?: string;
 }
 
@@ -34,12 +36,18 @@ export const AT = {
 const INSERT = `
   insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, ticket_price, parameters, parameters_hash,
     opens_at, closes_at, entries, root, audit, beacon_round, beacon_due_at, void_reason, created_at, closed_at, ended_at)
-  values ($1, $2, $3, $4, 'test', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, '2026-11-21T11:40:00.000Z', $21, $22)`;
+  values ($1, $2, $3, $4, $23, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, '2026-11-21T11:40:00.000Z', $21, $22)`;
 
 /** Puts a round into the record as it is in a state, as far as it is shown. @returns its id */
 export async function showRound(app: App, round: ShownRound): Promise<string> {
   const { kind = 'chat', state, title = 'Friday night draw', entries = 1_234, picks = 5, range = 50, ticketPrice = '1000000' } = round;
-  const { prizes = [{ amount: '25000000', mint: 'usdc' }], voidReason = 'no-entries', endedAt = AT.ended } = round;
+  const {
+    prizes = [{ amount: '25000000', mint: 'usdc' }],
+    voidReason = 'no-entries',
+    createdBy = 'test',
+    closesAt = AT.closes,
+    endedAt = AT.ended,
+  } = round;
   const id = randomUUID();
   const isChat = kind === 'chat';
   const isOpen = state === 'pending' || state === 'active';
@@ -54,10 +62,11 @@ export async function showRound(app: App, round: ShownRound): Promise<string> {
   await sql(app, INSERT, [
     ...[id, kind, state, isChat ? title : null],
     ...(isChat ? [picks, range, 1, JSON.stringify(prizes), 600, null] : [null, null, null, null, null, ticketPrice]),
-    ...(state === 'pending' && isChat ? [null, null, null, null] : ['{}', ROOT, AT.opens, AT.closes]),
+    ...(state === 'pending' && isChat ? [null, null, null, null] : ['{}', ROOT, AT.opens, closesAt]),
     ...[entries, isCommitted ? Buffer.from(ROOT, 'hex') : null, isOpen ? null : JSON.stringify(audit)],
     ...(isCommitted ? [12_345_678, AT.due] : [null, null]),
-    ...[state === 'void' ? voidReason : null, isOpen ? null : AT.closes, state === 'finalized' || state === 'void' ? endedAt : null],
+    ...[state === 'void' ? voidReason : null, isOpen ? null : closesAt, state === 'finalized' || state === 'void' ? endedAt : null],
+    createdBy,
   ]);
   return id;
 }
