@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { countDropped, countReset, countStreamed } from '../metrics/measure.ts';
 import { comparePlaces } from './feed.ts';
 import { type Bookmark, bookmark, opening, reset } from './frame.ts';
 import type { Reader, Window } from './window.ts';
@@ -58,10 +59,10 @@ export class Subscriber implements Reader {
   begin(from: Bookmark | 'now' | null): void {
     const window = this.#surroundings.window();
     const retryMs = 1_000 + Math.floor(3_000 * Math.random());
-    if (from === 'now') this.#response.write(Buffer.concat([opening(retryMs, 'live'), bookmark(window.id)]));
-    else if (from === null || !window.covers(from)) this.#response.write(Buffer.concat([opening(retryMs, 'reset'), this.#reset(window)]));
+    if (from === 'now') this.#write(Buffer.concat([opening(retryMs, 'live'), bookmark(window.id)]));
+    else if (from === null || !window.covers(from)) this.#write(Buffer.concat([opening(retryMs, 'reset'), this.#reset(window)]));
     else {
-      this.#response.write(opening(retryMs, 'resumed'));
+      this.#write(opening(retryMs, 'resumed'));
       if (comparePlaces(from, window.last) > 0) this.#after = from;
       else {
         this.#missing = { from, sent: 0 };
@@ -77,14 +78,14 @@ export class Subscriber implements Reader {
       const { from, sent } = this.#missing;
       if (!window.covers(from) || sent > MAX_MISSED) {
         this.#missing = null;
-        this.#response.write(this.#reset(window));
+        this.#write(this.#reset(window));
         return;
       }
       const { messages, end } = window.page(from, this, PAGE_BYTES);
       if (end === null) messages.push(bookmark(window.id));
       const bytes = Buffer.concat(messages);
       this.#missing = end && { from: end, sent: sent + bytes.length };
-      if (!this.#response.write(bytes) && end !== null) {
+      if (!this.#write(bytes) && end !== null) {
         this.#response.once('drain', () => this.#catchUp());
         return;
       }
@@ -100,9 +101,10 @@ export class Subscriber implements Reader {
     if (bytes.length === 0 || !this.isOpen) return true;
     if (this.#response.writableLength > MAX_BEHIND) {
       this.#response.destroy();
+      countDropped();
       return false;
     }
-    this.#response.write(bytes);
+    this.#write(bytes);
     return true;
   }
 
@@ -132,7 +134,13 @@ export class Subscriber implements Reader {
     this.#response.destroy();
   }
 
+  #write(bytes: Buffer): boolean {
+    countStreamed(bytes.length);
+    return this.#response.write(bytes);
+  }
+
   #reset(window: Window): Buffer {
+    countReset();
     return reset(window.id, this.#surroundings.now());
   }
 }

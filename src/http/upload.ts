@@ -38,6 +38,7 @@ export async function readForm<Fields extends z.ZodType>(
   const form = openForm(ctx.get('Content-Type'));
   const fields = new Map<string, string>();
   let received: Promise<void> | undefined;
+  let file: Readable | undefined;
   let failure: Error | undefined;
   const end = (error: Error) => {
     failure ??= error;
@@ -56,6 +57,7 @@ export async function readForm<Fields extends z.ZodType>(
     bytes.on('error', () => undefined);
     if (field !== shape.file) return endFor(field, 'is not a known file');
     if (received) return endFor(field, 'must come once');
+    file = bytes;
     received = receive(bytes);
     received.catch(end);
   });
@@ -65,6 +67,8 @@ export async function readForm<Fields extends z.ZodType>(
     await pipeline(body, form);
   } catch (error) {
     failure ??= error instanceof Refusal ? error : fail(400, 'the body must be a complete form, as its Content-Type says');
+    // One that begins after the fault, in the same chunk, nobody else would end: its receiver would wait for ever.
+    file?.destroy(failure);
   } finally {
     unwatch();
     // Nothing is taken away from a receiver that is still at work.

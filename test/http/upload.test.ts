@@ -88,6 +88,7 @@ test.each([
   ['a file that does not end', FILE.slice(0, 500), COMPLETE],
   ['a header that does not end', '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n', COMPLETE],
   ['a header that is none', `--b\r\n\u0000nonsense\r\n\r\nx\r\n${END}`, COMPLETE],
+  ['a file that begins after a header that is none, and does not end', `--b\r\n\u0000nonsense\r\n\r\nx\r\n${FILE.slice(0, 500)}`, COMPLETE],
   ['a form without a file', NOTE + END, 'file is required and must be a file'],
   ['a part without a name', part('filename="a"', 'x') + FILE + END, 'a field without a name is not a known file'],
   ['a field without a name', part('x="y"', 'x') + FILE + END, 'a field without a name is not a known field'],
