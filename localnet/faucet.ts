@@ -3,10 +3,12 @@ import { ComputeBudgetProgram, Keypair, PublicKey, SystemProgram, Transaction } 
 import type { Chain } from './chain.ts';
 import { bytesOf, type Key, keyOf, SYSTEM_PROGRAM } from './keys.ts';
 import { describeError } from './transaction-errors.ts';
-import { parseTransaction } from './wire.ts';
+import { parseTransaction, type WireTransaction } from './wire.ts';
 
 /** 9 million SOL: the most whose lamports are still exact in JSON. */
 const HOARD = 9_000_000_000_000_000n;
+
+const MOST_TRIES = 10;
 
 /** Where the cluster's SOL comes from: airdrops are transfers like any other. */
 export class Faucet {
@@ -22,15 +24,22 @@ export class Faucet {
   /** Sends lamports to an address. @returns the signature */
   give(to: Key, lamports: bigint): string {
     this.#fill();
+    for (let tries = 1; ; tries++) {
+      const wire = this.#transfer(to, lamports);
+      const error = this.#chain.land(wire);
+      if (error === null) return wire.signature;
+      // The process stood still for longer than a blockhash lives, which is not long where slots are short.
+      if (error !== 'BlockhashNotFound' || tries === MOST_TRIES) throw new Error(`airdrop: ${describeError(error)}`);
+    }
+  }
+
+  #transfer(to: Key, lamports: bigint): WireTransaction {
     const tx = new Transaction({ feePayer: this.#keypair.publicKey, blockhash: this.#blockhash(), lastValidBlockHeight: 0 });
     // No two airdrops are the same transaction.
     tx.add(ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 + (this.#given++ % 1_000_000) }));
     tx.add(SystemProgram.transfer({ fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(bytesOf(to)), lamports }));
     tx.sign(this.#keypair);
-    const wire = parseTransaction(tx.serialize({ verifySignatures: false }));
-    const error = this.#chain.land(wire);
-    if (error !== null) throw new Error(`airdrop: ${describeError(error)}`);
-    return wire.signature;
+    return parseTransaction(tx.serialize({ verifySignatures: false }));
   }
 
   #blockhash(): string {

@@ -91,7 +91,7 @@ export const BREAKS: readonly (readonly [check: string, sql: string, says: RegEx
     `update wallet_weeks set counts = array[9, 9, 9, 9, 9, 9, 9] where ${one('wallet_weeks', `kind = 'score'`)}`,
     /score \w+: .* counted as 9/,
   ],
-  ['wallet-weeks', `delete from wallet_weeks where ${one('wallet_weeks', `kind = 'burn'`)}`, /burn \S+: 1 with a best of /],
+  ['wallet-weeks', `delete from wallet_weeks where ${one('wallet_weeks', `kind = 'burn'`)}`, /burn \S+: \d+ with a best of /],
   ['quest-points', `delete from ledger where ${one('ledger', `source = 'quest'`)}`, /the completion gives \d+ on day \d+, the ledger has\s+on day/],
   ['quest-points', `update ledger set factors = factors || '{"basisPoints": 20000}' where source = 'quest'`, /points are not those of/],
   ['quest-points', `delete from quest_completions where ${one('quest_completions')}`, /the completion gives\s+on day/],
