@@ -122,6 +122,6 @@ async function sendOnce(connection: Connection, instructions: readonly Transacti
   const transaction = new Transaction({ feePayer: payer.publicKey, ...(await connection.getLatestBlockhash('processed')) }).add(...instructions);
   transaction.sign(...signers);
   const signature = await connection.sendRawTransaction(transaction.serialize(), { preflightCommitment: 'processed' });
-  const { value } = await connection.getSignatureStatus(signature);
+  const { value } = await connection.getSignatureStatus(signature, { searchTransactionHistory: true });
   if (value === null || value.err !== null) throw new Error(`localnet: ${signature} came to ${JSON.stringify(value?.err ?? 'nothing')}`);
 }
