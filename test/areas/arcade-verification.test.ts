@@ -93,7 +93,7 @@ test('an upgrade that may not be is refused like any other request', async () =>
     [{ playId: old, cookie }, 409, 'playId must be a play that is not over'],
   ];
   for (const [ask, status, error] of refusals) {
-    expect(await refusalOf(api.url, ask)).toEqual({ status, type: 'application/json', body: { error } });
+    expect(await refusalOf(api.url, ask)).toEqual({ status, type: 'application/json; charset=utf-8', body: { error } });
   }
 });
 
