@@ -1,4 +1,5 @@
 import { verifySignature } from '../chain/beacon/signature.ts';
+import { instant } from '../db/sql.ts';
 import { Audit as DrawAudit, type LandedCommitment } from '../lib/draw/audit.ts';
 import { QUICKNET } from '../lib/draw/beacon-chain.ts';
 import type { Entry } from '../lib/draw/entry.ts';
@@ -16,18 +17,17 @@ interface Round {
   readonly winners: readonly { place: number; index: number; wallet: string; matches: number | null; amount: string }[];
 }
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const SELECT_IDS = (limit: string) =>
   `select id::text from rounds where state in ('finalized', 'void') and audit is not null order by ended_at desc, id limit ${limit}`;
 const SELECT_ROUND = `
   select r.id::text, r.state, r.audit, l.nodes as leaves,
     case when c.memo is not null then json_build_object('memo', c.memo, 'committer', c.committer, 'signature', c.signature, 'slot', c.slot,
-      'blockhash', c.blockhash, 'blockTime', ${INSTANT('c.block_time')}) end as landed,
+      'blockhash', c.blockhash, 'blockTime', ${instant('c.block_time')}) end as landed,
     (select coalesce(json_agg(json_build_object('place', w.place, 'index', w.index, 'wallet', w.wallet, 'matches', w.matches, 'amount', w.amount::text) order by w.place), '[]')
      from round_winners w where w.round = r.id) as winners
   from rounds r left join round_levels l on l.round = r.id and l.level = 0 left join commitments c on c.round = r.id where r.id = $1`;
 const SELECT_ENTRIES = `
-  select index, wallet, numbers, source, message_id as "messageId", ${INSTANT('at')} as at
+  select index, wallet, numbers, source, message_id as "messageId", ${instant('at')} as at
   from entries where round = $1 and index >= $2 order by index limit 10000`;
 
 async function entriesOf({ db }: Audit, round: string): Promise<Entry[]> {

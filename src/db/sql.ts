@@ -21,6 +21,9 @@ export function statement<Row>(name: string, text: string): Statement<Row> {
   return { name, text };
 }
 
+/** SQL: an instant as it is told, ISO 8601 in UTC with milliseconds. @param at an expression, such as a column */
+export const instant = (at: string): string => `to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
 /** Whatever can run a statement: a transaction, or the pool for reads outside one. */
 export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;

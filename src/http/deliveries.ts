@@ -1,6 +1,6 @@
 import { type WorkedSource, workDelivery } from '../../jobs/webhooks.ts';
 import type { App } from '../context.ts';
-import { type Queryable, statement } from '../db/sql.ts';
+import { instant, type Queryable, statement } from '../db/sql.ts';
 import { observeDelivery } from '../metrics/measure.ts';
 import type { Tx } from '../tx.ts';
 import { parseJson } from './body.ts';
@@ -22,7 +22,7 @@ const EXPIRED_AT_ONCE = 2_000;
 const begin = statement<{ body: Buffer; attempts: number; receivedAt: string }>(
   'begin_webhook_delivery',
   `update webhook_deliveries set attempts = attempts + 1 where source = $1 and id = $2 and state = 'received'
-   returning body, attempts, to_char(received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt"`,
+   returning body, attempts, ${instant('received_at')} as "receivedAt"`,
 );
 const lock = statement<{ id: string }>(
   'lock_webhook_delivery',
@@ -121,9 +121,8 @@ export const DELIVERY_STATES = ['received', 'worked', 'failed'] as const;
 /** No further are deliveries counted. */
 const MOST_COUNTED = 10_000;
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const COLUMNS = `source, id, state, verdict, attempts, octet_length(body) as bytes, ${INSTANT('received_at')} as "receivedAt",
-  ${INSTANT('replayed_at')} as "replayedAt", ${INSTANT('settled_at')} as "settledAt"`;
+const COLUMNS = `source, id, state, verdict, attempts, octet_length(body) as bytes, ${instant('received_at')} as "receivedAt",
+  ${instant('replayed_at')} as "replayedAt", ${instant('settled_at')} as "settledAt"`;
 
 /** Deliveries newest first, and how many there are, up to a bound. The conditions are written out, so that each combination finds its index. */
 export async function listDeliveries(

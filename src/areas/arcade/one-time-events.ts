@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { arcadeEvent } from '../../events/catalogue.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Tx } from '../../tx.ts';
@@ -17,8 +17,7 @@ export interface OneTimeEvent {
 /** How many of those that go on are listed: the newest. */
 const MOST_LISTED = 50;
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const COLUMNS = `id::text, name, payload, ${INSTANT('starts_at')} as "startsAt", ${INSTANT('ends_at')} as "endsAt"`;
+const COLUMNS = `id::text, name, payload, ${instant('starts_at')} as "startsAt", ${instant('ends_at')} as "endsAt"`;
 
 const insertEvent = statement<OneTimeEvent>(
   'insert_arcade_event',

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { fail } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Tx } from '../../tx.ts';
@@ -23,7 +23,7 @@ const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number |
    counted as (
      insert into game_counters as c (game_id, shard, plays) select $3, $4::smallint, 1 from play
      on conflict (game_id, shard) do update set plays = c.plays + 1)
-   select (select to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') from play) as "startedAt",
+   select (select ${instant('started_at')} from play) as "startedAt",
           (select ceil(extract(epoch from min(started_at) + interval '1 hour' - app_now()))::int from recent) as "retryAfterSec"`,
 );
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import { canonicalize } from '../../lib/canonical.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Tx } from '../../tx.ts';
@@ -30,7 +30,7 @@ const selectLast = statement<{ sequence: number; hash: Buffer }>(
 const insertRecord = statement<{ recordedAt: string }>(
   'insert_game_record',
   `insert into game_records (wallet, game_id, sequence, id, record, previous_hash, hash, at) values ($1, $2, $3, $4, $5, $6, $7, app_now())
-   returning to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "recordedAt"`,
+   returning ${instant('at')} as "recordedAt"`,
 );
 
 /** Appends a record to the chain of a wallet in a game; concurrent appends wait for each other. */

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { gameState } from '../../events/catalogue.ts';
 import type { Tx } from '../../tx.ts';
 import { type Expected, stale } from './versions.ts';
@@ -11,7 +11,7 @@ export interface SavedState {
   updatedAt: string | null;
 }
 
-const UPDATED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"`;
+const UPDATED_AT = `${instant('updated_at')} as "updatedAt"`;
 
 const selectState = statement<SavedState>(
   'select_game_state',

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import type { Queryable } from '../../db/sql.ts';
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import { NONCE_LENGTH, type SignInInput } from '../../lib/sign-in/siws.ts';
 import type { Tx } from '../../tx.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`;
+const iso = (column: string) => `${instant(column)} as ${column}`;
 const COLUMNS = `nonce, domain, uri, statement, chain_id, ${iso('issued_at')}, ${iso('expires_at')}`;
 
 interface Row {

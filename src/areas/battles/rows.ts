@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 
 export const BATTLE_STATES = ['open', 'running', 'finished', 'expired'] as const;
 
@@ -33,7 +33,6 @@ export interface Battle {
   readonly participants: readonly Seat[];
 }
 
-const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const COLUMNS = `b.id, b.game_id as "gameId", b.created_by as "createdBy", b.max_players as "maxPlayers", b.duration_sec as "durationSec", b.state as status,
   ${instant('b.created_at')} as "createdAt", ${instant('b.due_at')} as "dueAt", b.due_at <= (select app_now()) as due,
   ${instant('b.started_at')} as "startedAt", ${instant('b.ended_at')} as "endedAt",

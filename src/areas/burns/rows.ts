@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { fail } from '../../lib/errors.ts';
 import { Id } from '../../lib/scalars.ts';
 import type { BurnEventView } from './schema.ts';
@@ -23,7 +23,6 @@ export interface BurnEventRow {
   social: string;
 }
 
-const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 /** It is over when its time is, also before anybody has said so. */
 export const COLUMNS = `id::text, title, description, mint, duration_sec as "durationSec", created_by as "createdBy",
   case when state = 'active' and ends_at <= app_now() then 'ended' else state end as status, ${instant('created_at')} as "createdAt",

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { chatMessage } from '../../events/rounds.ts';
 import type { Tx } from '../../tx.ts';
 
@@ -76,7 +76,7 @@ export interface ShownMessage {
 const selectShown = statement<ShownMessage>(
   'select_shown_chat_messages',
   `select id::text as "messageId", source, wallet, handle, text, entry::text as "entryId",
-     to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+     ${instant('at')} as at
    from chat_messages
    where deleted_at is null
      and seq < case when $1::uuid is null then 9223372036854775807 else (select seq from chat_messages where id = $1) end

@@ -1,5 +1,5 @@
 import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
 import { type AcceptedEntry, acceptEntries, lockActiveRound } from '../lottery/lottery.ts';
 import type { Command } from './command.ts';
@@ -36,7 +36,7 @@ const selectEarlier = statement<Earlier>(
   'select_chat_messages_by_key',
   `select m.wallet, m.idempotency_key as key, m.text_hash as "textHash", m.id::text as "messageId",
      case when e.id is not null then json_build_object('round', e.round, 'index', e.index, 'id', e.id, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source,
-       'messageId', e.message_id, 'at', to_char(e.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as entry
+       'messageId', e.message_id, 'at', ${instant('e.at')}) end as entry
    from unnest($1::text[], $2::text[]) as k(wallet, key)
    join chat_messages m on m.wallet = k.wallet and m.idempotency_key = k.key
    left join entries e on e.id = m.entry`,

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
 import { OWN } from './messages.ts';
 
@@ -14,7 +14,7 @@ export const walletAuthor = (wallet: string): Author => ({ source: OWN, account:
 const select = statement<Author & { until: string | null }>(
   'select_chat_sanctions',
   `with author as materialized (select distinct source, account from unnest($1::text[], $2::text[]) as a(source, account))
-   select s.source, s.account, case when s.banned_at is null then to_char(s.muted_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end as until
+   select s.source, s.account, case when s.banned_at is null then ${instant('s.muted_until')} end as until
    from author a join chat_sanctions s on s.source = a.source and s.account = a.account
    where s.banned_at is not null or s.muted_until > app_now()
    union all
@@ -37,7 +37,7 @@ const mute = statement<{ until: string }>(
   'mute_in_chat',
   `insert into chat_sanctions (source, account, by, muted_until) values ($1, $2, $3, app_now() + make_interval(mins => $4))
    on conflict (source, account) do update set by = excluded.by, changed_at = app_now(), muted_until = excluded.muted_until
-   returning to_char(muted_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as until`,
+   returning ${instant('muted_until')} as until`,
 );
 const unmute = statement<Author>(
   'unmute_in_chat',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import { type TtlCache, ttlCache } from '../../lib/ttl-cache.ts';
 import type { ChatStatus } from './schema.ts';
 
@@ -18,17 +18,16 @@ interface Row {
   streamLagMs: number;
   stuckRounds: number;
 }
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 // Each part reads an index, and no more of it than it tells of.
 const select = statement<Row>(
   'select_chat_status',
   `with clock as materialized (select app_now() as now)
    select
-     (select json_build_object('id', r.id, 'closesAt', ${INSTANT('r.closes_at')})
+     (select json_build_object('id', r.id, 'closesAt', ${instant('r.closes_at')})
       from rounds r where r.kind = 'chat' and r.state = 'active' and r.closes_at > clock.now) as "activeRound",
      (select count(*)::int from chat_messages m where m.at > clock.now - interval '1 minute') as "messagesLastMinute",
-     (select ${INSTANT('m.at')} from chat_messages m order by m.seq desc limit 1) as "lastMessageAt",
+     (select ${instant('m.at')} from chat_messages m order by m.seq desc limit 1) as "lastMessageAt",
      coalesce((select greatest(0, round(extract(epoch from clock.now - o.at) * 1000)) from outbox o where o.publication is null order by o.id limit 1), 0)::int
        as "streamLagMs",
      (select count(*)::int from rounds r

@@ -1,4 +1,4 @@
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import type { MediaType } from './media-type.ts';
 
 /** An upload that has arrived whole. */
@@ -25,7 +25,7 @@ export interface Clip {
 }
 
 export const CLIP_COLUMNS = `id, wallet, game_id as "gameId", title, type, bytes,
-  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"`;
+  ${instant('created_at')} as "createdAt"`;
 
 /** An upload of the same wallet with the same content, or under the same key. */
 export interface Earlier extends Clip {

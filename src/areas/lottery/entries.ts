@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { newEntry } from '../../events/rounds.ts';
 import type { Entry } from '../../lib/draw/entry.ts';
 import { derivedNumbers } from '../../lib/draw/numbers.ts';
@@ -145,7 +145,7 @@ export async function acceptEntries(tx: Tx, round: LockedRound | null, candidate
 
 const selectEntries = statement<Entry>(
   'select_entries_of_round',
-  `select index, wallet, numbers, source, message_id as "messageId", to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+  `select index, wallet, numbers, source, message_id as "messageId", ${instant('at')} as at
    from entries where round = $1 and index >= $2 order by index limit $3`,
 );
 /** Entries that one read takes. */

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import type { Entry, EntryProof } from '../../lib/draw/entry.ts';
 import { fail } from '../../lib/errors.ts';
 import { type Glance, noRound, notThere } from './published.ts';
@@ -23,7 +23,7 @@ const selectProof = statement<ProofRow>(
   'select_entry_proof',
   `select r.state, r.void_reason as "voidReason", encode(r.root, 'hex') as root,
      case when e.id is not null then json_build_object('id', e.id, 'index', e.index, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source,
-       'messageId', e.message_id, 'at', to_char(e.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as entry,
+       'messageId', e.message_id, 'at', ${instant('e.at')}) end as entry,
      (select encode(substring(l.nodes from 32 * e.index + 1 for 32), 'hex') from round_levels l where l.round = r.id and l.level = 0) as leaf,
      (select array_agg(encode(substring(l.nodes from 32 * ((e.index >> l.level) # 1) + 1 for 32), 'hex') order by l.level)
       from round_levels l where l.round = r.id) as siblings

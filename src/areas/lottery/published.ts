@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { encoded } from '../../http/shared.ts';
 import type { VoidReason } from '../../lib/draw/audit.ts';
 import { type Entry, entryLeaf } from '../../lib/draw/entry.ts';
@@ -41,7 +41,7 @@ export interface ListedEntry extends Entry {
   readonly id: string;
   readonly leaf: string;
 }
-const AT = `to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const AT = instant('at');
 // Indexes have no gaps: an offset is an index.
 const selectPage = statement<Omit<ListedEntry, 'leaf'>>(
   'select_entries_page',

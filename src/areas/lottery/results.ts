@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { Audit } from '../../lib/draw/audit.ts';
 import { parseMemo } from '../../lib/draw/commitment.ts';
 import { type Payment, paymentId, readPayments } from '../payouts/payouts.ts';
@@ -102,7 +102,7 @@ const selectFinalized = statement<FinalizedRow>(
   'select_finalized_rounds',
   `select r.id::text, r.title, r.audit::json->'draw'->'numbers' as numbers, r.entries, r.prizes, c.sequence::float8 as sequence,
      (select count(*)::int from round_winners w where w.round = r.id) as winners,
-     to_char(r.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt"
+     ${instant('r.ended_at')} as "endedAt"
    from (select id from rounds where kind = 'chat' and state = 'finalized' order by ended_at desc, id limit $1 offset $2) page
    join rounds r using (id) join commitments c on c.round = r.id order by r.ended_at desc, r.id`,
 );

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../db/sql.ts';
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import type { VoidReason } from '../../lib/draw/audit.ts';
 import type { RoundParameters } from '../../lib/draw/parameters.ts';
 
@@ -50,18 +50,16 @@ export interface RoundRow {
   endedAt: string | null;
 }
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-
 /** Everything of a round but its audit; `r` is `rounds`. */
 export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by as "createdBy", r.picks, r.range, r.max_entries_per_wallet as "maxEntriesPerWallet",
   r.prizes, r.duration_sec as "durationSec", r.ticket_price::text as "ticketPrice", r.max_tickets::float8 as "maxTickets", r.parameters,
-  r.parameters_hash as "parametersHash", ${INSTANT('r.opens_at')} as "opensAt", ${INSTANT('r.closes_at')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
-  r.beacon_round::float8 as "beaconRound", ${INSTANT('r.beacon_due_at')} as "beaconDueAt", r.void_reason as "voidReason", r.successor_of::text as predecessor,
+  r.parameters_hash as "parametersHash", ${instant('r.opens_at')} as "opensAt", ${instant('r.closes_at')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
+  r.beacon_round::float8 as "beaconRound", ${instant('r.beacon_due_at')} as "beaconDueAt", r.void_reason as "voidReason", r.successor_of::text as predecessor,
   (select s.id::text from rounds s where s.successor_of = r.id) as successor,
   (select json_build_object('sequence', c.sequence, 'signature', c.signature, 'slot', c.slot, 'hash', c.hash)
    from commitments c where c.round = r.id and c.memo is not null) as commitment,
   r.state = 'committed' and r.beacon_due_at < app_now() - interval '1 hour' as overdue,
-  ${INSTANT('r.created_at')} as "createdAt", ${INSTANT('r.closed_at')} as "closedAt", ${INSTANT('r.committed_at')} as "committedAt", ${INSTANT('r.ended_at')} as "endedAt"`;
+  ${instant('r.created_at')} as "createdAt", ${instant('r.closed_at')} as "closedAt", ${instant('r.committed_at')} as "committedAt", ${instant('r.ended_at')} as "endedAt"`;
 
 const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rounds r where r.id = $1 and ($2::text is null or r.kind = $2)`);
 

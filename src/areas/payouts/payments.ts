@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 
 /** What payments are made in: stablecoin, and the arcade's own token. */
 export const CURRENCIES = ['usdc', 'reward'] as const;
@@ -31,10 +31,9 @@ export interface Payment {
   completedAt: string | null;
 }
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const COLUMNS = `p.id::text, p.wallet, p.currency, p.amount::text, json_build_object('kind', p.cause_kind, 'id', p.cause_id) as cause, p.payer,
-  p.state as status, p.signature, p.reason, ${INSTANT('p.created_at')} as timestamp, ${INSTANT('p.changed_at')} as "updatedAt",
-  ${INSTANT('p.completed_at')} as "completedAt"`;
+  p.state as status, p.signature, p.reason, ${instant('p.created_at')} as timestamp, ${instant('p.changed_at')} as "updatedAt",
+  ${instant('p.completed_at')} as "completedAt"`;
 
 const byId = statement<Payment>('read_payment', `select ${COLUMNS} from payments p where p.id = $1`);
 const byCause = statement<Payment>(

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
 import { bucketsOf, feedStandings, type Mode, type StandingRow } from './standings.ts';
 
@@ -31,7 +31,7 @@ export const DAY_LOCK = 7_001;
 const lockDay = statement<{ at: string; day: number }>(
   'lock_day',
   `with lock as materialized (select pg_advisory_xact_lock_shared(${DAY_LOCK}))
-   select to_char(t.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, floor(extract(epoch from t.at) / 86400)::int as day
+   select ${instant('t.at')} as at, floor(extract(epoch from t.at) / 86400)::int as day
    from lock, lateral (select app_now() as at where lock is not null) t`,
 );
 

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { fail } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Tx } from '../../tx.ts';
@@ -75,7 +75,7 @@ export interface PastConversion {
 const selectNewest = statement<PastConversion>(
   'select_beta_conversions',
   `select id, trim_scale(rate)::text as rate, beta_points::float8 as "betaPoints", points::float8 as points,
-          to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+          ${instant('at')} as at
    from beta_conversions where wallet = $1 order by at desc, id desc limit 20`,
 );
 

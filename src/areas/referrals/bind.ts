@@ -1,9 +1,8 @@
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Tx } from '../../tx.ts';
 import { appendActivities, lockPlayers } from '../points/points.ts';
 import { readCode } from './codes.ts';
-import { instant } from './links.ts';
 
 /** How far up a chain of referrals is looked for a cycle. */
 export const MOST_DEPTH = 10_000;

@@ -1,5 +1,5 @@
 import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
+import { instant, statement } from '../../db/sql.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Tx } from '../../tx.ts';
 import { lockPlayers } from '../points/points.ts';
@@ -16,7 +16,6 @@ export interface ReferralLink {
 }
 
 /** SQL of an instant as it is told. */
-export const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const COLUMNS = `n, code, ${instant('created_at')} as "createdAt"`;
 
 const newest = statement<ReferralLink & { n: number }>(

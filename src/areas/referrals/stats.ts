@@ -1,7 +1,7 @@
 import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { dayNumber, dayStart } from '../../lib/periods.ts';
-import { instant, urlOf } from './links.ts';
+import { urlOf } from './links.ts';
 import type { ReferralStats, ReferralSummary, ReferredWallet } from './schema.ts';
 
 /** Days of `earnings.byDay`, today included; wallets of `earnings.topWallets`. */

@@ -1,5 +1,5 @@
-import { type Queryable, statement } from '../../db/sql.ts';
-import { type EpochState, instant, STATE } from './epochs.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
+import { type EpochState, STATE } from './epochs.ts';
 
 /** A reward that a wallet has not claimed. */
 export interface Claimable {

@@ -1,5 +1,5 @@
 import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { FORMULA } from '../../lib/allocation.ts';
 import type { Tx } from '../../tx.ts';
 import { ON_CHAIN } from './chain/places.ts';
@@ -50,7 +50,6 @@ export interface Epoch {
 }
 
 /** A time column as ISO 8601. */
-export const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** What an epoch is by now: one whose time is up has expired, whoever notices it first. */
 export const STATE = `case when e.state = 'committed' and e.expires_at <= app_now() then 'expired' else e.state end`;

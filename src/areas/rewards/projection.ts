@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { allocate, type Shares } from '../../lib/allocation.ts';
 import { buildFrom } from './build/open.ts';
 import { readRules } from './config.ts';
 import { distributionCurve } from './curve.ts';
-import { instant } from './epochs.ts';
 import { allocationRules, RewardRules } from './rules.ts';
 import { pointsOfDay } from './snapshot.ts';
 

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 
 /** A transaction that needs a person, or is over without effect: for operators. */
 export interface ListedTransaction {
@@ -16,11 +16,10 @@ export interface ListedTransaction {
   changedAt: string;
 }
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const list = statement<ListedTransaction>(
   'list_unclear_transactions',
   `select t.id::text, t.kind, t.subject, t.state, t.attempts, a.signature, t.error, a.doubt as evidence,
-     ${INSTANT('t.created_at')} as "createdAt", ${INSTANT('t.changed_at')} as "changedAt"
+     ${instant('t.created_at')} as "createdAt", ${instant('t.changed_at')} as "changedAt"
    from chain_transactions t left join chain_attempts a on a.transaction_id = t.id and a.n = t.attempts
    where t.state in ('manual', 'failed') and t.state = $1 order by t.changed_at desc, t.id limit $2 offset $3`,
 );

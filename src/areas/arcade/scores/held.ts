@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../../db/sql.ts';
 import type { Tx } from '../../../tx.ts';
 import type { Mode } from '../../points/points.ts';
 import type { ScoreDetail, ScoreStatus } from './schema.ts';
@@ -35,9 +35,8 @@ export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' |
   return await tx.query(how === 'locked' ? lock : select, [ids]);
 }
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const DETAIL = `id as "scoreId", wallet, game_id as "gameId", status, score::float8 as score, normalized as "normalizedScore", points as "pointsAwarded", mode,
-  play_id as "playId", duration_ms as "durationMs", reasons, ${INSTANT('at')} as "submittedAt", ${INSTANT('decided_at')} as "decidedAt", decided_by as "decidedBy"`;
+  play_id as "playId", duration_ms as "durationMs", reasons, ${instant('at')} as "submittedAt", ${instant('decided_at')} as "decidedAt", decided_by as "decidedBy"`;
 const listHeld = statement<ScoreDetail>('list_held_scores', `select ${DETAIL} from scores where status = 'held' order by at, id limit $1 offset $2`);
 const countHeld = statement<{ n: number }>('count_held_scores', `select count(*)::int as n from scores where status = 'held'`);
 const detail = statement<ScoreDetail>('score_detail', `select ${DETAIL} from scores where id = $1`);

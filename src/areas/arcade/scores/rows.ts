@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Submission } from '../../../../jobs/scores.ts';
-import { type Queryable, statement } from '../../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../../db/sql.ts';
 import type { Tx } from '../../../tx.ts';
 import { COUNTER_SHARDS, type Mode, type OpenDay } from '../../points/points.ts';
 import type { Play } from './judge.ts';
@@ -30,7 +30,7 @@ export interface ScoreRow {
 const selectPlays = statement<{ id: string; wallet: string; game_id: string; started_at: string }>(
   'select_plays',
   `select p.* from unnest($1::uuid[]) as k(id), lateral (
-     select id, wallet, game_id, to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as started_at from plays where id = k.id offset 0) p`,
+     select id, wallet, game_id, ${instant('started_at')} as started_at from plays where id = k.id offset 0) p`,
 );
 
 /** The plays that submissions name. What is read of a play never changes. */

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../../db/sql.ts';
 import type { Entry } from '../../../lib/draw/entry.ts';
 import type { Currency } from '../../payouts/payouts.ts';
 
@@ -30,11 +30,10 @@ export interface TicketRow {
   entry: Entry | null;
 }
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const COLUMNS = `t.id::text, t.round::text, t.wallet, t.signature, t.state, t.found, t.reason, t.refunds,
-  ${INSTANT('t.created_at')} as "requestedAt", ${INSTANT('t.decided_at')} as "decidedAt",
+  ${instant('t.created_at')} as "requestedAt", ${instant('t.decided_at')} as "decidedAt",
   (select json_build_object('index', e.index, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source, 'messageId', e.message_id,
-     'at', ${INSTANT('e.at')}) from entries e where e.id = t.id) as entry`;
+     'at', ${instant('e.at')}) from entries e where e.id = t.id) as entry`;
 
 const byIds = statement<TicketRow>('select_tickets', `select ${COLUMNS} from tickets t where t.id = any($1::uuid[])`);
 const byPayment = statement<TicketRow>('select_ticket_by_payment', `select ${COLUMNS} from tickets t where t.signature = $1 and t.wallet = $2`);

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../../db/sql.ts';
 import type { LandedCommitment } from '../../../lib/draw/audit.ts';
 import { type Commitment, commitmentHash, NO_PREVIOUS } from '../../../lib/draw/commitment.ts';
 import type { Tx } from '../../../tx.ts';
@@ -75,7 +75,7 @@ export async function recordLanded(tx: Tx, commitment: Commitment, landed: Lande
 
 const readRecord = statement<LandedCommitment>(
   'read_landed_commitment',
-  `select memo, committer, signature, slot::float8, blockhash, to_char(block_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "blockTime"
+  `select memo, committer, signature, slot::float8, blockhash, ${instant('block_time')} as "blockTime"
    from commitments where round = $1 and memo is not null`,
 );
 

@@ -1,9 +1,8 @@
-import { type Queryable, statement } from '../../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../../db/sql.ts';
 import type { AutoStart, AutoStatus } from './schema.ts';
 
-const INSTANT = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const STATUS = `next_at is not null as running, interval_sec as "intervalSec", template, ${INSTANT('next_at')} as "nextAt", last_round::text as "lastRound",
-  ${INSTANT('last_started_at')} as "lastStartedAt", last_error as "lastError", started_by as "startedBy"`;
+const STATUS = `next_at is not null as running, interval_sec as "intervalSec", template, ${instant('next_at')} as "nextAt", last_round::text as "lastRound",
+  ${instant('last_started_at')} as "lastStartedAt", last_error as "lastError", started_by as "startedBy"`;
 
 /** Before the first start. */
 const NEVER: AutoStatus = {

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../../db/sql.ts';
 import type { Transfer } from '../lanes/history.ts';
 import { selectLanes } from '../lanes/rows.ts';
 import { selectWatch } from './rows.ts';
@@ -18,7 +18,7 @@ export interface FindingStatus {
 const selectFindings = statement<FindingStatus>(
   'select_payout_findings',
   `select signature, lane::int, slot::float8 as slot, verdict, reason, transfers, payments::text[],
-     to_char(found_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+     ${instant('found_at')} as at
    from payout_findings order by verdict = 'unmatched' desc, found_at desc, signature limit 100`,
 );
 const countOpen = statement<{ state: string; n: number }>(

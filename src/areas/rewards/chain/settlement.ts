@@ -1,6 +1,6 @@
 import type { ChainError } from '../../../chain/transactions.ts';
 import { standingOf, submit } from '../../../chain/transactions.ts';
-import { statement } from '../../../db/sql.ts';
+import { instant, statement } from '../../../db/sql.ts';
 import { epochSettled } from '../../../events/catalogue.ts';
 import { fail } from '../../../lib/errors.ts';
 import type { Tx } from '../../../tx.ts';
@@ -25,10 +25,10 @@ interface LockedEpoch {
   settled_at: string | null;
   ended: boolean;
 }
-const INSTANT = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+
 const lockEpochs = statement<LockedEpoch>(
   'lock_epochs_to_settle',
-  `select e.epoch, e.state, to_char(e.settled_at at time zone 'UTC', ${INSTANT}) as settled_at,
+  `select e.epoch, e.state, ${instant('e.settled_at')} as settled_at,
      exists (select 1 from epoch_accounts a where a.epoch = e.epoch and a.ended_at is not null) as ended
    from epochs e where e.epoch = any($1::int[]) order by e.epoch for update of e`,
 );
@@ -41,7 +41,7 @@ const settle = statement<{ epoch: number; total: string; claimed: string; settle
   `update epochs e set state = 'settled', settled_at = app_now(), settle_requested_at = coalesce(settle_requested_at, app_now())
    where e.epoch = any($1::int[]) and e.state <> 'settled'
    returning e.epoch, e.total::text, coalesce((select a.claimed from epoch_accounts a where a.epoch = e.epoch), 0)::text as claimed,
-     to_char(e.settled_at at time zone 'UTC', ${INSTANT}) as settled_at`,
+     ${instant('e.settled_at')} as settled_at`,
 );
 const settleRequested = statement<{ epoch: number }>(
   'select_uncommitted_to_settle',

@@ -1,4 +1,4 @@
-import { statement } from '../../../db/sql.ts';
+import { instant, statement } from '../../../db/sql.ts';
 
 /** `confirmed` may be shown and may still vanish; `claimed` is final; what `failed` may be asked for again. */
 export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'failed'] as const;
@@ -21,8 +21,8 @@ export interface ClaimRow {
   changed_at: string;
 }
 
-const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${column}`;
-export const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, signature, reason, ${instant('created_at')}, ${instant('changed_at')}`;
+const told = (column: string) => `${instant(column)} as ${column}`;
+export const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, signature, reason, ${told('created_at')}, ${told('changed_at')}`;
 
 export const selectClaims = statement<ClaimRow>('select_claims', `select ${CLAIM_COLUMNS} from claims where id = any($1::uuid[])`);
 
