@@ -26,6 +26,9 @@ export function cpuPerRequest(before: Record<string, number>, after: Record<stri
   return parts.length > 0 ? `CPU µs per request: ${parts.join(', ')}` : '';
 }
 
+/** CPU seconds that one process has used so far. */
+export const secondsOf = (pid: number): number => ticksOf(pid) / TICKS_PER_SEC;
+
 /** user + system time, with those of children that have ended. */
 function ticksOf(pid: number): number {
   if (!existsSync(`/proc/${pid}/stat`)) return 0;

@@ -1,16 +1,14 @@
 import type { Bookmark } from './frame.ts';
 import { framesFor, type Item, ownMessages, type Reader } from './window.ts';
 
+/** What a reader is sent of some entries; empty = nothing. */
+export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
+
 /**
- * Entries that arrived together, as one write per subscriber: the same bytes for all who read the same categories.
+ * Entries as one write per subscriber: the same bytes for all who read the same categories.
  * @param hasStreams whether anybody here reads as a wallet
- * @returns what a reader is sent; empty = nothing
  */
-export function composeBatch(
-  epoch: string,
-  items: readonly Item[],
-  hasStreams: (wallet: string) => boolean,
-): (reader: Reader, after: Bookmark | null) => Buffer {
+export function composeBatch(epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
   const shared = new Map<number, Buffer>();
   const own = new Map<Item, Map<string, Buffer[]>>();
   const concerned = new Set<string>();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { App } from '../context.ts';
 import { unavailable } from '../lib/errors.ts';
-import { comparePlaces, decodeEntry, type Entry, feedKey, follows, type Place, readTail } from './feed.ts';
+import { comparePlaces, decodeEntry, feedKey, follows, type Place, readTail } from './feed.ts';
 import { ensureFeed } from './publisher.ts';
 import { Window } from './window.ts';
 
@@ -16,17 +16,12 @@ const LOAD_MS = 1_500;
 const RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
 const PAGE = 500;
-/** A process that spends longer than this on one delivery leaves as much time to its other work, ms. */
-const BUSY_MS = 5;
-const MAX_PAUSE_MS = 100;
 
-/** What is told of the feed; both are awaited. */
-export interface Listener {
-  /** Entries that follow on the window's last; the listener puts them into the window. */
-  arrived(window: Window, entries: readonly Entry[]): Promise<void>;
-  /** The feed was read in: at first, and again when it is another one or has a gap. What this window does not hold cannot be told. */
-  replaced(window: Window): Promise<void>;
-}
+/**
+ * Is told of the window whenever it holds more; another window when the feed was read in: at first, and again when it is another feed
+ * or has a gap. What that one does not hold cannot be told.
+ */
+export type Listener = (window: Window) => void;
 
 /** Follows the feed over one connection for the whole process, for ever: while Redis is down it waits. */
 export class Follower {
@@ -104,16 +99,8 @@ export class Follower {
       if (entry.epoch !== window.epoch || !follows(before, entry)) return false;
       before = entry;
     }
-    try {
-      await this.#listener.arrived(window, entries);
-    } catch (err) {
-      // Nobody knows who got what: all are told so.
-      this.#app.log.error({ err }, 'events could not be delivered');
-      return false;
-    }
-    const took = performance.now() - this.#heard;
-    if (took > BUSY_MS) await sleep(Math.min(took, MAX_PAUSE_MS));
-    this.#heard = performance.now();
+    for (const entry of entries) window.push(entry);
+    this.#listener(window);
     return true;
   }
 
@@ -140,8 +127,8 @@ export class Follower {
       from = `(${last.id}`;
     }
     if (window === null) throw new Error('the feed of events was lost while it was read');
-    await this.#listener.replaced(window);
     this.#window = window;
+    this.#listener(window);
     this.#loaded.resolve();
     return window;
   }

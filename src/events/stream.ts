@@ -2,17 +2,25 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../context.ts';
 import { SessionStore } from '../http/session-store.ts';
+import { takeOver } from '../http/takeover.ts';
 import { unavailable } from '../lib/errors.ts';
-import { composeBatch } from './batch.ts';
-import { comparePlaces, type Entry, feedKey, readTail } from './feed.ts';
+import { openFileLimit } from '../lib/open-files.ts';
+import { type Batch, composeBatch } from './batch.ts';
+import { comparePlaces, feedKey, readTail } from './feed.ts';
 import { Follower } from './follower.ts';
-import { type Bookmark, heartbeat, parseId } from './frame.ts';
+import { type Bookmark, parseId } from './frame.ts';
 import { Subscriber, type Surroundings } from './subscriber.ts';
 import type { Reader, Window } from './window.ts';
 
+/** More streams are refused; so are those that would leave other requests too few of the files that a process may open. */
 const MAX_SUBSCRIBERS = 20_000;
+const SHARE_OF_FILES = 0.75;
 /** Subscribers written to before other work of the process gets its turn. */
-const SLICE = 500;
+const SLICE = 200;
+/** A round that took longer than this is followed by a pause of a share of its time, for the other work of the process; ms. */
+const BUSY_MS = 5;
+const PAUSE_SHARE = 1 / 8;
+const MAX_PAUSE_MS = 100;
 /** Sessions that are asked for at the same time: requests must not wait behind them. */
 const SESSIONS_AT_ONCE = 20;
 /** How long streams may take to end when the process stops, ms. */
@@ -43,12 +51,17 @@ export class Streams {
   readonly #subscribers = new Set<Subscriber>();
   readonly #byWallet = new Map<string, Set<Subscriber>>();
   readonly #surroundings: Surroundings;
+  readonly #most = Math.min(MAX_SUBSCRIBERS, SHARE_OF_FILES * openFileLimit());
   #follower: Follower | null = null;
-  /** What all subscribers have been told of, or are being told in this turn. */
+  /** What subscribers have been told of, or are being told. */
   #window: Window | null = null;
+  /** What live subscribers are sent, by how much of the window they have; as long as it does not grow. */
+  readonly #batches = new Map<number, Batch | null>();
+  /** How often the window has changed. */
+  #changes = 0;
+  #delivering = false;
   #timers: NodeJS.Timeout[] = [];
   #draining = false;
-  #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(app: App, times: Partial<StreamTimes> = {}) {
     this.#app = app;
@@ -58,6 +71,7 @@ export class Streams {
         if (this.#window === null) throw new Error('no stream begins before the feed was read');
         return this.#window;
       },
+      since: (end) => this.#since(end),
       now: () => app.clock.now(),
     };
   }
@@ -71,9 +85,9 @@ export class Streams {
    * @returns what takes the response over and begins
    * @throws 503 while Redis is not reachable, or when there are too many streams, or the process stops
    */
-  async open(subscription: Subscription): Promise<(response: ServerResponse) => void> {
+  async open(subscription: Subscription): Promise<(response: ServerResponse) => Promise<void>> {
     if (this.#draining) throw unavailable('the service is stopping, connect again');
-    if (this.#subscribers.size >= MAX_SUBSCRIBERS) throw unavailable('there are too many streams, try again', 5);
+    if (this.#subscribers.size >= this.#most) throw unavailable('there are too many streams, try again', 5);
     await this.#start().ready();
     const window = this.#window;
     const from = subscription.lastEventId === null ? null : parseId(subscription.lastEventId);
@@ -100,10 +114,7 @@ export class Streams {
 
   #start(): Follower {
     if (this.#follower) return this.#follower;
-    const follower = new Follower(this.#app, {
-      arrived: (window, entries) => this.#inTurn(isLive, () => this.#arrived(window, entries)),
-      replaced: (window) => this.#inTurn(isLive, () => this.#replaced(window)),
-    });
+    const follower = new Follower(this.#app, (window) => this.#changed(window));
     const every = (ms: number, work: () => Promise<void>) => {
       let working = false;
       const tick = async () => {
@@ -114,26 +125,26 @@ export class Streams {
       };
       this.#timers.push(setInterval(() => (follower.closed ? void this.drain() : void tick()), ms).unref());
     };
-    every(this.#times.heartbeatMs, () => this.#inTurn(isAny, () => this.#beat(follower)));
+    every(this.#times.heartbeatMs, () => this.#beat(follower));
     every(this.#times.sessionsMs, () => this.#checkSessions());
     this.#follower = follower;
     return follower;
   }
 
-  #join(response: ServerResponse, subscription: Subscription, from: Bookmark | null): void {
-    response.on('error', ignore);
-    if (response.destroyed) return;
+  async #join(response: ServerResponse, subscription: Subscription, from: Bookmark | null): Promise<void> {
+    const socket = await takeOver(response);
+    if (socket === null) return;
     // The process stops just now.
-    if (this.#draining) return void response.end();
+    if (this.#draining) return void socket.end();
     const until = performance.now() + this.#times.rotateMs * (0.9 + 0.2 * Math.random());
-    const subscriber = new Subscriber(response, subscription, until, this.#surroundings);
+    const subscriber = new Subscriber(socket, subscription, until, this.#surroundings);
     this.#subscribers.add(subscriber);
     if (subscriber.wallet !== null) {
       const streams = this.#byWallet.get(subscriber.wallet);
       if (streams) streams.add(subscriber);
       else this.#byWallet.set(subscriber.wallet, new Set([subscriber]));
     }
-    response.on('close', () => this.#leave(subscriber));
+    socket.on('close', () => this.#leave(subscriber));
     subscriber.begin(subscription.lastEventId === null ? 'now' : from);
   }
 
@@ -150,47 +161,65 @@ export class Streams {
     return subscriber.end();
   }
 
-  /**
-   * Does something to all subscribers of this moment, after whatever is being done to them now: order holds,
-   * and who becomes live in between has from the window what this turn brings the others.
-   */
-  #inTurn(which: (subscriber: Subscriber) => boolean, prepare: () => (subscriber: Subscriber) => void): Promise<void> {
-    const turn = this.#lastTurn.then(async () => {
-      const act = prepare();
-      let done = 0;
-      for (const subscriber of [...this.#subscribers].filter(which)) {
-        act(subscriber);
-        if (++done % SLICE === 0) await breathe();
-      }
-    });
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
-  }
-
-  #arrived(window: Window, entries: readonly Entry[]): (subscriber: Subscriber) => void {
-    const items = entries.map((entry) => window.push(entry));
-    const bytesFor = composeBatch(window.epoch, items, (wallet) => this.#byWallet.has(wallet));
-    return (subscriber) => {
-      if (!subscriber.send(bytesFor(subscriber, subscriber.after), window)) this.#leave(subscriber);
-    };
-  }
-
-  #replaced(window: Window): (subscriber: Subscriber) => void {
+  #changed(window: Window): void {
     this.#window = window;
-    return (subscriber) => {
-      if (!subscriber.sendReset()) this.#leave(subscriber);
-    };
+    this.#batches.clear();
+    this.#changes++;
+    if (!this.#delivering) void this.#deliver();
   }
 
-  #beat(follower: Follower): (subscriber: Subscriber) => void {
+  #since(end: number): Batch | null {
+    const known = this.#batches.get(end);
+    if (known !== undefined) return known;
+    const batch = this.#compose(end);
+    this.#batches.set(end, batch);
+    return batch;
+  }
+
+  #compose(end: number): Batch | null {
+    const items = this.#window?.since(end) ?? null;
+    if (this.#window === null || items === null) return null;
+    try {
+      return composeBatch(this.#window.epoch, items, (wallet) => this.#byWallet.has(wallet));
+    } catch (err) {
+      this.#app.log.error({ err }, 'events could not be delivered');
+      return null;
+    }
+  }
+
+  /**
+   * Goes round the subscribers until all have what is known. Who is reached later gets what came meanwhile in the same write:
+   * nobody waits for longer than a round, and the longer it takes the fewer writes there are.
+   */
+  async #deliver(): Promise<void> {
+    this.#delivering = true;
+    for (let told = -1; told !== this.#changes; ) {
+      told = this.#changes;
+      const began = performance.now();
+      await this.#each((subscriber) => subscriber.update());
+      const took = performance.now() - began;
+      if (took > BUSY_MS) await sleep(Math.min(PAUSE_SHARE * took, MAX_PAUSE_MS));
+    }
+    this.#delivering = false;
+  }
+
+  async #beat(follower: Follower): Promise<void> {
     follower.check();
     const now = performance.now();
-    const plain = heartbeat(null);
-    const full = heartbeat(this.#window?.id ?? null);
-    return (subscriber) => {
-      if (now > subscriber.until) void this.#end(subscriber);
-      else if (!subscriber.send(subscriber.isLive && subscriber.after === null ? full : plain)) this.#leave(subscriber);
-    };
+    await this.#each((subscriber) => {
+      if (now <= subscriber.until) return subscriber.beat();
+      void this.#end(subscriber);
+      return true;
+    });
+  }
+
+  /** Does something to every subscriber, who leaves when it returns false; other work of the process gets its turn in between. */
+  async #each(act: (subscriber: Subscriber) => boolean): Promise<void> {
+    let done = 0;
+    for (const subscriber of this.#subscribers) {
+      if (!act(subscriber)) this.#leave(subscriber);
+      if (++done % SLICE === 0) await breathe();
+    }
   }
 
   /** Ends the streams of sessions that are over; their clients come back as who they are now. */
@@ -208,10 +237,6 @@ export class Streams {
     }
   }
 }
-
-const ignore = () => undefined;
-const isAny = () => true;
-const isLive = (subscriber: Subscriber) => subscriber.isLive;
 
 const all = new WeakMap<App, Streams>();
 

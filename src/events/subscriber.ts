@@ -1,13 +1,14 @@
-import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { countDropped, countReset, countStreamed } from '../metrics/measure.ts';
+import type { Batch } from './batch.ts';
 import { comparePlaces } from './feed.ts';
-import { type Bookmark, bookmark, opening, reset } from './frame.ts';
+import { type Bookmark, bookmark, heartbeat, opening, reset } from './frame.ts';
 import type { Reader, Window } from './window.ts';
 
 /** A subscriber that is further behind is dropped; it connects again and goes on where it was. Bytes. */
 const MAX_BEHIND = 1024 * 1024;
-/** What was missed is sent in pages, as fast as the client reads; what is more than this is told as a reset. Bytes. */
-const PAGE_BYTES = 256 * 1024;
+/** What was missed is sent in pages of its own, as fast as the client reads; what is more than this is told as a reset. Bytes. */
+const PAGE_BYTES = 64 * 1024;
 const MAX_MISSED = 8 * 1024 * 1024;
 /** How long a stream may take to end, ms: a client that does not read would keep its socket for ever. */
 const END_MS = 30_000;
@@ -16,6 +17,8 @@ const END_MS = 30_000;
 export interface Surroundings {
   /** The feed as this process knows it now. */
   window(): Window;
+  /** What came to it after so many entries; null when that cannot be told any more. */
+  since(end: number): Batch | null;
   now(): Date;
 }
 
@@ -26,30 +29,23 @@ export class Subscriber implements Reader {
   readonly sessionId: string | null;
   /** When it ends, by `performance.now()`. */
   readonly until: number;
-  readonly #response: ServerResponse;
+  readonly #socket: Socket;
   readonly #surroundings: Surroundings;
+  /** It has everything of this window up to so many entries, while it is live. */
+  #window: Window | null = null;
+  #end = 0;
   /** It is being sent what it missed, so far up to here; null = it is live. */
   #missing: { from: Bookmark; sent: number } | null = null;
   /** It has seen more, from another process, than this one has read: nothing up to here is sent again. */
   #after: Bookmark | null = null;
 
-  constructor(response: ServerResponse, reader: Reader & { sessionId: string | null }, until: number, surroundings: Surroundings) {
+  constructor(socket: Socket, reader: Reader & { sessionId: string | null }, until: number, surroundings: Surroundings) {
     this.mask = reader.mask;
     this.wallet = reader.wallet;
     this.sessionId = reader.sessionId;
     this.until = until;
-    this.#response = response;
+    this.#socket = socket;
     this.#surroundings = surroundings;
-  }
-
-  /** Whether it has everything that this process has told so far. */
-  get isLive(): boolean {
-    return this.#missing === null;
-  }
-
-  /** What of the events told now it has already; null = nothing. */
-  get after(): Bookmark | null {
-    return this.#after;
   }
 
   /**
@@ -59,48 +55,76 @@ export class Subscriber implements Reader {
   begin(from: Bookmark | 'now' | null): void {
     const window = this.#surroundings.window();
     const retryMs = 1_000 + Math.floor(3_000 * Math.random());
-    if (from === 'now') this.#write(Buffer.concat([opening(retryMs, 'live'), bookmark(window.id)]));
-    else if (from === null || !window.covers(from)) this.#write(Buffer.concat([opening(retryMs, 'reset'), this.#reset(window)]));
-    else {
-      this.#write(opening(retryMs, 'resumed'));
-      if (comparePlaces(from, window.last) > 0) this.#after = from;
-      else {
-        this.#missing = { from, sent: 0 };
-        this.#catchUp();
-      }
+    if (from === 'now') this.#goLive(window, [opening(retryMs, 'live'), bookmark(window.id)]);
+    else if (from === null || !window.covers(from)) this.#goLive(window, [opening(retryMs, 'reset'), this.#reset(window)]);
+    else if (comparePlaces(from, window.last) > 0) {
+      this.#after = from;
+      this.#goLive(window, [opening(retryMs, 'resumed')]);
+    } else {
+      this.#socket.write(opening(retryMs, 'resumed'));
+      this.#missing = { from, sent: 0 };
+      this.#catchUp();
     }
+  }
+
+  /** From here on it is sent what is new. */
+  #goLive(window: Window, last: readonly Buffer[]): void {
+    this.#missing = null;
+    this.#window = window;
+    this.#end = window.end;
+    this.#write(Buffer.concat(last));
   }
 
   /** Sends page by page what was missed, as the client reads. With the last page it is live, in the same turn: no gap, no double. */
   #catchUp(): void {
-    while (this.#missing !== null && this.isOpen) {
+    while (this.#missing !== null && this.#socket.writable) {
       const window = this.#surroundings.window();
       const { from, sent } = this.#missing;
       if (!window.covers(from) || sent > MAX_MISSED) {
-        this.#missing = null;
-        this.#write(this.#reset(window));
+        this.#goLive(window, [this.#reset(window)]);
         return;
       }
       const { messages, end } = window.page(from, this, PAGE_BYTES);
-      if (end === null) messages.push(bookmark(window.id));
+      if (end === null) {
+        this.#goLive(window, [...messages, bookmark(window.id)]);
+        return;
+      }
       const bytes = Buffer.concat(messages);
-      this.#missing = end && { from: end, sent: sent + bytes.length };
-      if (!this.#write(bytes) && end !== null) {
-        this.#response.once('drain', () => this.#catchUp());
+      this.#missing = { from: end, sent: sent + bytes.length };
+      if (!this.#write(bytes)) {
+        this.#socket.once('drain', () => this.#catchUp());
         return;
       }
     }
   }
 
   /**
-   * Sends what is new; `upTo` is where that ends.
-   * @returns false when the client is too far behind, and was dropped
+   * Sends what came since the last time, if it is live.
+   * @returns false when the client was too far behind, and was dropped
    */
-  send(bytes: Buffer, upTo?: Window): boolean {
-    if (this.#after !== null && upTo && comparePlaces(upTo.last, this.#after) >= 0) this.#after = null;
-    if (bytes.length === 0 || !this.isOpen) return true;
-    if (this.#response.writableLength > MAX_BEHIND) {
-      this.#response.destroy();
+  update(): boolean {
+    const window = this.#surroundings.window();
+    if (this.#missing !== null || (this.#window === window && this.#end === window.end)) return true;
+    const batch = this.#window === window ? this.#surroundings.since(this.#end) : null;
+    this.#window = window;
+    this.#end = window.end;
+    const bytes = batch === null ? this.#reset(window) : batch(this, this.#after);
+    if (batch === null || (this.#after !== null && comparePlaces(window.last, this.#after) >= 0)) this.#after = null;
+    return this.#send(bytes);
+  }
+
+  /** Sends a sign of life, with a new id if it has all up to there. @returns as `update` */
+  beat(): boolean {
+    if (!this.update()) return false;
+    const isUpToDate = this.#missing === null && this.#after === null;
+    return this.#send(heartbeat(isUpToDate ? this.#surroundings.window().id : null));
+  }
+
+  #send(bytes: Buffer): boolean {
+    if (bytes.length === 0 || !this.#socket.writable) return true;
+    if (this.#socket.writableLength > MAX_BEHIND) {
+      // Not only closed: what the kernel holds for a client that does not read, megabytes, would stay there for minutes.
+      this.#socket.resetAndDestroy();
       countDropped();
       return false;
     }
@@ -108,35 +132,25 @@ export class Subscriber implements Reader {
     return true;
   }
 
-  /** Tells that events may be missing; from here on it is live. */
-  sendReset(): boolean {
-    this.#after = null;
-    return this.send(this.#reset(this.#surroundings.window()));
-  }
-
-  get isOpen(): boolean {
-    return !this.#response.destroyed && !this.#response.writableEnded;
+  #write(bytes: Buffer): boolean {
+    countStreamed(bytes.length);
+    return this.#socket.write(bytes);
   }
 
   /** Ends the stream after what was sent so far. @returns when it has ended */
   end(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const overdue = setTimeout(() => this.abort(), END_MS).unref();
-    this.#response.once('close', () => {
+    this.#socket.once('close', () => {
       clearTimeout(overdue);
       resolve();
     });
-    this.#response.end();
+    this.#socket.end();
     return promise;
   }
 
   abort(): void {
-    this.#response.destroy();
-  }
-
-  #write(bytes: Buffer): boolean {
-    countStreamed(bytes.length);
-    return this.#response.write(bytes);
+    this.#socket.destroy();
   }
 
   #reset(window: Window): Buffer {

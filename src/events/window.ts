@@ -55,6 +55,7 @@ export class Window {
   #head = 0;
   #bytes = 0;
   #last: Place;
+  #end = 0;
 
   /** @param first the feed's oldest entry */
   constructor(first: Entry) {
@@ -73,9 +74,21 @@ export class Window {
     return formatId(this.epoch, this.#last);
   }
 
-  push(entry: Entry): Item {
+  /** How many entries it was given so far. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** What it was given after so many; null when some of that is gone. */
+  since(end: number): readonly Item[] | null {
+    const from = this.#items.length - (this.#end - end);
+    return from < this.#head ? null : this.#items.slice(from);
+  }
+
+  push(entry: Entry): void {
     const item = toItem(entry);
     this.#items.push(item);
+    this.#end++;
     this.#last = { publication: entry.publication, seq: entry.seq };
     this.#bytes += sizeOf(item);
     while (this.#items.length - this.#head > 1 && (this.#items.length - this.#head > FEED_ENTRIES || this.#bytes > FEED_BYTES)) {
@@ -86,7 +99,6 @@ export class Window {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
     }
-    return item;
   }
 
   /** Whether everything after a bookmark is here: it is of this epoch and not older than the oldest entry. */

@@ -1,0 +1,18 @@
+import { createServer, type ServerResponse } from 'node:http';
+
+/** The least that serves Server-Sent Events with node:http, for comparison: every response kept, every message written to all at once. */
+const open = new Set<ServerResponse>();
+let id = 0;
+
+const server = createServer((_request, response) => {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', Connection: 'close' });
+  response.write(': live\n\n');
+  open.add(response);
+  response.on('close', () => open.delete(response));
+});
+process.on('message', (text: string) => {
+  const message = Buffer.from(`id: ${++id}\nevent: notification\ndata: ${text}\n\n`);
+  for (const response of open) response.write(message);
+});
+process.on('disconnect', () => process.exit());
+server.listen(Number(process.env.PORT), '127.0.0.1', () => process.send?.('listening'));

@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readConfig } from '../src/config.ts';
+import { openContext } from '../src/context.ts';
+import { notification } from '../src/events/catalogue.ts';
+import { openFileLimit } from '../src/lib/open-files.ts';
+import { anyPorts } from '../stack/ports.ts';
+import { startSystem } from '../stack/system.ts';
+import { secondsOf } from './cpu.ts';
+import { collectedBytes } from './memory.ts';
+import { type Streamer, startBareStream, startNchan } from './streams.ts';
+import { mark, type Report, startSubscribers } from './subscribers.ts';
+
+/**
+ * The event stream with thousands of subscribers on one API process: memory, delivery from the call that commits an event to the subscriber,
+ * and what is lost while connections are cut and the process is replaced. Beside it what node:http alone does, and nchan. One worker,
+ * PostgreSQL, Redis, all subscribers and their senders on one machine.
+ */
+const SUBSCRIBERS = (process.env.BENCH_SUBSCRIBERS ?? '5000,10000').split(',').map(Number);
+const RATES = (process.env.BENCH_RATES ?? '2,100').split(',').map(Number);
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
+const KILLS_PER_SEC = 200;
+const TARGET = { kb: 20, p99: 200 };
+const SETTLE_MS = 1_500;
+/** Connections that open and close again before memory is looked at: what the first of them take, later ones use again. */
+const WARMUP = 200;
+
+const COLUMNS = [
+  'stream',
+  'subscribers',
+  'KB each',
+  'of limit',
+  'events/s',
+  'p50 ms',
+  'p99 ms',
+  'max ms',
+  'of limit',
+  'CPU',
+  'µs/message',
+  '/healthz p99',
+  'missing',
+];
+
+const subscribers = startSubscribers();
+let seq = 0;
+
+const most = Math.max(...SUBSCRIBERS);
+// A process takes as many streams as leave it a quarter of its files.
+const needed = Math.ceil(most / 0.75) + 100;
+if (openFileLimit() < needed) throw new Error(`a process may open ${openFileLimit()} files here, ${needed} are needed: ulimit -n ${needed}`);
+
+line(...COLUMNS);
+try {
+  await ours();
+  for (const start of [startBareStream, startNchan]) {
+    const streamer = await start();
+    if (streamer === null) continue;
+    try {
+      await measure(streamer, most);
+    } finally {
+      await streamer.stop();
+    }
+  }
+} finally {
+  subscribers.stop();
+}
+
+async function ours(): Promise<void> {
+  const [inspectPort = 0] = await anyPorts(1);
+  const system = await startSystem({ durable: true, env: { NODE_OPTIONS: `--inspect-port=${inspectPort}` } });
+  const sender = await openContext(readConfig({ ...system.env }), 'bench');
+  const pid = () => system.apis[0]?.pid ?? 0;
+  const streamer: Streamer = {
+    name: 'coinop',
+    port: Number(new URL(system.urls[0] ?? '').port),
+    path: '/events?categories=system',
+    pid,
+    bytes: () => collectedBytes(pid(), inspectPort),
+    // One after another, so that the events' order is the senders'.
+    publish: (texts) =>
+      sender.tx(async (tx) =>
+        tx.emitAll(
+          notification,
+          texts.map((text) => ({ text })),
+        ),
+      ),
+    stop: async () => undefined,
+  };
+  try {
+    for (const count of SUBSCRIBERS) {
+      await system.apis[0]?.stop();
+      await system.apis[0]?.start();
+      await measure(streamer, count);
+    }
+    await open(streamer, most);
+    await subscribers.ask({ do: 'begin', seq });
+    await subscribers.ask({ do: 'kill', perSec: KILLS_PER_SEC });
+    const sending = send(streamer, Math.max(...RATES));
+    await sleep((SECONDS * 1_000) / 2);
+    await system.apis[0]?.stop();
+    await system.apis[0]?.start();
+    await sending;
+    await subscribers.ask({ do: 'kill', perSec: 0 });
+    const { connects, events, lost, doubled, resets, open: left, least } = await everybodyHas(seq, 60_000);
+    console.log(
+      `${most} subscribers, ${KILLS_PER_SEC} connections cut each second and the process replaced: ${connects} connected again, ` +
+        `${events} messages, ${lost} lost, ${doubled} twice, ${resets} resets; in the end ${left} are connected, the last ${seq - least} events behind`,
+    );
+    await subscribers.ask({ do: 'close' });
+  } finally {
+    await sender.close();
+    await system.stop();
+  }
+}
+
+async function open(streamer: Streamer, count: number): Promise<void> {
+  await subscribers.ask({ do: 'open', port: streamer.port, path: streamer.path, count });
+}
+
+/** Opens so many subscribers, sends them events, and lets them go. */
+async function measure(streamer: Streamer, count: number): Promise<void> {
+  await open(streamer, WARMUP);
+  await subscribers.ask({ do: 'close' });
+  // The first half may find room in what a process had before: the second half says what one takes.
+  await open(streamer, count / 2);
+  await sleep(SETTLE_MS);
+  const before = await streamer.bytes();
+  await open(streamer, count / 2);
+  await sleep(SETTLE_MS);
+  const kb = ((await streamer.bytes()) - before) / (count / 2) / 1_024;
+  for (const perSec of RATES) {
+    await subscribers.ask({ do: 'begin', seq });
+    const cpu = secondsOf(streamer.pid());
+    const began = performance.now();
+    const [healthz] = await Promise.all([streamer.name === 'coinop' ? probe(streamer.port) : '', send(streamer, perSec)]);
+    const { events, doubled, p50, p99, max } = await everybodyHas(seq, 10_000);
+    const used = secondsOf(streamer.pid()) - cpu;
+    const share = `${Math.round((100_000 * used) / (performance.now() - began))} %`;
+    const missing = count * perSec * SECONDS - events + doubled;
+    line(
+      streamer.name,
+      count,
+      kb.toFixed(1),
+      ratio(kb / TARGET.kb),
+      perSec,
+      p50,
+      p99,
+      max,
+      ratio(p99 / TARGET.p99),
+      share,
+      ((1e6 * used) / events).toFixed(1),
+      healthz,
+      missing,
+    );
+  }
+  await subscribers.ask({ do: 'close' });
+  await sleep(SETTLE_MS);
+}
+
+/** Sends events at a steady rate; what is overdue is sent together. */
+async function send(streamer: Streamer, perSec: number): Promise<void> {
+  const began = performance.now();
+  for (let sent = 0; sent < SECONDS * perSec; ) {
+    const due = Math.min(SECONDS * perSec, 1 + Math.floor(((performance.now() - began) * perSec) / 1_000));
+    if (due > sent) await streamer.publish(Array.from({ length: due - sent }, () => mark(++seq)));
+    else await sleep(Math.max(0, (1_000 * due) / perSec - (performance.now() - began)));
+    sent = due;
+  }
+}
+
+/** How long other requests take meanwhile: p99 in ms. */
+async function probe(port: number): Promise<number> {
+  const times: number[] = [];
+  for (const end = performance.now() + SECONDS * 1_000; performance.now() < end; await sleep(20)) {
+    const sent = performance.now();
+    await (await fetch(`http://127.0.0.1:${port}/healthz`)).arrayBuffer();
+    times.push(performance.now() - sent);
+  }
+  return Math.round(times.sort((a, b) => a - b)[Math.floor(0.99 * times.length)] ?? 0);
+}
+
+async function everybodyHas(event: number, withinMs: number): Promise<Report> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const report = await subscribers.ask({ do: 'report' });
+    if (report.least >= event || performance.now() > deadline) return report;
+    await sleep(200);
+  }
+}
+
+function line(...cells: (string | number)[]): void {
+  console.log(cells.map((cell, i) => String(cell).padStart(Math.max(7, COLUMNS[i]?.length ?? 0) + (i === 0 ? 8 : 2))).join(''));
+}
+
+function ratio(x: number): string {
+  return `${x.toFixed(2)}×`;
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+
+const Targets = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
+
+/** What a process occupies, in bytes: without what its kernel keeps for it, such as the buffers of its sockets. Linux only. */
+export function residentBytes(pid: number): number {
+  return 1_024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+/**
+ * The same of a Node process, its garbage collected: asked by its inspector.
+ * @param port its `--inspect-port`
+ */
+export async function collectedBytes(pid: number, port: number): Promise<number> {
+  process.kill(pid, 'SIGUSR1');
+  const socket = new WebSocket(await debuggerUrl(port));
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = () => reject(new Error('the inspector does not answer'));
+  });
+  for (let id = 1; id <= 3; id++) {
+    const done = new Promise((resolve) => {
+      socket.onmessage = resolve;
+    });
+    socket.send(JSON.stringify({ id, method: 'HeapProfiler.collectGarbage' }));
+    await done;
+    await sleep(300);
+  }
+  socket.close();
+  return residentBytes(pid);
+}
+
+async function debuggerUrl(port: number): Promise<string> {
+  for (let tries = 0; ; tries++) {
+    try {
+      const [target] = Targets.parse(await (await fetch(`http://127.0.0.1:${port}/json/list`)).json());
+      if (target) return target.webSocketDebuggerUrl;
+    } catch (error) {
+      if (tries === 50) throw error;
+    }
+    await sleep(100);
+  }
+}
