@@ -1,0 +1,101 @@
+/** A schema of the document, as far as values are made from it. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly example?: unknown;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly multipleOf?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+interface Content {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+}
+
+interface Described {
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: Readonly<Record<string, unknown>> }>>;
+}
+
+/** One operation of the service. */
+export interface Operation {
+  /** `POST /battle/{id}/join` */
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  /** Who may call it: any one of these; `none` is nobody in particular. */
+  readonly callers: readonly string[];
+  readonly parameters: readonly Parameter[];
+  /** Bodies by content type. */
+  readonly bodies: Readonly<Record<string, Content>>;
+  readonly isBodyRequired: boolean;
+  /** The content types of every declared status. */
+  readonly statuses: ReadonlyMap<number, readonly string[]>;
+}
+
+/** What a service says of itself. */
+export interface Document {
+  readonly operations: readonly Operation[];
+  readonly schemas: Readonly<Record<string, Schema>>;
+}
+
+/** Reads `/openapi.json`. */
+export async function readDocument(url: string): Promise<Document> {
+  const response = await fetch(`${url}/openapi.json`);
+  if (!response.ok) throw new Error(`/openapi.json answered ${response.status}`);
+  const document: {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+    readonly components: { readonly schemas: Readonly<Record<string, Schema>>; readonly responses: Described['responses'] };
+  } = JSON.parse(await response.text());
+  const { schemas, responses } = document.components;
+  const typesOf = (described: Described['responses'][string]) => {
+    const named = described.$ref === undefined ? described : responses[lastOf(described.$ref)];
+    return Object.keys(named?.content ?? {});
+  };
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]): Operation => {
+      const callers = described.security.flatMap((requirement) => (Object.keys(requirement).length === 0 ? ['none'] : Object.keys(requirement)));
+      return {
+        name: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        callers: callers.length === 0 ? ['none'] : callers,
+        parameters: described.parameters ?? [],
+        bodies: described.requestBody?.content ?? {},
+        isBodyRequired: described.requestBody?.required ?? false,
+        statuses: new Map(Object.entries(described.responses).map(([status, response]) => [Number(status), typesOf(response)])),
+      };
+    }),
+  );
+  return { operations, schemas };
+}
+
+/** The name in a reference. */
+export const lastOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);

@@ -1,0 +1,87 @@
+import { TEST_GAME } from '../support/arcade.ts';
+import type { Random } from './random.ts';
+import type { Values } from './values.ts';
+import { GAMES, type Player, type World } from './world.ts';
+
+/** What an operation needs that its schemas cannot say; the rest is made from them. */
+interface Recipe {
+  readonly player?: Player | undefined;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface Kitchen {
+  readonly random: Random;
+  readonly world: World;
+  readonly values: Values;
+}
+
+const DAY_MS = 86_400_000;
+const endedDay = (random: Random) => Math.floor(Date.now() / DAY_MS) - random.int(1, 400);
+const stranger = ({ random, world }: Kitchen) => random.pick(world.strangers);
+/** Names of our own: the games of others go on as they are. */
+const slug = ({ random }: Kitchen) => `fuzz-${random.int(1, 20)}`;
+const gameOf = ({ random, world }: Kitchen) => (random.chance(0.6) ? random.pick(GAMES) : String(world.recall('game', random)));
+const amount = ({ random }: Kitchen) => String(random.int(1, 5_000));
+
+const webhookOf = ({ random, world }: Kitchen): Recipe => ({
+  params: { source: random.pick(['payment-status', 'chat-bridge', 'x']), id: String(world.recall('webhook', random)) },
+});
+
+export const RECIPES: Readonly<Record<string, (kitchen: Kitchen) => Recipe>> = {
+  'POST /auth/verify': ({ world }) => ({ body: world.proofs.pop() }),
+  'POST /arcade/score': (kitchen) => {
+    const { random, world } = kitchen;
+    const play = world.plays.length > 0 && random.chance(0.7) ? random.pick(world.plays) : null;
+    if (play && random.chance(0.5)) world.plays.splice(world.plays.indexOf(play), 1);
+    const score = random.pick([0, random.int(1, 10_000), random.int(1, 1_000_000)]);
+    return play ? { player: play.player, body: { gameId: play.gameId, playId: play.playId, score } } : { body: { gameId: gameOf(kitchen), score } };
+  },
+  'PUT /admin/games/{id}': (kitchen) => ({ params: { id: slug(kitchen) }, ...(kitchen.random.chance(0.7) ? { body: TEST_GAME } : {}) }),
+  'POST /game/{id}/play': (kitchen) => ({ params: { id: gameOf(kitchen) } }),
+  'PUT /admin/cabinets/{id}': (kitchen) => ({ params: { id: slug(kitchen) } }),
+  'POST /admin/cabinet/possess': (kitchen) => ({ body: { cabinetId: slug(kitchen), by: 'ghost' } }),
+  'POST /admin/cabinet/release': (kitchen) => ({ body: { cabinetId: slug(kitchen) } }),
+  // Nobody is banned who is still to do something.
+  'POST /admin/wallets/{wallet}/ban': (kitchen) => ({ params: { wallet: stranger(kitchen) } }),
+  'POST /admin/wallets/{wallet}/unban': (kitchen) => ({ params: { wallet: stranger(kitchen) } }),
+  'POST /admin/chat/moderate': (kitchen) => (kitchen.random.chance(0.5) ? { body: { action: 'mute', wallet: stranger(kitchen), minutes: 1 } } : {}),
+  'PUT /admin/config/rewards': ({ random }) =>
+    random.chance(0.7) ? { body: { pool: '100000000000', cap: null, dust: '0', expiryDays: 30, automatic: false } } : {},
+  'POST /rewards/trigger-epoch': ({ random }) => ({ body: { epoch: endedDay(random) } }),
+  'POST /api/rewards/settled-offchain': ({ random, world }) => ({ body: { epochs: [world.recall('epoch', random) ?? endedDay(random)] } }),
+  'POST /api/rewards/epoch/import': (kitchen) => ({
+    body: {
+      epoch: endedDay(kitchen.random),
+      distribution: kitchen.world.players.slice(kitchen.random.int(0, 6)).map(({ address }) => ({ wallet: address, amount: amount(kitchen) })),
+    },
+  }),
+  'POST /round': ({ random }) => ({ body: { ticketPrice: random.pick(['0', '0', '1000000']), maxTickets: random.int(1, 100) } }),
+  'POST /round/{id}/ticket': ({ random }) => (random.chance(0.6) ? { body: {} } : {}),
+  'POST /chat/message': ({ random }) =>
+    random.chance(0.5) ? { body: { text: random.pick(['!enter', '!enter 1 2 3', 'gg', '!enter 5 9 14 22 31']) } } : {},
+  'POST /chat/round': ({ random }) => ({
+    body: {
+      title: `Draw ${random.int(1, 99)}`,
+      picks: 3,
+      range: 9,
+      durationSec: random.pick([10, 10, 300]),
+      prizes: [{ amount: '5', mint: random.pick(['usdc', 'reward']) }],
+    },
+  }),
+  'POST /admin/payments': (kitchen) => ({
+    body: {
+      wallet: stranger(kitchen),
+      currency: kitchen.random.pick(['usdc', 'reward']),
+      amount: amount(kitchen),
+      reference: `fuzz-${kitchen.random.int(1, 400)}`,
+    },
+  }),
+  'POST /battle/create': (kitchen) => ({
+    body: { gameId: gameOf(kitchen), maxPlayers: kitchen.random.int(2, 4), durationSec: kitchen.random.int(60, 600) },
+  }),
+  'GET /events': ({ random }) => ({ query: { categories: random.pick(['gameplay', 'chat,round', 'rewards,system']) } }),
+  'GET /admin/webhooks/{source}/{id}': webhookOf,
+  'POST /admin/webhooks/{source}/{id}/replay': webhookOf,
+};

@@ -1,0 +1,109 @@
+import { createContext, Script } from 'node:vm';
+import { meanwhile } from './attacks.ts';
+import { Connection } from './connection.ts';
+import type { Document, Schema } from './document.ts';
+import { lastOf } from './document.ts';
+import { Random } from './random.ts';
+import type { Draft } from './requests.ts';
+import { Requests } from './requests.ts';
+import type { Target } from './target.ts';
+import { plain } from './wire.ts';
+import { World } from './world.ts';
+
+/** What bodies are filled with, up to their limit: digits of every kind of number and text that patterns nearly match, over and over. */
+const FILLINGS = ['z', '9', ' ', 'a-', 'A.', '\u0301'] as const;
+const LIMIT = 250_000;
+/** How long a request of one body may keep its process, ms. What takes the square of its input takes minutes. */
+const MOST_MS = 5_000;
+const PATTERN_MS = 1_000;
+
+/**
+ * Sends every operation that takes JSON bodies as large as they may be in which everything is as long as it can be. None may keep the process
+ * from answering others.
+ * @param most bodies that each operation is sent: always the first, and others in turn
+ */
+export async function longBodies(document: Document, target: Target, most = Number.POSITIVE_INFINITY): Promise<string[]> {
+  const world = new World(target);
+  await world.open();
+  const maker = new Requests(document, world);
+  const { port, host } = new URL(target.url);
+  const faults: string[] = [];
+  const connection = new Connection(Number(port));
+  await meanwhile(target, async () => {
+    for (const [i, operation] of document.operations.entries()) {
+      const schema = operation.bodies['application/json']?.schema;
+      if (!schema) continue;
+      const [first = '', ...others] = largest(document, schema);
+      const turned = others.map((_, at) => others[(at + i) % others.length] ?? '');
+      for (const body of [first, ...turned].slice(0, most)) {
+        const draft: Draft = maker.valid(operation, new Random(1, i));
+        draft.body = Buffer.from(body);
+        draft.headers = draft.headers.filter(([name]) => name !== 'Content-Type' && !/^(?:x-twitter-)?webhooks?-/.test(name));
+        draft.headers.push(['Content-Type', 'application/json']);
+        if (operation.callers.some((caller) => caller.startsWith('webhook'))) maker.sign(draft, operation.callers[0] ?? '', new Random(1, i));
+        const { answers, end } = await connection.send({ ...plain(draft, host), withinMs: 60_000 });
+        const [answer] = answers;
+        const what = `${operation.name} with ${body.slice(0, 60)}…`;
+        if (!answer) faults.push(`${what}: ${end}`);
+        else if (answer.status >= 500 && answer.status !== 503) faults.push(`${what}: ${answer.status}`);
+        else if (answer.ms > MOST_MS) faults.push(`${what} took ${Math.round(answer.ms)} ms`);
+      }
+    }
+  });
+  connection.close();
+  return faults;
+}
+
+/** Bodies as large as they may be: every text filled with each filling, every list full, one endless list, very many fields. */
+function largest(document: Document, schema: Schema): string[] {
+  const leaves = Math.max(1, JSON.stringify(filled(document, schema, '§')).split('§').length - 1);
+  const texts = FILLINGS.map((filling) => {
+    const most = Math.floor(LIMIT / leaves / Buffer.byteLength(filling));
+    return JSON.stringify(filled(document, schema, filling.repeat(most)));
+  });
+  const numbers = `{"a":[${'1e308,'.repeat(40_000)}1]}`;
+  const fields = `{${Array.from({ length: 15_000 }, (_, i) => `"k${i}":${i}`).join()}}`;
+  const integers = `{${Array.from({ length: 15_000 }, (_, i) => `"${i * 65_536}":${i}`).join()}}`;
+  const list = JSON.stringify(filled(document, schema, 'x', 20_000)).slice(0, LIMIT * 2);
+  return [...texts, numbers, fields, integers, ...(list.length < LIMIT ? [list] : [])];
+}
+
+/** A value of a schema's outline, every text of which is the same. @param items how long its lists are */
+function filled(document: Document, schema: Schema, text: string, items = 1, depth = 0): unknown {
+  if (schema.$ref !== undefined) return filled(document, document.schemas[lastOf(schema.$ref)] ?? {}, text, items, depth);
+  const [branch] = schema.oneOf ?? schema.anyOf ?? schema.allOf ?? [];
+  if (branch) return filled(document, branch, text, items, depth);
+  if (schema.const !== undefined) return schema.const;
+  if (schema.properties && depth < 6) {
+    return Object.fromEntries(Object.entries(schema.properties).map(([key, field]) => [key, filled(document, field, text, items, depth + 1)]));
+  }
+  if (schema.items && depth < 6) return Array.from({ length: items }, () => filled(document, schema.items ?? {}, text, 1, depth + 1));
+  if (schema.type === 'integer' || schema.type === 'number') return 1e300;
+  return text;
+}
+
+/** Every pattern of the document against text that nearly matches it, as long as a body may be. */
+export function slowPatterns(document: Document): string[] {
+  const patterns = new Set<string>();
+  JSON.stringify(document.schemas, (key, value: unknown) => {
+    if (key === 'pattern' && typeof value === 'string') patterns.add(value);
+    return value;
+  });
+  JSON.stringify(document.operations, (key, value: unknown) => {
+    if (key === 'pattern' && typeof value === 'string') patterns.add(value);
+    return value;
+  });
+  const parts = ['a', '0', 'A', '-', ' ', '.', 'a-', '0.', 'https://x.com/', 'f0', '_', '\n', '20', 'é'];
+  const texts = parts.flatMap((part) =>
+    ['', 'a', '0', 'https://x.com/'].map((before) => `${before}${part.repeat(Math.floor(100_000 / part.length))}!`),
+  );
+  return [...patterns].flatMap((pattern) => {
+    const context = createContext({ pattern: new RegExp(pattern, 'u'), texts });
+    try {
+      new Script('for (const text of texts) pattern.test(text)').runInContext(context, { timeout: PATTERN_MS * 5 });
+      return [];
+    } catch {
+      return [pattern];
+    }
+  });
+}
