@@ -57,6 +57,21 @@ test('each consumer gets each activity once, more than one batch of them', async
   expect(await sql(t.app, `select total::int as total from standings where board = 'global' and wallet = $1`, [wallet])).toEqual([{ total: 3_020 }]);
 });
 
+test('what was done first is consumed first, also where the numbers of batches get another digit', async () => {
+  await sql(t.app, `select setval('activity_batches_id', (10 ^ length(nextval('activity_batches_id')::text))::bigint - 3)`);
+  for (const prefix of ['a', 'b', 'c', 'd', 'e']) await act(1, prefix);
+  const order: string[] = [];
+  const note: Consumer = {
+    ...idle,
+    consume: async (_app, _tx, _open, activities) => {
+      order.push(...activities.map(({ sourceId }) => sourceId));
+      return [];
+    },
+  };
+  await drain([consumer('referrals'), consumer('quests'), note]);
+  expect(order).toEqual(['a0', 'b0', 'c0', 'd0', 'e0']);
+});
+
 test('a consumer that comes later gets what the others have had already', async () => {
   await act(20);
   await consumeActivities(t.app, [consumer('referrals')]);

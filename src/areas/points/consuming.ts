@@ -51,7 +51,7 @@ const selectOpen = statement<Batch>(
   'select_open_activities',
   `select id::text, consumed::int, day, (extract(epoch from at) * 1000)::float8 as at, activities from (
      select *, sum(size) over (order by id) - size as before from (select * from activity_batches order by id limit ${MOST_BATCHES}) b) b
-   where before < ${MOST} order by id`,
+   where before < ${MOST} order by b.id`,
 );
 const removeBatches = statement('remove_activity_batches', 'delete from activity_batches where id = any($1::int8[])');
 const markBatches = statement('mark_activity_batches', 'update activity_batches set consumed = consumed | $2 where id = any($1::int8[])');
