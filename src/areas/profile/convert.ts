@@ -76,7 +76,7 @@ const selectNewest = statement<PastConversion>(
   'select_beta_conversions',
   `select id, trim_scale(rate)::text as rate, beta_points::float8 as "betaPoints", points::float8 as points,
           ${instant('at')} as at
-   from beta_conversions where wallet = $1 order by at desc, id desc limit 20`,
+   from beta_conversions where wallet = $1 order by beta_conversions.at desc, id desc limit 20`,
 );
 
 /** The newest conversions of a wallet, 20 at most. */

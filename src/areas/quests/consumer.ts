@@ -4,7 +4,7 @@ import { statement } from '../../db/sql.ts';
 import type { Tx } from '../../tx.ts';
 import type { Consumer, Happened, LedgerEntry, OpenDay } from '../points/points.ts';
 import { complete, readCompletions } from './completing.ts';
-import { Estimates } from './estimates.ts';
+import { Estimates, type WindowEstimates } from './estimates.ts';
 import { readFacts, unrewardedGames } from './facts.ts';
 import { countActivities } from './metrics.ts';
 import { isMet, moversOf, movesOf } from './progress.ts';
@@ -13,78 +13,77 @@ import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
 /** What a wallet did on one day, within a batch. */
 interface Deeds {
   readonly wallet: string;
-  readonly day: number;
   readonly moves: Set<string>;
   readonly activities: Happened[];
 }
 
-function deedsOf(activities: readonly Happened[]): Deeds[] {
-  const deeds = new Map<string, Deeds>();
+/** By day. */
+function deedsOf(activities: readonly Happened[]): Map<number, Deeds[]> {
+  const days = new Map<number, Map<string, Deeds>>();
   for (const activity of activities) {
     const { wallet, day, kind, gameId } = activity;
-    const key = `${wallet} ${day}`;
-    const known = deeds.get(key) ?? { wallet, day, moves: new Set(), activities: [] };
+    const wallets = days.get(day) ?? new Map<string, Deeds>();
+    const known = wallets.get(wallet) ?? { wallet, moves: new Set(), activities: [] };
     known.activities.push(activity);
     for (const move of movesOf(kind, gameId ?? '')) known.moves.add(move);
-    deeds.set(key, known);
+    wallets.set(wallet, known);
+    days.set(day, wallets);
   }
-  return [...deeds.values()];
+  return new Map(days.entries().map(([day, wallets]) => [day, [...wallets.values()]]));
 }
 
 /** A quest that a wallet may have completed. */
 interface Candidate {
-  readonly key: string;
   readonly wallet: string;
   readonly quest: Quest;
   readonly day: number;
   readonly windowKey: string;
+  readonly estimates: WindowEstimates;
 }
 
 /** Quests that what was done may complete, each wallet and window once; tasks are completed by the wallets themselves. */
-function candidates(quests: readonly Quest[], deeds: readonly Deeds[], estimates: Estimates): Candidate[] {
+function candidates(quests: readonly Quest[], deeds: ReadonlyMap<number, readonly Deeds[]>, all: Estimates): Candidate[] {
   const found = new Map<string, Candidate>();
   for (const quest of quests) {
     if (quest.definition.task) continue;
     const movers = moversOf(quest.definition.requirement);
-    for (const { wallet, day, moves, activities } of deeds) {
-      if (!movers.some((mover) => moves.has(mover))) continue;
+    for (const [day, wallets] of deeds) {
       const { key: windowKey, first } = questWindow(quest, day);
-      const key = `${quest.id} ${quest.version} ${windowKey} ${wallet}`;
-      if (day < first || !estimates.add(key, quest, activities)) continue;
-      if (activities.some(({ at }) => isOpen(quest, at))) found.set(key, { key, wallet, quest, day, windowKey });
+      if (day < first) continue;
+      const estimates = all.of(quest, windowKey);
+      for (const { wallet, moves, activities } of wallets) {
+        if (!movers.some((mover) => moves.has(mover)) || !estimates.add(wallet, activities)) continue;
+        if (activities.some(({ at }) => isOpen(quest, at))) {
+          found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, quest, day, windowKey, estimates });
+        }
+      }
     }
   }
   return [...found.values()];
 }
 
 /** Those whose requirements are met, and that were not completed before. */
-async function met(
-  tx: Tx,
-  open: OpenDay,
-  possible: readonly Candidate[],
-  estimates: Estimates,
-  unrewarded: ReadonlySet<string>,
-): Promise<Candidate[]> {
+async function met(tx: Tx, open: OpenDay, possible: readonly Candidate[], unrewarded: ReadonlySet<string>): Promise<Candidate[]> {
   if (possible.length === 0) return [];
   const completions = await readCompletions(
     tx,
     possible.map(({ wallet }) => wallet),
     possible.map(({ windowKey }) => windowKey),
   );
-  const undone = possible.filter(({ key, wallet, quest, windowKey }) => {
+  const undone = possible.filter(({ wallet, quest, windowKey, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
     // One of this transaction bears its own time, and may be rolled back.
-    if (completion && completion.at < open.at.getTime()) estimates.close(key);
+    if (completion && completion.at < open.at.getTime()) estimates.close(wallet);
     return completion === undefined;
   });
   if (undone.length === 0) return [];
   const facts = await readFacts(tx, undone, unrewarded);
-  return undone.filter(({ key, quest }, i) => {
+  return undone.filter(({ wallet, quest, estimates }, i) => {
     const known = facts[i];
     if (!known) return false;
     const isDone = isMet(quest.definition.requirement, known);
-    if (isDone) estimates.forget(key);
-    else estimates.set(key, quest, known);
+    if (isDone) estimates.forget(wallet);
+    else estimates.set(wallet, known);
     return isDone;
   });
 }
@@ -103,7 +102,7 @@ async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly Hap
   const estimates = processes.get(app) ?? new Estimates();
   processes.set(app, estimates);
   estimates.begin(turn?.turn ?? 0, unrewarded);
-  const completed = await met(tx, open, candidates(quests, deedsOf(activities), estimates), estimates, unrewarded);
+  const completed = await met(tx, open, candidates(quests, deedsOf(activities), estimates), unrewarded);
   if (completed.length === 0) return [];
   const holdings = await knownHolders(app, [...new Set(completed.map(({ wallet }) => wallet))]);
   return (await complete(tx, open, completed, { holdings })).entries;

@@ -18,7 +18,7 @@ const selectEntries = statement<Entry>(
   'select_quest_entries',
   `select split_part(source_id, ':', 1) as "questId", split_part(source_id, ':', 2) as window, points::float8 as points, mode,
           floor(extract(epoch from at) * 1000)::float8 as at, factors
-   from ledger where ${OF_QUESTS} order by at desc, source_id desc limit $2 offset $3`,
+   from ledger where ${OF_QUESTS} order by ledger.at desc, source_id desc limit $2 offset $3`,
 );
 const countEntries = statement<{ total: number }>('count_quest_entries', `select count(*)::int as total from ledger where ${OF_QUESTS}`);
 

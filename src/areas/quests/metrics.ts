@@ -8,43 +8,49 @@ const mondayOf = (day: number) => day - ((day + 3) % 7);
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 const perWeekday = (join: (i: number) => string) => `array[${WEEKDAYS.map(join).join(', ')}]`;
 
-const upsert = statement(
-  'upsert_wallet_weeks',
-  `insert into wallet_weeks as m (wallet, week, kind, subject, counts, bests, sums)
-   select wallet, week, kind, subject, counts::int[], bests::int8[], sums::numeric[]
-   from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) as h(wallet, week, kind, subject, counts, bests, sums)
-   order by 1, 2, 3, 4
-   on conflict (wallet, week, kind, subject) do update set
-     counts = ${perWeekday((i) => `m.counts[${i}] + excluded.counts[${i}]`)},
-     bests = ${perWeekday((i) => `greatest(m.bests[${i}], excluded.bests[${i}])`)},
-     sums = case when excluded.sums is null then m.sums else ${perWeekday((i) => `m.sums[${i}] + excluded.sums[${i}]`)} end`,
-);
+/** Counts what was done on a weekday ($1, Monday 1). Only burns have sums: of others the array stays null, since setting an element would make one. */
+const upsert = (name: string, sums: boolean) =>
+  statement(
+    name,
+    `insert into wallet_weeks as m (wallet, week, kind, subject, counts, bests, sums)
+     select wallet, week, kind, subject, ${perWeekday((i) => `case when $1 = ${i} then count else 0 end`)},
+       ${perWeekday((i) => `case when $1 = ${i} then best else 0 end`)}, ${sums ? perWeekday((i) => `case when $1 = ${i} then sum else 0 end`) : 'null'}
+     from unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::int[], $7::int8[], $8::numeric[]) as h(wallet, week, kind, subject, count, best, sum)
+     order by 1, 2, 3, 4
+     on conflict (wallet, week, kind, subject) do update set
+       counts[$1] = m.counts[$1] + excluded.counts[$1], bests[$1] = greatest(m.bests[$1], excluded.bests[$1])${sums ? ', sums[$1] = m.sums[$1] + excluded.sums[$1]' : ''}`,
+  );
+const countWeeks = upsert('count_wallet_weeks', false);
+const countBurns = upsert('count_burns_of_wallet_weeks', true);
 
-/** What a wallet did in an ISO week, of one kind and with one subject: by its days, Monday first. */
-interface Week {
+/** What a wallet did on a day, of one kind and with one subject. */
+interface Done {
   readonly wallet: string;
   readonly week: number;
+  readonly weekday: number;
   readonly kind: string;
   readonly subject: string;
-  readonly counts: number[];
-  readonly bests: bigint[];
-  readonly sums: bigint[];
+  count: number;
+  best: bigint;
+  sum: bigint;
 }
 
-function weeksOf(activities: readonly Happened[]): Week[] {
-  const weeks = new Map<string, Week>();
+function doneOf(activities: readonly Happened[]): Done[] {
+  const all = new Map<string, Done>();
   for (const { wallet, day, kind, gameId, amount } of activities) {
-    const week = mondayOf(day);
     const subject = gameId ?? '';
-    const key = `${wallet} ${week} ${kind} ${subject}`;
-    const known = weeks.get(key) ?? { wallet, week, kind, subject, counts: Array(7).fill(0), bests: Array(7).fill(0n), sums: Array(7).fill(0n) };
-    weeks.set(key, known);
-    const i = day - week;
-    known.counts[i] = (known.counts[i] ?? 0) + 1;
-    known.sums[i] = (known.sums[i] ?? 0n) + amount;
-    if (amount > (known.bests[i] ?? 0n)) known.bests[i] = amount;
+    const key = `${wallet} ${day} ${kind} ${subject}`;
+    const done = all.get(key);
+    if (done === undefined) {
+      const week = mondayOf(day);
+      all.set(key, { wallet, week, weekday: day - week + 1, kind, subject, count: 1, best: amount, sum: amount });
+      continue;
+    }
+    done.count += 1;
+    done.sum += amount;
+    if (amount > done.best) done.best = amount;
   }
-  return [...weeks.values()];
+  return [...all.values()];
 }
 
 /**
@@ -69,20 +75,23 @@ const takeBack = statement(
 /** Counts activities, once each: call it in the transaction that marks them as consumed. */
 export async function countActivities(tx: Tx, activities: readonly Happened[]): Promise<void> {
   const voids = activities.flatMap(({ kind, sourceId }) => (kind === 'void' ? [sourceId] : []));
-  const weeks = weeksOf(activities.filter(({ kind }) => kind !== 'void'));
-  const arrayOf = (values: readonly (number | bigint)[]) => `{${values.join()}}`;
+  const done = Map.groupBy(doneOf(activities.filter(({ kind }) => kind !== 'void')), ({ weekday, kind }) => (kind === 'burn' ? -weekday : weekday));
   // In this order: a score and its void may come together.
   await Promise.all([
-    weeks.length > 0 &&
-      tx.query(upsert, [
-        weeks.map(({ wallet }) => wallet),
-        weeks.map(({ week }) => week),
-        weeks.map(({ kind }) => kind),
-        weeks.map(({ subject }) => subject),
-        weeks.map(({ counts }) => arrayOf(counts)),
-        weeks.map(({ bests }) => arrayOf(bests)),
-        weeks.map(({ kind, sums }) => (kind === 'burn' ? arrayOf(sums) : null)),
-      ]),
+    ...done
+      .entries()
+      .map(([weekday, rows]) =>
+        tx.query(weekday < 0 ? countBurns : countWeeks, [
+          Math.abs(weekday),
+          rows.map(({ wallet }) => wallet),
+          rows.map(({ week }) => week),
+          rows.map(({ kind }) => kind),
+          rows.map(({ subject }) => subject),
+          rows.map(({ count }) => count),
+          rows.map(({ best }) => best),
+          rows.map(({ kind, sum }) => (kind === 'burn' ? sum : null)),
+        ]),
+      ),
     ...WEEKDAYS.map((weekday) => voids.length > 0 && tx.query(takeBack, [voids, weekday])),
   ]);
 }

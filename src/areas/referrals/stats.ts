@@ -56,7 +56,7 @@ export const selectDays = statement<{ day: number; points: number; used: number 
 );
 export const selectTop = statement<{ wallet: string; points: number }>(
   'select_top_referred',
-  `select wallet, points::float8 as points from referrals where referrer = $1 and points > 0 order by points desc, wallet limit ${TOP}`,
+  `select wallet, points::float8 as points from referrals where referrer = $1 and points > 0 order by referrals.points desc, wallet limit ${TOP}`,
 );
 
 const percentOf = (part: number, whole: number) => (whole === 0 ? null : Math.round((10_000 * part) / whole) / 100);
