@@ -1,7 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from './config.ts';
 import type { Logger } from './log.ts';
-import { countReconnect, observeCommand } from './metrics/measure.ts';
+import { countCommandFailure, countReconnect, observeCommand } from './metrics/measure.ts';
 
 /** Reconnects fast and for ever, with jitter so that a fleet does not come back in step. */
 const retryStrategy = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 5), 1_000) * (0.5 + Math.random());
@@ -12,18 +12,61 @@ export const FAIL_FAST: RedisOptions = { enableOfflineQueue: false, maxRetriesPe
 /** For connections that subscribe or block: they wait for Redis as long as it takes. */
 export const PATIENT: RedisOptions = { maxRetriesPerRequest: null };
 
-/** A connection whose commands are timed: none of them blocks. */
+type SendCommand = Redis['sendCommand'];
+
+/**
+ * A connection whose commands are measured, and given up when they take too long: none of them blocks. One timer looks after all of them;
+ * ioredis would make one for each, which costs more than most commands.
+ */
 class TimedRedis extends Redis {
-  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
-    observeCommand(command.name, command.promise);
+  readonly #timeoutMs: number;
+  /** What is not answered yet, oldest first, and when it was sent. */
+  readonly #open = new Map<Parameters<SendCommand>[0], number>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(url: string, { commandTimeout, ...options }: RedisOptions & { commandTimeout: number }) {
+    super(url, options);
+    this.#timeoutMs = commandTimeout;
+  }
+
+  override sendCommand(...[command, stream]: Parameters<SendCommand>): unknown {
+    const sent = performance.now();
+    this.#open.set(command, sent);
+    this.#timer ??= this.#lookIn(this.#timeoutMs);
+    command.promise.then(
+      () => {
+        this.#open.delete(command);
+        observeCommand(command.name, sent);
+      },
+      (error: unknown) => {
+        this.#open.delete(command);
+        countCommandFailure(error);
+      },
+    );
     return super.sendCommand(command, stream);
+  }
+
+  #lookIn(ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#timer = null;
+      for (const [command, sent] of this.#open) {
+        const left = sent + this.#timeoutMs - performance.now();
+        if (left > 0) {
+          this.#timer = this.#lookIn(left);
+          break;
+        }
+        this.#open.delete(command);
+        command.reject(new Error('Command timed out'));
+      }
+    }, ms).unref();
   }
 }
 
 /** Opens a connection; the caller closes it. */
 export function openRedis(config: Config, log: Logger, options: RedisOptions): Redis {
-  const Connection = options.commandTimeout === undefined ? Redis : TimedRedis;
-  const redis = new Connection(config.redis.url, { retryStrategy, connectTimeout: 2_000, ...options });
+  const { commandTimeout, ...rest } = options;
+  const all = { retryStrategy, connectTimeout: 2_000, ...rest };
+  const redis = commandTimeout === undefined ? new Redis(config.redis.url, all) : new TimedRedis(config.redis.url, { ...all, commandTimeout });
   redis.on('reconnecting', countReconnect);
   let down = false;
   redis.on('error', (error) => {

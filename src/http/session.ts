@@ -19,6 +19,9 @@ interface KoaSession {
 /** While the record is down sessions are not extended; it is tried again after this long, ms. */
 const EXTEND_AGAIN_MS = 10_000;
 
+/** Signatures that a process remembers; beyond them it begins anew. */
+const KNOWN_SIGNATURES = 20_000;
+
 /** The wallet of the request's session, or null. */
 export function walletOf(ctx: Koa.Context): string | null {
   return sessionOf(ctx)?.wallet ?? null;
@@ -81,6 +84,8 @@ function makeSessions(app: App, koa: Koa): Sessions {
   const secure = app.config.publicUrl.protocol === 'https:';
   const name = secure ? '__Host-coinop.sid' : 'coinop.sid';
   const attributes = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
+  /** Signatures that were right, and which key made them: whoever knows one may use it, so finding it again says as much as another HMAC. */
+  const signatures = new Map<string, number>();
   let extendFrom = 0;
 
   function sendCookie(ctx: Koa.Context, id: string): void {
@@ -88,12 +93,24 @@ function makeSessions(app: App, koa: Koa): Sessions {
     if (session) ctx.cookies.set(name, id, { ...attributes, maxAge: Math.max(1, session.expiresAt - app.clock.now().getTime()) });
   }
 
-  /** The id in the cookie, if one of our keys signed it. Keygrip's own comparison makes three HMACs and a random key of it, thirty times the work. */
+  /** Which key made a signature, -1 for none. Keygrip's own comparison makes three HMACs and a random key of it, thirty times the work. */
+  function signerOf(signed: string, signature: string): number {
+    const pair = `${signed}.${signature}`;
+    const known = signatures.get(pair);
+    if (known !== undefined) return known;
+    const signer = signers.findIndex((one) => sameText(one.sign(signed), signature));
+    if (signer < 0) return signer;
+    if (signatures.size >= KNOWN_SIGNATURES) signatures.clear();
+    signatures.set(pair, signer);
+    return signer;
+  }
+
+  /** The id in the cookie, if one of our keys signed it. */
   function readCookie(ctx: Koa.Context): string {
     const id = ctx.cookies.get(name, { signed: false });
     const signature = ctx.cookies.get(`${name}.sig`, { signed: false });
     if (!id || !signature) return '';
-    const key = signers.findIndex((signer) => sameText(signer.sign(`${name}=${id}`), signature));
+    const key = signerOf(`${name}=${id}`, signature);
     ctx.state.signedByOldKey = key > 0;
     ctx.state.sessionId = key < 0 ? '' : id;
     return ctx.state.sessionId;

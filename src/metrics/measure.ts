@@ -35,19 +35,28 @@ const jobsGivenUp = new Counter({
   registers,
 });
 
-const statements = new Counter({
-  name: 'coinop_sql_statements_total',
-  help: 'Statements that were answered, by name.',
-  labelNames: ['statement'] as const,
-  registers,
-});
+/** What statements came to since it was last told, by name: thousands a second are only added up. */
+const unsaidStatements = new Map<string, { count: number; seconds: number }>();
+const statementCounter = (name: string, help: string, key: 'count' | 'seconds') =>
+  new Counter({
+    name,
+    help,
+    labelNames: ['statement'] as const,
+    registers,
+    collect() {
+      for (const [statement, sums] of unsaidStatements) {
+        this.inc({ statement }, sums[key]);
+        sums[key] = 0;
+      }
+    },
+  });
+statementCounter('coinop_sql_statements_total', 'Statements that were answered, by name.', 'count');
 // No histogram per statement: there are hundreds of them.
-const statementTime = new Counter({
-  name: 'coinop_sql_statement_seconds_total',
-  help: 'Time spent waiting for statements, by name; of statements that go out together each counts until it was answered.',
-  labelNames: ['statement'] as const,
-  registers,
-});
+statementCounter(
+  'coinop_sql_statement_seconds_total',
+  'Time spent waiting for statements, by name; of statements that go out together each counts until it was answered.',
+  'seconds',
+);
 const sqlFailures = new Counter({
   name: 'coinop_sql_failures_total',
   help: 'Statements that failed, by SQLSTATE; none where the server did not answer.',
@@ -185,13 +194,15 @@ export function countGivenUp(name: string, times = 1): void {
 }
 
 /** Runs a statement and counts it under its name. */
-export async function observeStatement<T>(name: string | undefined, run: () => Promise<T>): Promise<T> {
+export async function observeStatement<T>(given: string | undefined, run: () => Promise<T>): Promise<T> {
   const started = performance.now();
   try {
     const result = await run();
-    const labels = { statement: name ?? 'unnamed' };
-    statements.inc(labels);
-    statementTime.inc(labels, secondsSince(started));
+    const name = given ?? 'unnamed';
+    const sums = unsaidStatements.get(name) ?? { count: 0, seconds: 0 };
+    if (sums.count === 0) unsaidStatements.set(name, sums);
+    sums.count += 1;
+    sums.seconds += secondsSince(started);
     return result;
   } catch (error) {
     sqlFailures.inc({ code: Error.isError(error) && 'code' in error && /^[0-9A-Z]{5}$/.test(String(error.code)) ? String(error.code) : 'none' });
@@ -212,16 +223,12 @@ export async function observeTransaction<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Counts a Redis command when it is answered. */
-export function observeCommand(command: string, answer: Promise<unknown>): void {
-  const started = performance.now();
-  answer.then(
-    () => commands.observe({ command }, secondsSince(started)),
-    (error: unknown) => {
-      // A script that Redis does not know yet is sent to it, and asked for again.
-      if (!isUnknownScript(error)) commandFailures.inc({ reason: reasonOf(error) });
-    },
-  );
+/** Counts a Redis command that was answered. @param sent when, by `performance.now()` */
+export const observeCommand = (command: string, sent: number): void => commands.observe({ command }, secondsSince(sent));
+
+/** Counts a Redis command that failed; a script that Redis does not know yet is sent to it, and asked for again. */
+export function countCommandFailure(error: unknown): void {
+  if (!isUnknownScript(error)) commandFailures.inc({ reason: reasonOf(error) });
 }
 
 const isUnknownScript = (error: unknown) => Error.isError(error) && error.message.startsWith('NOSCRIPT');
