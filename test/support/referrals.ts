@@ -64,9 +64,9 @@ export const takeBack = (app: App, scoreId: string): Promise<void> => voidScore(
 const selectOpen = statement<Omit<Happened, 'amount'>>(
   'test_open_activities',
   `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", day, (extract(epoch from at) * 1000)::float8 as at
-   from activities where batch is not null and ($2::text[] is null or kind = any($2)) order by at limit $1`,
+   from activities where batch <> 0 and ($2::text[] is null or kind = any($2)) order by at limit $1`,
 );
-const mark = statement('test_mark_activities', 'update activities set batch = null where source_id = $1 and kind = $2');
+const mark = statement('test_mark_activities', 'update activities set batch = 0 where source_id = $1 and kind = $2');
 
 /**
  * Has the consumer take its next batch, as the job does.

@@ -23,6 +23,7 @@ import { Migration0022Clips } from './0022-clips.ts';
 import { Migration0023ArcadeEvents } from './0023-arcade-events.ts';
 import { Migration0024ActivityBatches } from './0024-activity-batches.ts';
 import { Migration0025WalletWeeks } from './0025-wallet-weeks.ts';
+import { Migration0026ActivityMarks } from './0026-activity-marks.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   { name: '0023-arcade-events', class: Migration0023ArcadeEvents },
   { name: '0024-activity-batches', class: Migration0024ActivityBatches },
   { name: '0025-wallet-weeks', class: Migration0025WalletWeeks },
+  { name: '0026-activity-marks', class: Migration0026ActivityMarks },
 ];
