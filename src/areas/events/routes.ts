@@ -5,10 +5,10 @@ import { bitOf } from '../../events/window.ts';
 import { reply, route, stream } from '../../http/route.ts';
 import { PageQuery } from '../../lib/paging.ts';
 import { listCabinets, loadGames, readTheme } from '../arcade/arcade.ts';
-import { readEvent } from '../burns/burns.ts';
+import { BurnPath, readEvent } from '../burns/burns.ts';
 import { openQuests, presentQuest, QuestView } from '../quests/quests.ts';
 import { listGoingOn } from './going-on.ts';
-import { ArcadeState, BurnEventPath, categoriesOf, EventsQuery } from './schema.ts';
+import { ArcadeState, categoriesOf, EventsQuery } from './schema.ts';
 
 const TYPES = [...catalogue.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
 
@@ -66,7 +66,7 @@ const burnQuests = route({
   auth: 'public',
   summary: 'The quests of a burn event',
   description: 'Those that can be completed now.',
-  params: BurnEventPath,
+  params: BurnPath,
   query: PageQuery,
   returns: { 200: z.array(QuestView) },
   fails: [404],

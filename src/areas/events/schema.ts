@@ -20,11 +20,6 @@ export const EventsQuery = z.object({
 /** The categories of a query, or all. */
 export const categoriesOf = (list: string | undefined): readonly Category[] => list?.split(',').filter(isCategory) ?? CATEGORIES;
 
-/** Any id in a path: one that is no event's is 404, whatever it looks like. */
-export const BurnEventPath = z.object({
-  id: z.string().meta({ description: 'The burn event’s id.', example: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a' }),
-});
-
 const ACTIVE_EVENT = { id: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', startsAt: '2026-11-21T12:00:00.000Z', endsAt: '2026-11-21T12:10:00.000Z' };
 
 /** Something that goes on now. */
