@@ -2,34 +2,26 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { type System, startSystem } from '../stack/system.ts';
-import { cpuPerRequest, cpuSeconds } from './cpu.ts';
+import { cpuPerRequest, cpuSeconds, served } from './cpu.ts';
 import { load, request } from './load.ts';
-import { type BenchWallet, openPlays, SESSION_KEY, signedInWallets, withDatabase } from './wallets.ts';
+import { report, reportLoad } from './report.ts';
+import { type BenchWallet, openGame, openPlays, SESSION_KEY, signedInWallets, withDatabase } from './wallets.ts';
 
 /**
  * Boards of 10³, 10⁵ and 10⁶ wallets over HTTP: the top-100 page, a wallet's own rank, a score's write. Everything on one machine.
- * A well-known Go game server reads its top 100 at 1,330/s on such a machine.
+ * What grows with the wallets is reported against the smallest board.
  */
-const SIZES = [1_000, 100_000, 1_000_000];
+const SIZES = (process.env.BENCH_SIZES ?? '1000,100000,1000000').split(',').map(Number);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 6);
 const TARGET = { topPerSec: 5_000, rankP99: 5 };
-const PEER_TOP_PER_SEC = 1_330;
 const GAME = 'bench-game';
 
 const system = await startSystem({ durable: true, env: { SESSION_KEYS: SESSION_KEY, DAILY_POINTS_CAP: '1000000000' } });
 const port = Number(new URL(system.urls[0] ?? '').port);
 const host = `localhost:${port}`;
-const rows: { wallets: number; topPerSec: number; rankP50: number; rankP99: number; writeP50: number; writeCpu: string }[] = [];
+let smallest: { name: string; rank: number; write: number } | null = null;
 try {
-  const definition = {
-    name: 'Bench game',
-    category: 'bench',
-    normalization: { method: 'linear', min: 0, max: 1_000_000, direction: 'higher' },
-    pointsPer10000: 100,
-    caps: { dailyPoints: 100_000_000, minDurationMs: 0, maxDurationMs: 86_400_000 },
-    verification: 'play',
-  };
-  await withDatabase(system, (db) => db.query('insert into games (id, version, definition) values ($1, 1, $2)', [GAME, JSON.stringify(definition)]));
+  await openGame(system, GAME);
   const wallets = await signedInWallets(system, 1_000);
   for (const size of SIZES) {
     await fill(system, size);
@@ -54,22 +46,15 @@ try {
           : null;
       },
     });
-    const writeCpu = cpuPerRequest(before, cpuSeconds(system), write.requests);
-    rows.push({ wallets: size, topPerSec: top.perSec, rankP50: rank.p50, rankP99: rank.p99, writeP50: write.p50, writeCpu });
-    console.log(
-      `${size} wallets (rebuilt in ${(rebuilt / 1000).toFixed(1)} s)\n` +
-        `  top 100: ${top.perSec}/s (${ratio(top.perSec / TARGET.topPerSec)} of the target, ${ratio(top.perSec / PEER_TOP_PER_SEC)} of the peer)  p50 ${top.p50} ms  p99 ${top.p99} ms  ${JSON.stringify(top.statuses)}\n` +
-        `  own rank, 4 connections: ${rank.perSec}/s  p50 ${rank.p50} ms  p99 ${rank.p99} ms (${ratio(rank.p99 / TARGET.rankP99)} of the limit)  ${JSON.stringify(rank.statuses)}\n` +
-        `  a score, one at a time: p50 ${write.p50} ms  p99 ${write.p99} ms  ${writeCpu}  ${JSON.stringify(write.statuses)}`,
-    );
-  }
-  const [first, ...others] = rows;
-  for (const row of others) {
-    if (!first) break;
-    const log = Math.log(row.wallets) / Math.log(first.wallets);
-    console.log(
-      `${row.wallets} against ${first.wallets} wallets (log n grows ${ratio(log)}): rank ${ratio(row.rankP50 / first.rankP50)}, write ${ratio(row.writeP50 / first.writeP50)}, top 100 ${ratio(first.topPerSec / row.topPerSec)}`,
-    );
+    const cost = served(cpuPerRequest(before, cpuSeconds(system), write.requests));
+    const name = `${size.toLocaleString('en')} wallets`;
+    const beside = (value: number | undefined) => (smallest === null || value === undefined ? '' : { peer: smallest.name, value });
+    report(`${name}: both boards rebuilt`, rebuilt / 1_000, 's');
+    reportLoad(`${name}: top 100, 32 connections`, top, { perSec: TARGET.topPerSec });
+    reportLoad(`${name}: own rank, 4 connections`, rank, { p50: beside(smallest?.rank), p99: TARGET.rankP99 });
+    reportLoad(`${name}: a score at a time`, write);
+    report(`${name}: a score at a time, CPU`, cost, 'µs', beside(smallest?.write));
+    smallest ??= { name, rank: rank.p50, write: cost };
   }
 } finally {
   await system.stop();
@@ -112,8 +97,4 @@ function oneOf(wallets: readonly BenchWallet[]): BenchWallet {
   const wallet = wallets[randomInt(wallets.length)];
   if (!wallet) throw new Error('no wallets');
   return wallet;
-}
-
-function ratio(x: number): string {
-  return `${x.toFixed(2)}×`;
 }

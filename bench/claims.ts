@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, Keypair } from '@solana/web3.js';
 import { z } from 'zod';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../stack/system.ts';
-import { cpuPerRequest, cpuSeconds } from './cpu.ts';
+import { cpuPerRequest, cpuSeconds, reportCpu } from './cpu.ts';
+import { report } from './report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './wallets.ts';
 
 /**
@@ -12,7 +13,7 @@ import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './
  */
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 30);
 const SLOT_MS = Number(process.env.BENCH_SLOT_MS ?? 400);
-const LEVELS = [1, 10, 100, 1_000];
+const LEVELS = (process.env.BENCH_LEVELS ?? '1,10,100,1000').split(',').map(Number);
 const WALLETS = 1_000;
 const AMOUNT = '1000000';
 
@@ -45,16 +46,25 @@ try {
   const wallets = await signedInWallets(system, WALLETS);
   const first = await openEpoch(wallets);
   const opening = await claimAll(first.slice(0, WALLETS), WALLETS, Number.POSITIVE_INFINITY);
-  console.log(`opening a token account each: ${opening.done} claims, ${opening.lamports} lamports a claim`);
+  report('a claim that opens a token account', opening.lamports, 'lamports');
   for (const level of LEVELS) {
     const asks = await openEpoch(wallets);
     const before = cpuSeconds(system);
     const { done, seconds, lamports, ids } = await claimAll(asks, level, SECONDS);
     const cpu = cpuPerRequest(before, cpuSeconds(system), done);
-    console.log(
-      `${level} in flight: ${done} claims final in ${seconds.toFixed(1)} s, ${(done / seconds).toFixed(2)}/s; ${lamports} lamports a claim`,
+    const what = `${level} in flight`;
+    const { signed, confirmed, final } = await whereTheTimeGoes(system, ids);
+    report(
+      `${what}: final claims`,
+      done / seconds,
+      '/s',
+      final === undefined ? '' : { peer: 'in flight ÷ time to finality', value: (1_000 * level) / final },
     );
-    console.log(`  median from asked to signed, confirmed, final: ${await whereTheTimeGoes(system, ids)} ms; ${cpu}`);
+    report(`${what}: asked for until signed, median`, signed ?? Number.NaN, 'ms');
+    report(`${what}: asked for until confirmed, median`, confirmed ?? Number.NaN, 'ms');
+    report(`${what}: asked for until final, median`, final ?? Number.NaN, 'ms', { peer: '32 slots', value: 32 * SLOT_MS });
+    report(`${what}: a claim`, lamports, 'lamports');
+    reportCpu(what, cpu);
   }
 } finally {
   await system.stop();
@@ -96,7 +106,7 @@ async function claimAll(asks: readonly Ask[], inFlight: number, seconds: number)
   const ids: string[] = [];
   let left = true;
   const watching = withDatabase(system, async (db) => {
-    while (left || waiting.size > 0) {
+    while (left) {
       await sleep(50);
       const { rows } = await db.query(`select id from claims where id = any($1) and state = 'claimed'`, [[...waiting.keys()]]);
       for (const { id } of rows) {
@@ -114,15 +124,18 @@ async function claimAll(asks: readonly Ask[], inFlight: number, seconds: number)
       if (performance.now() - started > seconds * 1_000) return;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(inFlight, asks.length) }, worker));
+  try {
+    await Promise.all(Array.from({ length: Math.min(inFlight, asks.length) }, worker));
+  } finally {
+    left = false;
+    await watching;
+  }
   const took = (performance.now() - started) / 1_000;
-  left = false;
-  await watching;
   const spent = balance - (await chain.getBalance(feePayer, 'finalized'));
   return { done: ids.length, seconds: took, lamports: Math.round(spent / ids.length), ids };
 }
 
-async function whereTheTimeGoes(of: System, ids: readonly string[]): Promise<string> {
+async function whereTheTimeGoes(of: System, ids: readonly string[]): Promise<Partial<Record<'signed' | 'confirmed' | 'final', number>>> {
   return await withDatabase(of, async (db) => {
     const { rows } = await db.query(
       `select percentile_cont(0.5) within group (order by extract(epoch from a.signed_at - c.created_at)) * 1000 as signed,
@@ -133,7 +146,6 @@ async function whereTheTimeGoes(of: System, ids: readonly string[]): Promise<str
        where c.id = any($1)`,
       [ids],
     );
-    const { signed, confirmed, final } = rows[0];
-    return [signed, confirmed, final].map((ms) => Math.round(ms)).join(', ');
+    return rows[0];
   });
 }

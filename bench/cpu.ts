@@ -1,11 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { System } from '../stack/system.ts';
+import { type Against, report } from './report.ts';
 
 /** Clock ticks a second of /proc, on every Linux that Node runs on. */
 const TICKS_PER_SEC = 100;
 
+/** CPU seconds by part of a system. */
+export type Cpu = Record<string, number>;
+
 /** CPU seconds that each part of a system has used so far, and the load itself. Linux only; empty elsewhere. */
-export function cpuSeconds(system: System): Record<string, number> {
+export function cpuSeconds(system: System): Cpu {
   try {
     const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_PER_SEC;
     return {
@@ -20,10 +24,18 @@ export function cpuSeconds(system: System): Record<string, number> {
   }
 }
 
-/** Where the time went between two readings, as microseconds of CPU per request. */
-export function cpuPerRequest(before: Record<string, number>, after: Record<string, number>, requests: number): string {
-  const parts = Object.keys(after).map((part) => `${part} ${Math.round((1e6 * ((after[part] ?? 0) - (before[part] ?? 0))) / requests)}`);
-  return parts.length > 0 ? `CPU µs per request: ${parts.join(', ')}` : '';
+/** Microseconds of CPU per request between two readings, by part. */
+export function cpuPerRequest(before: Cpu, after: Cpu, requests: number): Cpu {
+  return Object.fromEntries(Object.keys(after).map((part) => [part, (1e6 * ((after[part] ?? 0) - (before[part] ?? 0))) / requests]));
+}
+
+/** What the service itself took of it: all but the load. */
+export const served = ({ load: _, ...parts }: Cpu): number => Object.values(parts).reduce((sum, part) => sum + part, 0);
+
+/** Reports the CPU time of a request without the load's, and where it went. */
+export function reportCpu(what: string, perRequest: Cpu, against?: Against): void {
+  const parts = Object.entries(perRequest).map(([part, spent]) => `${part} ${Math.round(spent)}`);
+  if (parts.length > 0) report(`${what}: CPU`, served(perRequest), 'µs', against ?? parts.join(', '));
 }
 
 /** CPU seconds that one process has used so far. */

@@ -6,6 +6,7 @@ import { MerkleTree } from 'merkletreejs';
 import { buildTree, hashLeaves } from '../src/lib/merkle.ts';
 import { type System, startSystem } from '../stack/system.ts';
 import { anyWallets, asAdmin, computeDay, EPOCH_QUEUES, type Probed, peakMemory, probe, readEpoch, seedDay, untilComputed, urlOf } from './days.ts';
+import { cannot, report } from './report.ts';
 
 /**
  * A reward epoch of a million wallets: computed by one worker, its file read by a client, another one imported; with what
@@ -14,7 +15,7 @@ import { anyWallets, asAdmin, computeDay, EPOCH_QUEUES, type Probed, peakMemory,
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 /** Fewer leaves for the peers: they take a gigabyte, or minutes, for a million. Their time grows as the number does, or faster. */
 const PEER_LEAVES = { merkletreejs: 100_000, '@openzeppelin/merkle-tree': 20_000 };
-const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, ratio: 20 };
+const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, times: 20 };
 const DAY = 20_000;
 
 trees();
@@ -34,7 +35,8 @@ function trees(): void {
   const amounts = new BigUint64Array(WALLETS).fill(1_000_000n);
   const hashing = timed(() => hashLeaves(DAY, 0, wallets, amounts, hashes));
   const building = timed(() => buildTree(hashes));
-  console.log(`tree of ${WALLETS} leaves: ${ms(building.ms)}, and ${ms(hashing.ms)} for the hashes of its leaves`);
+  report(`tree of ${WALLETS} leaves`, building.ms, 'ms');
+  report('hashes of its leaves', hashing.ms, 'ms');
 
   const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest();
   const hex = (data: Uint8Array) => `0x${Buffer.from(data).toString('hex')}`;
@@ -47,23 +49,19 @@ function trees(): void {
     const count = Math.min(WALLETS, PEER_LEAVES[name]);
     const leaves = Array.from({ length: count }, (_, i) => Buffer.from(hashes.subarray(32 * i, 32 * i + 32)));
     const theirs = timed(() => peers[name](leaves));
-    const ratio = theirs.ms / count / (building.ms / WALLETS);
-    console.log(
-      `  ${name} with createHash('sha256'), ${count} leaves: ${ms(theirs.ms)}; per leaf ${times(ratio)} ours (${times(ratio / TARGET.ratio)} of the target)`,
-    );
+    const times = theirs.ms / count / (building.ms / WALLETS);
+    report(`a leaf of the tree: ${name}, ${count} leaves`, times, '× ours', { atLeast: TARGET.times });
   }
 }
 
 async function computed(of: System): Promise<void> {
-  console.log(`seeding ${WALLETS} wallets, ${Math.round(WALLETS * 1.5)} ledger rows`);
   await seedDay(of, DAY, anyWallets(WALLETS));
   const { result: seconds, probed } = await probe(of, () => computeDay(of, DAY));
   const epoch = await readEpoch(of, DAY);
   const memory = peakMemory(of.workers[0]?.pid ?? 0);
-  console.log(
-    `computed: ${epoch?.leaves} leaves in ${seconds.toFixed(1)} s (${times(seconds / TARGET.seconds)} of the limit), ` +
-      `worker at most ${memory ?? '?'} MB (${times((memory ?? 0) / TARGET.megabytes)} of the limit)\n  API meanwhile: ${shown(probed)}`,
-  );
+  report(`epoch of ${WALLETS} wallets, ${epoch?.leaves} leaves, stored`, seconds, 's', { atMost: TARGET.seconds });
+  reportMemory('the worker that computed it, at most', memory);
+  reportProbe('the API while it is computed', probed);
 }
 
 async function read(of: System): Promise<void> {
@@ -72,10 +70,9 @@ async function read(of: System): Promise<void> {
     const size = await sizeOf(`${urlOf(of)}/api/rewards/epoch/${DAY}/leaves`);
     return { size, seconds: (performance.now() - begin) / 1_000 };
   });
-  const memory = peakMemory(of.apis[0]?.pid ?? 0);
-  console.log(
-    `file of leaves: ${Math.round(result.size / 1e6)} MB in ${result.seconds.toFixed(1)} s, API at most ${memory ?? '?'} MB\n  API meanwhile: ${shown(probed)}`,
-  );
+  report(`file of its leaves, ${Math.round(result.size / 1e6)} MB`, result.seconds, 's');
+  reportMemory('the API that sent it, at most', peakMemory(of.apis[0]?.pid ?? 0));
+  reportProbe('the API while it sends the file', probed);
 }
 
 /** Of a day before the first: those since are computed by themselves as soon as they are closed. */
@@ -91,11 +88,11 @@ async function imported(of: System): Promise<void> {
     await untilComputed(of, DAY - 1);
     return { answered, seconds: (performance.now() - begin) / 1_000 };
   });
-  const [api, worker] = [peakMemory(of.apis[0]?.pid ?? 0), peakMemory(of.workers[0]?.pid ?? 0)];
-  console.log(
-    `import of ${WALLETS} rows, ${Math.round(body.length / 1e6)} MB: read and stored in ${result.answered.toFixed(1)} s, computed after ${result.seconds.toFixed(1)} s, ` +
-      `API at most ${api ?? '?'} MB, worker ${worker ?? '?'} MB\n  API meanwhile: ${shown(probed)}`,
-  );
+  report(`import of ${WALLETS} rows, ${Math.round(body.length / 1e6)} MB: read and stored`, result.answered, 's');
+  report('the same until computed', result.seconds, 's');
+  reportMemory('the API that read it, at most', peakMemory(of.apis[0]?.pid ?? 0));
+  reportMemory('the worker that computed it, at most', peakMemory(of.workers[0]?.pid ?? 0));
+  reportProbe('the API while it imports', probed);
 }
 
 /** Reads an answer as cheaply as can be: what is measured shares this process. */
@@ -128,14 +125,13 @@ function bytes(node: unknown): Buffer {
   throw new Error('a node is hex or bytes');
 }
 
-function ms(value: number): string {
-  return `${Math.round(value)} ms`;
+function reportMemory(what: string, megabytes: number | null): void {
+  if (megabytes === null) cannot(what, 'this system does not tell');
+  else report(what, megabytes, 'MB', { atMost: TARGET.megabytes });
 }
 
-function times(x: number): string {
-  return `${x.toFixed(2)}×`;
-}
-
-function shown({ requests, p50, p99, max }: Probed): string {
-  return `${requests} requests, p50 ${p50} ms, p99 ${p99} ms (${times(p99 / TARGET.p99)} of the limit), max ${max} ms`;
+function reportProbe(what: string, { p50, p99, max }: Probed): void {
+  report(`${what}: p50`, p50, 'ms');
+  report(`${what}: p99`, p99, 'ms', { atMost: TARGET.p99 });
+  report(`${what}: max`, max, 'ms');
 }

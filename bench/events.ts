@@ -6,7 +6,9 @@ import { openFileLimit } from '../src/lib/open-files.ts';
 import { anyPorts } from '../stack/ports.ts';
 import { startSystem } from '../stack/system.ts';
 import { secondsOf } from './cpu.ts';
+import { percentiles } from './load.ts';
 import { collectedBytes } from './memory.ts';
+import { type Against, cannot, report } from './report.ts';
 import { type Streamer, startBareStream, startNchan } from './streams.ts';
 import { mark, type Report, startSubscribers } from './subscribers.ts';
 
@@ -15,62 +17,58 @@ import { mark, type Report, startSubscribers } from './subscribers.ts';
  * and what is lost while connections are cut and the process is replaced. Beside it what node:http alone does, and nchan. One worker,
  * PostgreSQL, Redis, all subscribers and their senders on one machine.
  */
-const SUBSCRIBERS = (process.env.BENCH_SUBSCRIBERS ?? '5000,10000').split(',').map(Number);
+/** With few, delivery is the way to this process alone: commit, publication, feed. */
+const SUBSCRIBERS = (process.env.BENCH_SUBSCRIBERS ?? '10,5000,10000').split(',').map(Number);
 const RATES = (process.env.BENCH_RATES ?? '2,100').split(',').map(Number);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 const KILLS_PER_SEC = 200;
 const TARGET = { kb: 20, p99: 200 };
+const OURS = 'coinop';
 const SETTLE_MS = 1_500;
 /** Connections that open and close again before memory is looked at: what the first of them take, later ones use again. */
 const WARMUP = 200;
 
-const COLUMNS = [
-  'stream',
-  'subscribers',
-  'KB each',
-  'of limit',
-  'events/s',
-  'p50 ms',
-  'p99 ms',
-  'max ms',
-  'of limit',
-  'CPU',
-  'µs/message',
-  '/healthz p99',
-  'missing',
-];
-
 const subscribers = startSubscribers();
 let seq = 0;
 
-const most = Math.max(...SUBSCRIBERS);
 // A process takes as many streams as leave it a quarter of its files.
-const needed = Math.ceil(most / 0.75) + 100;
-if (openFileLimit() < needed) throw new Error(`a process may open ${openFileLimit()} files here, ${needed} are needed: ulimit -n ${needed}`);
+const needed = (count: number) => Math.ceil(count / 0.75) + 100;
+const possible = SUBSCRIBERS.filter((count) => openFileLimit() >= needed(count));
+for (const count of SUBSCRIBERS.filter((one) => !possible.includes(one))) {
+  cannot(`${count} subscribers`, `a process may open ${openFileLimit()} files here: ulimit -n ${needed(count)}`);
+}
+const most = Math.max(...possible);
+/** What ours came to, by what was measured. */
+const ours = new Map<string, number>();
 
-line(...COLUMNS);
 try {
-  await ours();
-  for (const start of [startBareStream, startNchan]) {
-    const streamer = await start();
-    if (streamer === null) continue;
-    try {
-      await measure(streamer, most);
-    } finally {
-      await streamer.stop();
-    }
+  if (possible.length > 0) {
+    await measureOurs();
+    await beside(startBareStream);
+    await beside(startNchan);
   }
 } finally {
   subscribers.stop();
 }
 
-async function ours(): Promise<void> {
+/** Measures a peer, if it is here. */
+async function beside(start: () => Promise<Streamer | string>): Promise<void> {
+  const streamer = await start();
+  if (typeof streamer === 'string') return cannot('nchan', streamer);
+  try {
+    await measure(streamer, most);
+  } finally {
+    await streamer.stop();
+  }
+}
+
+async function measureOurs(): Promise<void> {
   const [inspectPort = 0] = await anyPorts(1);
   const system = await startSystem({ durable: true, env: { NODE_OPTIONS: `--inspect-port=${inspectPort}` } });
   const sender = await openContext(readConfig({ ...system.env }), 'bench');
   const pid = () => system.apis[0]?.pid ?? 0;
   const streamer: Streamer = {
-    name: 'coinop',
+    name: OURS,
     port: Number(new URL(system.urls[0] ?? '').port),
     path: '/events?categories=system',
     pid,
@@ -86,7 +84,7 @@ async function ours(): Promise<void> {
     stop: async () => undefined,
   };
   try {
-    for (const count of SUBSCRIBERS) {
+    for (const count of possible) {
       await system.apis[0]?.stop();
       await system.apis[0]?.start();
       await measure(streamer, count);
@@ -101,10 +99,14 @@ async function ours(): Promise<void> {
     await sending;
     await subscribers.ask({ do: 'kill', perSec: 0 });
     const { connects, events, lost, doubled, resets, open: left, least } = await everybodyHas(seq, 60_000);
-    console.log(
-      `${most} subscribers, ${KILLS_PER_SEC} connections cut each second and the process replaced: ${connects} connected again, ` +
-        `${events} messages, ${lost} lost, ${doubled} twice, ${resets} resets; in the end ${left} are connected, the last ${seq - least} events behind`,
-    );
+    const what = `${most} subscribers, ${KILLS_PER_SEC} cut a second, process replaced`;
+    report(`${what}: connected again`, connects, 'times');
+    report(`${what}: messages`, events, '');
+    report(`${what}: lost`, lost, '', { atMost: 0 });
+    report(`${what}: twice`, doubled, '', { atMost: 0 });
+    report(`${what}: resets`, resets, '', { atMost: 0 });
+    report(`${what}: in the end not connected`, most - left, '', { atMost: 0 });
+    report(`${what}: in the end behind`, seq - least, 'events', { atMost: 0 });
     await subscribers.ask({ do: 'close' });
   } finally {
     await sender.close();
@@ -120,6 +122,12 @@ async function open(streamer: Streamer, count: number): Promise<void> {
 async function measure(streamer: Streamer, count: number): Promise<void> {
   await open(streamer, WARMUP);
   await subscribers.ask({ do: 'close' });
+  const isOurs = streamer.name === OURS;
+  const say = (what: string, value: number, unit: string, limit?: Against) => {
+    if (isOurs) ours.set(what, value);
+    const own = ours.get(what);
+    report(`${streamer.name}, ${what}`, value, unit, isOurs ? limit : own === undefined ? undefined : { peer: OURS, value: own });
+  };
   // The first half may find room in what a process had before: the second half says what one takes.
   await open(streamer, count / 2);
   await sleep(SETTLE_MS);
@@ -127,30 +135,22 @@ async function measure(streamer: Streamer, count: number): Promise<void> {
   await open(streamer, count / 2);
   await sleep(SETTLE_MS);
   const kb = ((await streamer.bytes()) - before) / (count / 2) / 1_024;
+  if (count >= WARMUP) say(`${count} subscribers: memory each`, kb, 'KB', { atMost: TARGET.kb });
   for (const perSec of RATES) {
+    const what = `${count} subscribers, ${perSec} events/s`;
     await subscribers.ask({ do: 'begin', seq });
     const cpu = secondsOf(streamer.pid());
     const began = performance.now();
-    const [healthz] = await Promise.all([streamer.name === 'coinop' ? probe(streamer.port) : '', send(streamer, perSec)]);
-    const { events, doubled, p50, p99, max } = await everybodyHas(seq, 10_000);
+    const [healthz] = await Promise.all([isOurs ? probe(streamer.port) : null, send(streamer, perSec)]);
+    const { chunks, events, doubled, p50, p99 } = await everybodyHas(seq, 10_000);
     const used = secondsOf(streamer.pid()) - cpu;
-    const share = `${Math.round((100_000 * used) / (performance.now() - began))} %`;
-    const missing = count * perSec * SECONDS - events + doubled;
-    line(
-      streamer.name,
-      count,
-      kb.toFixed(1),
-      ratio(kb / TARGET.kb),
-      perSec,
-      p50,
-      p99,
-      max,
-      ratio(p99 / TARGET.p99),
-      share,
-      ((1e6 * used) / events).toFixed(1),
-      healthz,
-      missing,
-    );
+    say(`${what}: p50`, p50, 'ms');
+    say(`${what}: p99`, p99, 'ms', { atMost: TARGET.p99 });
+    say(`${what}: CPU`, (100_000 * used) / (performance.now() - began), '%');
+    say(`${what}: CPU of a message`, (1e6 * used) / events, 'µs');
+    say(`${what}: messages in a read`, events / chunks, '');
+    say(`${what}: not delivered`, count * perSec * SECONDS - events + doubled, '', { atMost: 0 });
+    if (healthz !== null) report(`coinop, ${what}: p99 of /healthz meanwhile`, healthz, 'ms');
   }
   await subscribers.ask({ do: 'close' });
   await sleep(SETTLE_MS);
@@ -175,7 +175,7 @@ async function probe(port: number): Promise<number> {
     await (await fetch(`http://127.0.0.1:${port}/healthz`)).arrayBuffer();
     times.push(performance.now() - sent);
   }
-  return Math.round(times.sort((a, b) => a - b)[Math.floor(0.99 * times.length)] ?? 0);
+  return percentiles(times).p99;
 }
 
 async function everybodyHas(event: number, withinMs: number): Promise<Report> {
@@ -185,12 +185,4 @@ async function everybodyHas(event: number, withinMs: number): Promise<Report> {
     if (report.least >= event || performance.now() > deadline) return report;
     await sleep(200);
   }
-}
-
-function line(...cells: (string | number)[]): void {
-  console.log(cells.map((cell, i) => String(cell).padStart(Math.max(7, COLUMNS[i]?.length ?? 0) + (i === 0 ? 8 : 2))).join(''));
-}
-
-function ratio(x: number): string {
-  return `${x.toFixed(2)}×`;
 }

@@ -5,7 +5,6 @@ export interface LoadResult {
   perSec: number;
   p50: number;
   p99: number;
-  max: number;
   /** How often each status was answered. */
   statuses: Record<string, number>;
   /** All that were answered, the warm-up's too. */
@@ -16,6 +15,7 @@ export interface LoadResult {
  * Sends requests over keep-alive connections, one in flight on each, for a while. Lean on purpose: it shares the cores with
  * what it measures.
  * @param next the bytes of the next request, or null when there are no more
+ * @param answered is told of every answer; `ms` is null while it does not count
  */
 export async function load(options: {
   port: number;
@@ -23,6 +23,7 @@ export async function load(options: {
   seconds: number;
   warmupSeconds?: number;
   next: () => Buffer | null;
+  answered?: (request: Buffer, answer: { status: string; body: Buffer; ms: number | null }) => void;
 }): Promise<LoadResult> {
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
@@ -34,6 +35,7 @@ export async function load(options: {
       const socket = connect(options.port, '127.0.0.1');
       socket.setNoDelay(true);
       let sent = 0;
+      let asked: Buffer = Buffer.alloc(0);
       let pending: Buffer = Buffer.alloc(0);
       const send = () => {
         const request = performance.now() < end ? options.next() : null;
@@ -42,6 +44,7 @@ export async function load(options: {
           resolve();
           return;
         }
+        asked = request;
         sent = performance.now();
         socket.write(request);
       };
@@ -54,21 +57,29 @@ export async function load(options: {
         const text = pending.toString('latin1', 0, head);
         const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
         if (pending.length < head + 4 + length) return;
+        const body = pending.subarray(head + 4);
         pending = Buffer.alloc(0);
         const now = performance.now();
+        const status = text.slice(9, 12);
+        const counts = now >= begin && now <= end;
         requests++;
-        if (now >= begin && now <= end) {
+        if (counts) {
           latencies.push(now - sent);
-          const status = text.slice(9, 12);
           statuses[status] = (statuses[status] ?? 0) + 1;
         }
+        options.answered?.(asked, { status, body, ms: counts ? now - sent : null });
         send();
       });
     });
   await Promise.all(Array.from({ length: options.connections }, one));
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) => Math.round(100 * (latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0)) / 100;
-  return { perSec: Math.round(latencies.length / options.seconds), p50: at(0.5), p99: at(0.99), max: at(1), statuses, requests };
+  return { perSec: Math.round(latencies.length / options.seconds), ...percentiles(latencies), statuses, requests };
+}
+
+/** What half of some values, and 99 of 100, do not exceed. */
+export function percentiles(values: readonly number[]): { p50: number; p99: number } {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99) };
 }
 
 /** The bytes of a request. */

@@ -1,5 +1,6 @@
 import { startSystem } from '../stack/system.ts';
 import { load, request } from './load.ts';
+import { report } from './report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './wallets.ts';
 
 /**
@@ -75,13 +76,13 @@ try {
       next: () => request('GET', path.replace('{wallet}', heavy.wallet), `localhost:${port}`, cookie ? { Cookie: cookie } : {}),
     });
   const least = await measure('/healthz', null);
-  console.log(`/healthz: ${least.perSec}/s  p50 ${least.p50} ms  p99 ${least.p99} ms`);
+  report('/healthz: p50', least.p50, 'ms');
   for (const { path, own: isOwn } of PATHS) {
     const result = await measure(path, isOwn ? heavy.cookie : null);
-    console.log(
-      `${path}: ${result.perSec}/s  p50 ${result.p50} ms (${(result.p50 / least.p50).toFixed(1)}× of /healthz)  p99 ${result.p99} ms (${(result.p99 / P99_MS).toFixed(2)}× of the limit)  ` +
-        `statuses ${JSON.stringify(result.statuses)}`,
-    );
+    report(`${path}: p50`, result.p50, 'ms', { peer: '/healthz', value: least.p50 });
+    report(`${path}: p99`, result.p99, 'ms', { atMost: P99_MS });
+    const failed = result.requests === 0 || Object.keys(result.statuses).some((status) => status !== '200');
+    if (failed) throw new Error(`${path} answered ${JSON.stringify(result.statuses)}`);
   }
 } finally {
   await system.stop();

@@ -1,7 +1,8 @@
 import { startSystem } from '../stack/system.ts';
-import { cpuPerRequest, cpuSeconds } from './cpu.ts';
+import { cpuPerRequest, cpuSeconds, reportCpu } from './cpu.ts';
 import { anyWallets, computeDay, EPOCH_QUEUES, oneOf, seedDay, urlOf } from './days.ts';
 import { load, request } from './load.ts';
+import { reportLoad } from './report.ts';
 
 /**
  * Proofs over HTTP, for random wallets of an epoch of a million: one API process, PostgreSQL and this load on one machine.
@@ -16,7 +17,7 @@ const system = await startSystem({ durable: true, env: EPOCH_QUEUES });
 try {
   const wallets = anyWallets(WALLETS);
   await seedDay(system, DAY, wallets);
-  console.log(`${WALLETS} wallets, computed in ${(await computeDay(system, DAY)).toFixed(1)} s`);
+  await computeDay(system, DAY);
   const port = Number(new URL(urlOf(system)).port);
   for (const connections of [8, 64]) {
     const before = cpuSeconds(system);
@@ -26,10 +27,10 @@ try {
       seconds: SECONDS,
       next: () => request('GET', `/api/rewards/epoch/${DAY}/proof/${oneOf(wallets)}`, `localhost:${port}`, {}),
     });
-    console.log(
-      `proofs, ${connections} connections: ${result.perSec}/s (${(result.perSec / TARGET_PER_SEC).toFixed(2)}× of the target)  p50 ${result.p50} ms  p99 ${result.p99} ms  ` +
-        `max ${result.max} ms  statuses ${JSON.stringify(result.statuses)}\n  ${cpuPerRequest(before, cpuSeconds(system), result.requests)}`,
-    );
+    // Wallets whose share comes to nothing have no leaf.
+    const { 404: _, ...statuses } = result.statuses;
+    reportLoad(`proofs, ${connections} connections`, { ...result, statuses }, { perSec: TARGET_PER_SEC });
+    reportCpu(`proofs, ${connections} connections`, cpuPerRequest(before, cpuSeconds(system), result.requests));
   }
 } finally {
   await system.stop();

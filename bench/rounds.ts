@@ -1,9 +1,10 @@
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
-import { SYSTEM_ADMIN_TOKEN, startSystem } from '../stack/system.ts';
-import { cpuPerRequest, cpuSeconds } from './cpu.ts';
+import { startSystem } from '../stack/system.ts';
+import { cpuPerRequest, cpuSeconds, reportCpu } from './cpu.ts';
 import { load, request } from './load.ts';
+import { openRound } from './open-round.ts';
+import { report, reportLoad } from './report.ts';
 import { SESSION_KEY, signedInWallets, withDatabase } from './wallets.ts';
 
 /**
@@ -18,7 +19,6 @@ const CONNECTIONS = 64;
 const TARGET_PER_SEC = 1_500;
 const ROOT_WITHIN_SEC = 2;
 const DRAW_WITHIN_SEC = 10;
-const Created = z.object({ id: z.string() });
 const ACCEPT_SEC = Math.ceil(ENTRIES / TARGET_PER_SEC) + 5;
 
 const system = await startSystem({
@@ -27,7 +27,6 @@ const system = await startSystem({
   env: { SESSION_KEYS: SESSION_KEY, DRAW_LEAD_SEC: '40', DRAW_MARGIN_SEC: '10' },
 });
 const url = system.urls[0] ?? '';
-const admin = { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}`, 'Content-Type': 'application/json' };
 
 try {
   const wallets = await signedInWallets(system, WALLETS);
@@ -36,7 +35,7 @@ try {
   await load({ port, connections: 16, seconds: 20, next: () => me(visitors.pop()?.cookie, port) });
 
   const subscribers = await Promise.all(Array.from({ length: SUBSCRIBERS }, subscribe));
-  const round = await openRound();
+  const round = await openRound(url, ACCEPT_SEC + 20);
   const before = cpuSeconds(system);
   let left = ENTRIES;
   const next = () => {
@@ -48,13 +47,16 @@ try {
   const result = await load({ port, connections: CONNECTIONS, seconds: ACCEPT_SEC, warmupSeconds: 0, next });
   const seconds = (performance.now() - began) / 1_000;
   const accepted = result.statuses['201'] ?? 0;
-  console.log(
-    `entries through chat, ${CONNECTIONS} connections, ${SUBSCRIBERS} subscribers: ${Math.round(accepted / seconds)}/s ` +
-      `(${ratio(accepted / seconds / TARGET_PER_SEC)} of the target)  p50 ${result.p50} ms  p99 ${result.p99} ms  statuses ${JSON.stringify(result.statuses)}\n` +
-      `  ${cpuPerRequest(before, cpuSeconds(system), result.requests)}`,
-  );
+  const what = `entries through chat, ${CONNECTIONS} connections`;
+  reportLoad(what, { ...result, perSec: accepted / seconds }, { perSec: TARGET_PER_SEC });
+  reportCpu(what, cpuPerRequest(before, cpuSeconds(system), result.requests));
   await untilHeard(subscribers, accepted);
-  console.log(`  each subscriber was told of ${subscribers.map((one) => one.entries).join(', ')} entries`);
+  report(
+    'entries that the worst of the subscribers was not told of',
+    Math.max(0, accepted - Math.min(...subscribers.map((one) => one.entries))),
+    '',
+    { atMost: 0 },
+  );
 
   const times = await withDatabase(system, async (db) => {
     for (;;) {
@@ -69,8 +71,8 @@ try {
   });
   // What was on its way when the load ended is stored, and not counted.
   if (times.state !== 'finalized' || times.entries < accepted) throw new Error(`the round is ${times.state} with ${times.entries} entries`);
-  console.log(`root of ${accepted} entries: ${times.root.toFixed(2)} s after the freeze (${ratio(times.root / ROOT_WITHIN_SEC)} of the limit)`);
-  console.log(`draw and audit: ${times.draw.toFixed(2)} s after the beacon’s round (${ratio(times.draw / DRAW_WITHIN_SEC)} of the limit)`);
+  report(`root of ${accepted} entries, after the freeze`, times.root, 's', { atMost: ROOT_WITHIN_SEC });
+  report('draw and audit, after the beacon’s round', times.draw, 's', { atMost: DRAW_WITHIN_SEC });
   for (const [what, path] of [
     ['audit', `/chat/round/${round}/audit`],
     ['entries', `/chat/round/${round}/entries?format=ndjson`],
@@ -78,7 +80,8 @@ try {
     const start = performance.now();
     const response = await fetch(`${url}${path}`);
     const bytes = (await response.arrayBuffer()).byteLength;
-    console.log(`${what}: ${response.status}, ${(bytes / 1e6).toFixed(1)} MB in ${Math.round(performance.now() - start)} ms`);
+    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    report(`download of the ${what}`, performance.now() - start, 'ms', `${(bytes / 1e6).toFixed(1)} MB`);
   }
   for (const one of subscribers) one.response.destroy();
 } finally {
@@ -87,15 +90,6 @@ try {
 
 function me(cookie: string | undefined, port: number): Buffer | null {
   return cookie === undefined ? null : request('GET', '/me', `localhost:${port}`, { Cookie: cookie });
-}
-
-async function openRound(): Promise<string> {
-  const terms = { title: 'Bench', prizes: [{ amount: '5000000', mint: 'usdc' }], durationSec: ACCEPT_SEC + 20, maxEntriesPerWallet: 1_000 };
-  const created = await fetch(`${url}/chat/round`, { method: 'POST', headers: admin, body: JSON.stringify(terms) });
-  const { id } = Created.parse(await created.json());
-  const started = await fetch(`${url}/chat/round/${id}/start`, { method: 'POST', headers: admin, body: '{}' });
-  if (!started.ok) throw new Error(`start answered ${started.status}: ${await started.text()}`);
-  return id;
 }
 
 interface Subscriber {
@@ -123,8 +117,4 @@ function subscribe(): Promise<Subscriber> {
 async function untilHeard(subscribers: readonly Subscriber[], entries: number): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (subscribers.some((one) => one.entries < entries) && performance.now() < deadline) await sleep(50);
-}
-
-function ratio(x: number): string {
-  return `${x.toFixed(2)}×`;
 }

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { startSystem } from '../stack/system.ts';
-import { cpuPerRequest, cpuSeconds } from './cpu.ts';
+import { cpuPerRequest, cpuSeconds, reportCpu } from './cpu.ts';
 import { load, request } from './load.ts';
-import { openPlays, SESSION_KEY, signedInWallets, withDatabase } from './wallets.ts';
+import { reportLoad } from './report.ts';
+import { openGame, openPlays, SESSION_KEY, signedInWallets } from './wallets.ts';
 
 /**
  * Scores over HTTP, everything on: session, origin check, validation job, a play used up, caps, PostgreSQL commit to disk,
@@ -17,8 +18,6 @@ const WARMUP = { connections: 64, perSec: Number.NaN, p99: Number.NaN };
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 const WALLETS = 5_000;
 const GAME = 'bench-game';
-/** A well-known Go game server writes this many leaderboard records a second on such a machine, at best. */
-const PEER_PER_SEC = 2_400;
 
 const system = await startSystem({
   durable: true,
@@ -26,18 +25,10 @@ const system = await startSystem({
   env: { SESSION_KEYS: SESSION_KEY, DAILY_POINTS_CAP: '1000000000' },
 });
 try {
-  const definition = {
-    name: 'Bench game',
-    category: 'bench',
-    normalization: { method: 'linear', min: 0, max: 1_000_000, direction: 'higher' },
-    pointsPer10000: 100,
-    caps: { dailyPoints: 100_000_000, scorePerSec: 1e9, minDurationMs: 0, maxDurationMs: 86_400_000 },
-    verification: 'play',
-  };
-  await withDatabase(system, (db) => db.query('insert into games (id, version, definition) values ($1, 1, $2)', [GAME, JSON.stringify(definition)]));
+  await openGame(system, GAME);
   const wallets = await signedInWallets(system, WALLETS);
   const port = Number(new URL(system.urls[0] ?? '').port);
-  for (const target of TARGETS) {
+  for (const target of [WARMUP, ...TARGETS]) {
     const seconds = SECONDS + 3;
     const plays = await openPlays(system, wallets, GAME, Math.ceil((seconds * 8_000) / WALLETS));
     const next = () => {
@@ -64,17 +55,9 @@ try {
     }
     const before = cpuSeconds(system);
     const result = await load({ port, connections: target.connections, seconds: SECONDS, warmupSeconds: 3, next });
-    const stored = await withDatabase(system, async (db) => (await db.query('select count(*)::int as n from scores')).rows[0].n);
-    const cpu = cpuPerRequest(before, cpuSeconds(system), result.requests);
-    console.log(
-      `scores, ${target.connections} connections: ${result.perSec}/s (${ratio(result.perSec / target.perSec)} of the target, ${ratio(result.perSec / PEER_PER_SEC)} of the peer)  ` +
-        `p50 ${result.p50} ms  p99 ${result.p99} ms (${ratio(result.p99 / target.p99)} of the limit)  max ${result.max} ms  statuses ${JSON.stringify(result.statuses)}  stored so far ${stored}\n  ${cpu}`,
-    );
+    reportLoad(`scores, ${target.connections} connections`, result, target);
+    reportCpu(`scores, ${target.connections} connections`, cpuPerRequest(before, cpuSeconds(system), result.requests));
   }
 } finally {
   await system.stop();
-}
-
-function ratio(x: number): string {
-  return `${x.toFixed(2)}×`;
 }

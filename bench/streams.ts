@@ -50,18 +50,15 @@ export async function startBareStream(): Promise<Streamer> {
   };
 }
 
-const HOW_TO_INSTALL = 'nchan is not here: apt-get install nginx libnginx-mod-nchan, or put an nginx on the PATH that has the module beside it';
+const HOW_TO_INSTALL = 'is not here: apt-get install nginx libnginx-mod-nchan';
 
-/** nginx with nchan as Debian packages them: one worker process. @returns null where it is not installed */
-export async function startNchan(): Promise<Streamer | null> {
+/** nginx with nchan as Debian packages them: one worker process. @returns how to install it, where it is not */
+export async function startNchan(): Promise<Streamer | string> {
   const nginx = ['/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)]
     .map((directory) => join(directory, 'nginx'))
     .find((path) => existsSync(path));
   const module = nginx && join(nginx, '../../lib/nginx/modules/ngx_nchan_module.so');
-  if (!module || !existsSync(module)) {
-    console.log(HOW_TO_INSTALL);
-    return null;
-  }
+  if (!module || !existsSync(module)) return HOW_TO_INSTALL;
   const [port = 0] = await anyPorts(1);
   const folder = mkdtempSync(join(tmpdir(), 'coinop-nchan-'));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');

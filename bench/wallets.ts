@@ -32,6 +32,19 @@ export async function signedInWallets(system: System, count: number): Promise<Be
   return made.map(({ wallet, cookie }) => ({ wallet, cookie }));
 }
 
+/** A game that takes any score of a play, however short. */
+export async function openGame(system: System, id: string): Promise<void> {
+  const definition = {
+    name: 'Bench game',
+    category: 'bench',
+    normalization: { method: 'linear', min: 0, max: 1_000_000, direction: 'higher' },
+    pointsPer10000: 100,
+    caps: { dailyPoints: 100_000_000, scorePerSec: 1e9, minDurationMs: 0, maxDurationMs: 86_400_000 },
+    verification: 'play',
+  };
+  await withDatabase(system, (db) => db.query('insert into games (id, version, definition) values ($1, 1, $2)', [id, JSON.stringify(definition)]));
+}
+
 /** Makes plays that began a minute ago and wait for their score, `each` per wallet. */
 export async function openPlays(
   system: System,

@@ -8,6 +8,9 @@ import { openServer } from './http/server.ts';
 import { stopOnSignal } from './stop.ts';
 import { startTracing } from './tracing/tracing.ts';
 
+/** Connections that may wait to be accepted: when another process goes, thousands of streams come at once. Who finds no room tries again seconds later. */
+const BACKLOG = 4_096;
+
 /** The HTTP process: configuration → context → application → listen → graceful stop. */
 const app = await openContext(readConfig(), 'api');
 const tracing = await startTracing(app.config, 'api', app.log);
@@ -15,7 +18,7 @@ const operations = await startOperations(app);
 const koa = createApp(app);
 const server = openServer(koa);
 const verification = attachVerification(server, app, koa);
-server.listen(app.config.port, app.config.host, () => app.log.info({ address: server.address() }, 'api is ready'));
+server.listen({ port: app.config.port, host: app.config.host, backlog: BACKLOG }, () => app.log.info({ address: server.address() }, 'api is ready'));
 
 stopOnSignal(app.log, async () => {
   await drainStreams(app);

@@ -12,7 +12,6 @@ const tracing = await startTracing(app.config, 'worker', app.log);
 const operations = await startOperations(app);
 const fleet = await serveQueues(app, app.config.queues);
 const publisher = publishEvents(app);
-app.log.info('worker is ready');
 
 stopOnSignal(app.log, async () => {
   await Promise.all([fleet.close(), publisher.close()]);
@@ -20,3 +19,4 @@ stopOnSignal(app.log, async () => {
   await app.close();
   await tracing.close();
 });
+app.log.info('worker is ready');

@@ -1,0 +1,9 @@
+import Koa from 'koa';
+
+/** The least that answers HTTP with Koa, for comparison. */
+const koa = new Koa();
+koa.use((ctx) => {
+  ctx.body = { status: 'ok' };
+});
+const server = koa.listen(Number(process.env.PORT), '127.0.0.1', () => console.log('server is ready'));
+process.on('SIGTERM', () => server.close(() => process.exit(0)));
