@@ -1,10 +1,9 @@
-/** Tests run as ES modules; Node strips their types. */
+/** Tests run as Node's own modules, as the service does: see the runtime. */
 export default {
-  testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleFileExtensions: ['ts', 'js', 'mjs', 'json', 'node'],
-  transform: { '\\.ts$': '<rootDir>/test/support/strip-types.js' },
+  runtime: '<rootDir>/test/support/native-runtime.js',
+  transform: {},
+  injectGlobals: false,
   testTimeout: 60_000,
   // More than there are cores: most tests wait for slots, beacons and killed processes.
   maxWorkers: 3,

@@ -37,7 +37,15 @@ async function test(stack: Supervisor, jestArguments: readonly string[]): Promis
   ]);
   const successes = join(temporary.path, 'successes');
   mkdirSync(successes);
-  const env = { ...outer, NODE_ENV: 'test', TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url, TEST_SUCCESSES: successes };
+  const env = {
+    ...outer,
+    NODE_ENV: 'test',
+    // Jest's workers and the processes that tests start load the same modules, hundreds of times.
+    NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
+    TEST_DATABASE_URL: postgres.url,
+    TEST_REDIS_URL: redis.url,
+    TEST_SUCCESSES: successes,
+  };
   const jest = (files: readonly string[]) => runJest(stack, { ...command, env }, files, temporary.path);
 
   const all = await jest(jestArguments);
@@ -74,15 +82,7 @@ async function runJest(
       mayEnd: true,
       name: 'jest',
       command: process.execPath,
-      args: [
-        '--experimental-vm-modules',
-        '--disable-warning=ExperimentalWarning',
-        join(checkout, 'node_modules/jest/bin/jest.js'),
-        ...args,
-        '--json',
-        '--outputFile',
-        resultFile,
-      ],
+      args: [join(checkout, 'node_modules/jest/bin/jest.js'), ...args, '--json', '--outputFile', resultFile],
     }),
   );
   if (!args.some((argument) => argument.startsWith('--watch'))) await endSoonAfter(jest, resultFile);

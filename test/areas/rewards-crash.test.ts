@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { computeEpoch } from '../../src/areas/rewards/rewards.ts';
@@ -18,15 +19,20 @@ afterAll(async () => {
   await t.close();
 });
 
-/** Waits until a transaction waits for a lock that the intruder holds, and has it fail there. */
-async function stopWhoWaits(): Promise<void> {
-  for (;;) {
-    const { rows } = await intruder.query(
+/** Has transactions fail that wait for a lock which the intruder holds, until the work is over: others than its own may wait first. */
+async function breakOff(work: Promise<void>): Promise<PromiseSettledResult<void>> {
+  let outcome: PromiseSettledResult<void> | undefined;
+  const over = Promise.allSettled([work]).then(([settled]) => {
+    outcome = settled;
+  });
+  while (!outcome) {
+    await intruder.query(
       `select pg_cancel_backend(pid) from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid() and cardinality(pg_blocking_pids(pid)) > 0`,
     );
-    if (rows.length > 0) return;
+    await Promise.race([over, sleep(20)]);
   }
+  return outcome;
 }
 
 const nothingOf = async (epoch: number) =>
@@ -56,7 +62,7 @@ test.each([
 
   await intruder.query('begin');
   await intruder.query(`lock table ${table} in access exclusive mode`);
-  const [outcome] = await Promise.allSettled([computeEpoch(t.app, epoch), stopWhoWaits()]);
+  const outcome = await breakOff(computeEpoch(t.app, epoch));
   await intruder.query('rollback');
   expect(outcome.status).toBe('rejected');
   expect(await epochOf(t, epoch)).toMatchObject({ status: 'computing', root: null, leaves: null });

@@ -202,6 +202,7 @@ test('a body of exactly 256 KB is read', async () => {
   const frame = '{"a":""}';
   const response = await send(`{"a":"${'x'.repeat(256 * 1024 - frame.length)}"}`, { path: '/free', method: 'PUT' });
   expect(response.status).toBe(200);
+  await response.body?.cancel();
 });
 
 test('the connection is still good after a refused body', async () => {

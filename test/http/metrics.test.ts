@@ -6,6 +6,7 @@ import { QUEUES } from '../../jobs/job.ts';
 import { expire } from '../../jobs/upkeep.ts';
 import { startOperations } from '../../src/http/operations.ts';
 import { rememberBalances } from '../../src/metrics/balances.ts';
+import { registry } from '../../src/metrics/measure.ts';
 import { untilReady } from '../../src/redis.ts';
 import { startWorker } from '../support/app.ts';
 import { sql } from '../support/boards.ts';
@@ -23,6 +24,8 @@ interface Operations {
 let t: PayoutsTest;
 let api: Operations;
 beforeAll(async () => {
+  // What other tests of this process have counted is theirs.
+  registry.resetMetrics();
   t = await startPayoutsTest({ workers: false });
   api = await startOperations(t.app);
 });

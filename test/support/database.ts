@@ -72,7 +72,9 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asOwner(async (client) => {
     const from = await template(client);
-    await client.query(`create database ${name} template ${from}`);
+    // Through the log, as PostgreSQL does it by itself since 15, a copy takes twice as long.
+    const { rows } = await client.query<{ chosen: boolean }>(`select current_setting('server_version_num')::int >= 150000 as chosen`);
+    await client.query(`create database ${name} template ${from}${rows[0]?.chosen ? ' strategy file_copy' : ''}`);
   });
   return {
     url: urlOf(name),
