@@ -3,7 +3,7 @@ import { instant, type Queryable, statement } from '../../db/sql.ts';
 import { FORMULA } from '../../lib/allocation.ts';
 import type { Tx } from '../../tx.ts';
 import { ON_CHAIN } from './chain/places.ts';
-import { readRules } from './config.ts';
+import { readRules, type StoredRules } from './config.ts';
 
 export const EPOCH_STATES = ['computing', 'empty', 'computed', 'committed', 'expired', 'settled'] as const;
 export type EpochState = (typeof EPOCH_STATES)[number];
@@ -105,11 +105,12 @@ const insertEpochs = statement<{ epoch: number }>(
 );
 
 /**
- * Begins epochs, under the rules in force: makes their rows, of which there is one per day whoever comes first.
+ * Begins epochs: makes their rows, of which there is one per day whoever comes first.
+ * @param under the rules that they are under; those in force, unless somebody has decided by some already
  * @returns those that were not there yet
  */
-export async function beginEpochs(tx: Tx, epochs: readonly number[], source: EpochSource): Promise<number[]> {
-  const { rules, version } = await readRules(tx);
+export async function beginEpochs(tx: Tx, epochs: readonly number[], source: EpochSource, under?: StoredRules): Promise<number[]> {
+  const { rules, version } = under ?? (await readRules(tx));
   const { pool, cap, dust, expiryDays } = rules;
   const begun = await tx.query(insertEpochs, [epochs, source, pool, cap, dust, expiryDays, version]);
   return begun.map(({ epoch }) => epoch);
