@@ -3,7 +3,6 @@ import type { PublicKey } from '@solana/web3.js';
 import { selectPause } from '../../../chain/landing/rows.ts';
 import { outflowLeft, submit, TOKEN_ACCOUNTS } from '../../../chain/transactions.ts';
 import type { App } from '../../../context.ts';
-import { unavailable } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Tx } from '../../../tx.ts';
 import { alert } from '../alerts.ts';
@@ -28,6 +27,9 @@ import { type Survey, survey } from './survey.ts';
 
 /** How long payments wait while nothing at all can be paid in their token, ms. */
 const STANDSTILL_MS = 5_000;
+
+/** A claim opens the token account of a member at this moment: the batch is not made, its members regroup at the next look. */
+class OpenedMeanwhile extends Error {}
 
 /** Who may be paid next on a lane, in one currency. */
 interface Plan {
@@ -92,7 +94,12 @@ async function carryOut(app: App, plan: Plan): Promise<boolean> {
     decimals: chain.decimals,
   };
   const before = { limit, budget, opened: new Map(opened.map(({ wallet, landed }) => [wallet, landed])) };
-  const choice = await app.tx((tx) => commit(tx, plan, terms, chain, before));
+  const choice = await app
+    .tx((tx) => commit(tx, plan, terms, chain, before))
+    .catch((error: unknown) => {
+      if (error instanceof OpenedMeanwhile) return null;
+      throw error;
+    });
   for (const delay of choice?.delayed.keys() ?? []) if (delay.alert) alert(app, 'payouts', `${plan.currency} ${delay.reason}`);
   return choice !== null && choice.members.length > 0;
 }
@@ -134,7 +141,7 @@ async function commit(
   ]);
   const opening = members.filter(({ opens }) => opens).map(({ wallet }) => wallet);
   const recorded = await tx.query(recordOpenings, [opening, terms.mint, terms.id]);
-  if (recorded.length < opening.length) throw unavailable('a token account is being opened for a claim at this moment');
+  if (recorded.length < opening.length) throw new OpenedMeanwhile();
   await tx.query(insertMembers, [terms.id, ids, members.map(({ opens }) => opens)]);
   await tx.query(takeLane, [lane.lane, terms.id]);
   await submit(tx, { name: 'payout-batch' }, [terms.id]);
