@@ -11,6 +11,7 @@ import { conditional } from './cache.ts';
 import { explain, refuse } from './explain.ts';
 import { idempotencyKey, once } from './idempotency.ts';
 import { checkOrigin } from './origin.ts';
+import { readQuery } from './query.ts';
 import { reads, refusalsOf } from './refusals.ts';
 import { type AnyRoute, type Call, isBytes, isStream, type Reply } from './route.ts';
 import { type Sessions, walletOf } from './session.ts';
@@ -98,7 +99,7 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
   const delivered = source === null ? null : await readDelivery(app, ctx.req, source);
   if (source !== null) await countDelivery(app, source);
   const params = decode('path', route.params, rawParams);
-  const query = decode('query', route.query, route.query ? ctx.query : {});
+  const query = decode('query', route.query, route.query ? readQuery(ctx.querystring) : {});
   const { body, bytes } = await decodeBody(route, ctx, delivered);
   if (caller.admin !== null && route.method !== 'get') {
     await auditAdmin(app, { tokenName: caller.admin, method: ctx.method, path: ctx.url, body: bytes });

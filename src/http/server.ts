@@ -52,14 +52,24 @@ export function openServer(koa: Koa, patience: ClientPatience = PATIENCE): Serve
 }
 
 /** Makes a request's target a path, where it is a whole URL. @returns what is wrong with the request, or null */
-function straighten(request: IncomingMessage): string | null {
-  if (request.headers.host === undefined && request.httpVersion !== '1.0') return 'Host is required';
+export function straighten(request: IncomingMessage): string | null {
+  const hosts = timesNamed(request, 'host');
+  if (hosts === 0 && request.httpVersion !== '1.0') return 'Host is required';
+  // node:http keeps the first, what stands in front of us may go by the last.
+  if (hosts > 1) return 'Host must be given once';
   const { url = '' } = request;
   if (url.startsWith('/') || url === '*') return null;
   const target = URL.parse(url);
   if (target === null || !/^https?:$/.test(target.protocol)) return 'the request target must be a path or a URL';
   request.url = target.pathname + target.search;
   return null;
+}
+
+/** How often a request has a header. @param name in lower case */
+function timesNamed({ rawHeaders }: IncomingMessage, name: string): number {
+  let times = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === name.length && rawHeaders[i]?.toLowerCase() === name) times++;
+  return times;
 }
 
 const bodyOf = (error: string) => JSON.stringify({ error });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MOST_IN } from '../../src/areas/arcade/records.ts';
 import { RecordReceipt } from '../../src/areas/arcade/schema.ts';
 import { statement } from '../../src/db/sql.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -14,7 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const PATH = '/game/star-raiders/record';
+const GAME = 'star-raiders';
+const PATH = `/game/${GAME}/record`;
 const ZEROS = '0'.repeat(64);
 const post = (who: SignedIn, json: unknown, headers: Record<string, string> = {}) => who.fetch(PATH, { json, headers });
 const append = (who: SignedIn, json: unknown) => bodyOf(post(who, json), RecordReceipt);
@@ -78,6 +80,46 @@ test('the database refuses to change, remove or empty records', async () => {
     statement('test_truncate_record', 'truncate game_records'),
   ];
   for (const attempt of attempts) await expect(t.app.tx((tx) => tx.query(attempt))).rejects.toThrow('append-only');
+});
+
+const HOUR_MS = 3_600_000;
+const moveOn = (ms: number) => t.clock.set(new Date(t.clock.now().getTime() + ms));
+
+test('a wallet records so many in a game a minute: exactly, and is told when to come back', async () => {
+  const who = await signIn(t);
+  const answers = await Promise.all(Array.from({ length: MOST_IN.minute + 20 }, (_, i) => post(who, { i }, { 'Idempotency-Key': String(i) })));
+  const refused = answers.filter(({ status }) => status !== 201);
+  expect(refused.map(({ status }) => status)).toEqual(Array(20).fill(429));
+  expect(await refused[0]?.json()).toEqual({ error: 'there must be at most 60 records of a game a minute and 1000 a day, try again later' });
+  const retryAfter = Number(refused[0]?.headers.get('Retry-After'));
+  expect(retryAfter).toBeGreaterThan(0);
+  expect(retryAfter).toBeLessThanOrEqual(60);
+  // What has been recorded is told again, what was refused kept nothing; other games and other wallets are counted apart.
+  const accepted = answers.findIndex(({ status }) => status === 201);
+  expect((await post(who, { i: accepted }, { 'Idempotency-Key': String(accepted) })).status).toBe(201);
+  expect((await who.fetch('/game/block-cascade/record', { json: {} })).status).toBe(201);
+  expect((await post(await signIn(t), {})).status).toBe(201);
+  await moveOn(61_000);
+  expect((await append(who, {})).sequence).toBe(MOST_IN.minute + 1);
+});
+
+test('and so many a day', async () => {
+  const who = await signIn(t);
+  const { wallet } = who;
+  const fill = statement(
+    'test_fill_records',
+    `insert into game_records (wallet, game_id, sequence, id, record, previous_hash, hash, at)
+     select $1, $2, n, gen_random_uuid(), '{}', sha256(''), sha256(''), app_now() - interval '23 hours' from generate_series(1, ${MOST_IN.day - 1}) n`,
+  );
+  await t.app.tx((tx) => tx.query(fill, [wallet, GAME]));
+  expect((await append(who, {})).sequence).toBe(MOST_IN.day);
+  const refused = await post(who, {});
+  expect(refused.status).toBe(429);
+  const retryAfter = Number(refused.headers.get('Retry-After'));
+  expect(retryAfter).toBeGreaterThan(3_000);
+  expect(retryAfter).toBeLessThanOrEqual(3_600);
+  await moveOn(HOUR_MS);
+  expect((await append(who, {})).sequence).toBe(MOST_IN.day + 1);
 });
 
 test('only objects are records', async () => {

@@ -5,6 +5,7 @@ import { statement } from '../../src/db/sql.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { FAST, pause, refusalOf, SessionClient, startApi, type TestApi } from '../support/heartbeat.ts';
 import { bodyOf } from '../support/json.ts';
+import { sendRaw } from '../support/kit.ts';
 import { type SignedIn, signIn } from '../support/wallet.ts';
 
 let t: TestApp;
@@ -113,6 +114,21 @@ test('a broken handshake is refused, and put down to the client', async () => {
   const known = () => t.app.redis.hmget(`${t.env.REDIS_PREFIX}:beats:${playId}`, 'left', 'count');
   while ((await known())[0] !== 'client') await pause(10);
   expect(await known()).toEqual(['client', '0']);
+});
+
+test('an upgrade names its host once', async () => {
+  const { port } = new URL(api.url);
+  const head = (hosts: string) =>
+    `GET /game/star-raiders/session HTTP/1.1\r\n${hosts}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+  for (const [hosts, status, error] of [
+    ['Host: x\r\nHost: y\r\n', 400, 'Host must be given once'],
+    ['', 400, 'Host is required'],
+    ['Host: x\r\n', 401, 'a session is required, sign in first'],
+  ] as const) {
+    const answer = await sendRaw(Number(port), head(hosts), /\}$/);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer.slice(answer.indexOf('\r\n\r\n') + 4)).toBe(JSON.stringify({ error }));
+  }
 });
 
 test('other upgrades that a client offers are ignored', async () => {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { readQuery } from '../../src/http/query.ts';
 import { reply, route, stream } from '../../src/http/route.ts';
 import { fail } from '../../src/lib/errors.ts';
 import { answerOf, type Kit, sendRaw, startKit } from '../support/kit.ts';
@@ -192,6 +193,18 @@ test.each([
 test('unknown query parameters are ignored, and broken escapes in them harm nothing', async () => {
   expect(await answerOf(await get('/things/1?limit=3&utm_source=x&__proto__[a]=1'))).toEqual({ status: 200, body: { id: '1', limit: 3 } });
   expect(await sendRaw(kit.port, 'GET /things/1?a=%zz&%=1 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('a query is read as it is written, however long it is', () => {
+  expect(readQuery('a=1&b=%20&a=2&c&a=')).toEqual({ a: ['1', '2', ''], b: ' ', c: '' });
+  const prototype = readQuery('__proto__=x');
+  expect([Object.keys(prototype), Object.getPrototypeOf(prototype)]).toEqual([['__proto__'], Object.prototype]);
+  const before = process.cpuUsage();
+  expect(readQuery('a&'.repeat(100_000)).a).toHaveLength(100_000);
+  const names = Array.from({ length: 100_000 }, (_, i) => i).join('&');
+  expect(Object.keys(readQuery(names))).toHaveLength(100_000);
+  // In µs. The square of either would take minutes.
+  expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
 });
 
 test('a wrong path parameter is 400 and named', async () => {

@@ -4366,7 +4366,7 @@ export interface Endpoints {
     /**
      * Log a finalized record for good.
      *
-     * Any JSON object up to 256 KB. Records are never changed or removed; each names the hash of the one before.
+     * Any JSON object up to 256 KB. Records are never changed or removed; each names the hash of the one before. At most 60 a minute and 1000 a day of one wallet in one game.
      */
     '/game/{id}/record': {
       params: {
@@ -4376,7 +4376,7 @@ export interface Endpoints {
       body?: { [key: string]: unknown };
       idempotent: true;
       answers: { 201: RecordReceipt };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { instant, statement } from '../../db/sql.ts';
 import { canonicalize } from '../../lib/canonical.ts';
+import { fail } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Tx } from '../../tx.ts';
 
@@ -22,10 +23,18 @@ export interface RecordedEntry {
   recordedAt: string;
 }
 
+/** How many records a chain may grow by, in a minute and in a day. */
+export const MOST_IN = { minute: 60, day: 1_000 } as const;
+
 const lockChain = statement('lock_record_chain', `select pg_advisory_xact_lock(hashtextextended($1, 4202))`);
-const selectLast = statement<{ sequence: number; hash: Buffer }>(
+// A chain has no gaps: the record that many places back says whether the window is full, and until when.
+const selectLast = statement<{ sequence: number; hash: Buffer; waitSec: number | null }>(
   'select_last_record',
-  'select sequence, hash from game_records where wallet = $1 and game_id = $2 order by sequence desc limit 1',
+  `select last.sequence, last.hash, ceil(extract(epoch from greatest(
+     (select at + interval '1 minute' from game_records r where r.wallet = $1 and r.game_id = $2 and r.sequence = last.sequence - ${MOST_IN.minute - 1}),
+     (select at + interval '1 day' from game_records r where r.wallet = $1 and r.game_id = $2 and r.sequence = last.sequence - ${MOST_IN.day - 1})
+   ) - app_now()))::int as "waitSec"
+   from (select sequence, hash from game_records where wallet = $1 and game_id = $2 order by sequence desc limit 1) last`,
 );
 const insertRecord = statement<{ recordedAt: string }>(
   'insert_game_record',
@@ -33,10 +42,19 @@ const insertRecord = statement<{ recordedAt: string }>(
    returning ${instant('at')} as "recordedAt"`,
 );
 
-/** Appends a record to the chain of a wallet in a game; concurrent appends wait for each other. */
+const tooMany = (waitSec: number) =>
+  fail(429, `there must be at most ${MOST_IN.minute} records of a game a minute and ${MOST_IN.day} a day, try again later`, {
+    'Retry-After': String(waitSec),
+  });
+
+/**
+ * Appends a record to the chain of a wallet in a game; concurrent appends wait for each other, so the limits are exact.
+ * @throws 429 when the chain has grown by too many in the last minute or day
+ */
 export async function appendRecord(tx: Tx, wallet: string, gameId: string, record: unknown): Promise<RecordedEntry> {
   await tx.query(lockChain, [`${wallet} ${gameId}`]);
-  const last = (await tx.query(selectLast, [wallet, gameId]))[0] ?? { sequence: 0, hash: GENESIS };
+  const last = (await tx.query(selectLast, [wallet, gameId]))[0] ?? { sequence: 0, hash: GENESIS, waitSec: null };
+  if (last.waitSec !== null && last.waitSec > 0) throw tooMany(last.waitSec);
   const entry = { recordId: newId(), sequence: last.sequence + 1, hash: recordHash(last.hash, record) };
   const rows = await tx.query(insertRecord, [wallet, gameId, entry.sequence, entry.recordId, JSON.stringify(record), last.hash, entry.hash]);
   const recordedAt = rows[0]?.recordedAt;

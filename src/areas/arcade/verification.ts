@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws';
 import type { App } from '../../context.ts';
 import { asRefusal } from '../../http/errors.ts';
 import { originAllowed } from '../../http/origin.ts';
-import { endWith } from '../../http/server.ts';
+import { endWith, straighten } from '../../http/server.ts';
 import { openSessions, walletOfUpgrade } from '../../http/session.ts';
 import { fail, type Refusal, unavailable } from '../../lib/errors.ts';
 import { Id } from '../../lib/scalars.ts';
@@ -63,6 +63,8 @@ export function attachVerification(server: Server, app: App, koa: Koa, timing: T
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const fault = straighten(request);
+    if (fault !== null) throw fail(400, fault);
     if (heartbeats.stopping) throw unavailable('the service restarts, connect again');
     const play = await admit(request);
     const beats = await heartbeats.claim(play);
