@@ -7,7 +7,7 @@ import { openServer } from '../../src/http/server.ts';
 import { sendRaw } from '../support/kit.ts';
 import { bombs, forms, hugeHeads, manyStreams, silentConnections, socketFloods } from './attacks.ts';
 import { type Document, readDocument } from './document.ts';
-import { longBodies, slowPatterns } from './stalls.ts';
+import { longBodies, longQueries, slowPatterns } from './stalls.ts';
 import { type OwnTarget, startTarget } from './target.ts';
 
 describe('a service under attack goes on answering others, and has not grown', () => {
@@ -29,6 +29,7 @@ describe('a service under attack goes on answering others, and has not grown', (
   test('imports that unpack to far more than they are', async () => expect(await bombs(target, 300)).toEqual([]), 240_000);
   test('WebSockets that send too much, too often, and too many of them', async () => expect(await socketFloods(target, 1_000)).toEqual([]), 120_000);
   test('forms that are made to be expensive', async () => expect(await forms(target)).toEqual([]), 120_000);
+  test('queries as long as a head may be', async () => expect(await longQueries(document, target)).toEqual([]), 120_000);
   test('bodies as large as they may be, in which everything is as long as it can be', async () => {
     expect(await longBodies(document, target, 3)).toEqual([]);
   }, 240_000);
@@ -124,6 +125,8 @@ describe('a client that is slow, or speaks no HTTP, is told so and let go', () =
     ['line feeds alone', 'GET / HTTP/1.1\nHost: x\n\n', 400, 'the request must be valid HTTP/1.1'],
     ['a header with a NUL', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n', 400, 'the request must be valid HTTP/1.1'],
     ['no host', 'GET / HTTP/1.1\r\n\r\n', 400, 'Host is required'],
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n', 400, 'Host must be given once'],
+    ['the same host twice', 'GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n', 400, 'Host must be given once'],
     ['a URL that is none', 'GET http://[::1/ HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'the request target must be a path or a URL'],
     ['a URL of another kind', 'GET ftp://x/ HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'the request target must be a path or a URL'],
     ['a large head', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`, 431, 'the request line and the headers must be at most 16 KB'],

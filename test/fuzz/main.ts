@@ -11,7 +11,7 @@ import { aftermath } from './aftermath.ts';
 import { bombs, forms, hugeHeads, manyStreams, silentConnections, socketFloods } from './attacks.ts';
 import { readDocument } from './document.ts';
 import { fuzz, type Report, reachedShare } from './run.ts';
-import { longBodies, slowPatterns } from './stalls.ts';
+import { longBodies, longQueries, slowPatterns } from './stalls.ts';
 import { type OwnTarget, startTarget, type Target } from './target.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -87,6 +87,7 @@ async function attack(target: OwnTarget): Promise<string[]> {
     'bombs of 4 GB': () => bombs(target, 4_096),
     'WebSocket floods': () => socketFloods(target, 50_000),
     forms: () => forms(target),
+    'long queries': () => longQueries(document, target),
     'long bodies': () => longBodies(document, target),
     patterns: () => slowPatterns(document),
   };

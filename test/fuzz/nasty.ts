@@ -102,6 +102,8 @@ const FILLINGS: readonly string[] = ['a', 'z', '9', '1', ' ', '-', '0', 'é', '\
 
 /** Hostile text. @param most how long it may be, characters */
 export function nastyText(random: Random, most = 300_000): string {
+  // What nothing can store, wherever it hides.
+  if (random.chance(0.15)) return random.pick(['\u0000', 'a\u0000b', '\ud800', '\udc00x']);
   if (random.chance(0.8)) return random.pick(TEXTS).slice(0, most);
   const length = random.pick(LONG.filter((one) => one <= Math.max(most, 129)));
   const filling = random.pick(FILLINGS);

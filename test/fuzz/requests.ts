@@ -51,7 +51,7 @@ export class Requests {
 
   #make(operation: Operation, random: Random, isSpoiled: boolean): Draft {
     const values = new Values(this.#document.schemas, this.#world, random);
-    const recipe = RECIPES[operation.name]?.({ random, world: this.#world, values }) ?? {};
+    const recipe = this.#world.following.take(operation.name, random) ?? RECIPES[operation.name]?.({ random, world: this.#world, values }) ?? {};
     const caller = random.pick(operation.callers);
     const player = recipe.player ?? (caller === 'session' ? random.pick(this.#world.players) : null);
     const draft: Draft = {

@@ -34,6 +34,8 @@ export interface Report {
 }
 
 const MOST_FAULTS = 200;
+/** A service that does not answer any more is not asked for hours. */
+const MOST_LATE = 30;
 /** Statuses by which the kit turns a request away before its handler sees it; handlers may give some of them, too. */
 const TURNED_AWAY = /^(?:400|401|403|405|408|413|415|417|431|closed|late)$/;
 
@@ -64,6 +66,7 @@ export async function fuzz(target: Target, { requests, seed, lanes = 24, onFault
   const faults: string[] = [];
   let slowestMs = 0;
   let next = 0;
+  let late = 0;
   let again: { draft: Draft; sending: Sending } | null = null;
 
   function make(n: number): { draft: Draft; sending: Sending } {
@@ -96,13 +99,14 @@ export async function fuzz(target: Target, { requests, seed, lanes = 24, onFault
 
   async function lane(): Promise<void> {
     const connection = new Connection(Number(port));
-    while (next < requests) {
+    while (next < requests && late < MOST_LATE) {
       const n = next++;
       const { draft, sending } = make(n);
       // One that half-closes, or is not understood, gets a connection of its own.
       const on = draft.isWild ? new Connection(Number(port)) : connection;
       const outcome = await on.send(sending);
       if (on !== connection) on.close();
+      if (outcome.end === 'late') late++;
       note(n, draft, sending, outcome);
       await learn(world, draft, outcome);
     }
@@ -131,7 +135,7 @@ async function learn(world: World, draft: Draft, { answers }: Outcome): Promise<
   if (!/^application\/json/.test(headerOf(answer, 'content-type') ?? '') || answer.body.length > 100_000) return;
   const body: unknown = JSON.parse(answer.body.toString('utf8') || 'null');
   world.harvest(wordsOf(draft.operation.path), body);
-  if (typeof body === 'object' && body !== null) world.follow(draft.path, draft.player, { ...body });
+  if (twists.length === 0) world.following.note(draft.operation.name, { world, player, path: draft.path, answer: body });
 }
 
 function describe(seed: number, n: number, draft: Draft, { bytes }: Sending, { answers, rest, end }: Outcome): string {

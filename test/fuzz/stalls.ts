@@ -6,15 +6,17 @@ import { lastOf } from './document.ts';
 import { Random } from './random.ts';
 import type { Draft } from './requests.ts';
 import { Requests } from './requests.ts';
-import type { Target } from './target.ts';
+import type { OwnTarget } from './target.ts';
 import { plain } from './wire.ts';
 import { World } from './world.ts';
 
 /** What bodies are filled with, up to their limit: digits of every kind of number and text that patterns nearly match, over and over. */
 const FILLINGS = ['z', '9', ' ', 'a-', 'A.', '\u0301'] as const;
 const LIMIT = 250_000;
-/** How long a request of one body may keep its process, ms. What takes the square of its input takes minutes. */
-const MOST_MS = 5_000;
+/** What the service may compute for a request of one body, ms. What takes the square of its input takes minutes. */
+const MOST_MS = 4_000;
+/** The same for a request of one query, ms. */
+const QUERY_MS = 400;
 const PATTERN_MS = 1_000;
 
 /**
@@ -22,7 +24,7 @@ const PATTERN_MS = 1_000;
  * from answering others.
  * @param most bodies that each operation is sent: always the first, and others in turn
  */
-export async function longBodies(document: Document, target: Target, most = Number.POSITIVE_INFINITY): Promise<string[]> {
+export async function longBodies(document: Document, target: OwnTarget, most = Number.POSITIVE_INFINITY): Promise<string[]> {
   const world = new World(target);
   await world.open();
   const maker = new Requests(document, world);
@@ -41,15 +43,43 @@ export async function longBodies(document: Document, target: Target, most = Numb
         draft.headers = draft.headers.filter(([name]) => name !== 'Content-Type' && !/^(?:x-twitter-)?webhooks?-/.test(name));
         draft.headers.push(['Content-Type', 'application/json']);
         if (operation.callers.some((caller) => caller.startsWith('webhook'))) maker.sign(draft, operation.callers[0] ?? '', new Random(1, i));
+        const before = target.computed();
         const { answers, end } = await connection.send({ ...plain(draft, host), withinMs: 60_000 });
         const [answer] = answers;
         const what = `${operation.name} with ${body.slice(0, 60)}…`;
         if (!answer) faults.push(`${what}: ${end}`);
         else if (answer.status >= 500 && answer.status !== 503) faults.push(`${what}: ${answer.status}`);
-        else if (answer.ms > MOST_MS) faults.push(`${what} took ${Math.round(answer.ms)} ms`);
+        else if (target.computed() - before > MOST_MS) faults.push(`${what} took ${target.computed() - before} ms`);
       }
     }
   });
+  connection.close();
+  return faults;
+}
+
+/** Queries as long as a head may be, of each operation that reads one. None takes more than its share. */
+export async function longQueries(document: Document, target: OwnTarget): Promise<string[]> {
+  const world = new World(target);
+  await world.open();
+  const maker = new Requests(document, world);
+  const { port, host } = new URL(target.url);
+  const connection = new Connection(Number(port));
+  const faults: string[] = [];
+  for (const [i, operation] of document.operations.entries()) {
+    const names = operation.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+    if (names.length === 0) continue;
+    const others = Array.from({ length: 3_000 }, (_, n) => n.toString(36)).join('&');
+    for (const query of [`a${'&a'.repeat(6_500)}`, others, `${names[0]}=1${`&${names[0]}=1`.repeat(12_000 / (names[0] ?? '').length / 2)}`]) {
+      const draft = maker.valid(operation, new Random(2, i));
+      draft.query = [];
+      draft.path = `${draft.path}?${query.slice(0, 13_000)}`;
+      const before = target.computed();
+      const { answers, end } = await connection.send({ ...plain(draft, host), withinMs: 60_000 });
+      const took = target.computed() - before;
+      if (!answers[0] || (answers[0].status >= 500 && answers[0].status !== 503)) faults.push(`${operation.name}: ${answers[0]?.status ?? end}`);
+      else if (took > QUERY_MS) faults.push(`${operation.name} with ?${query.slice(0, 20)}… took ${took} ms`);
+    }
+  }
   connection.close();
   return faults;
 }

@@ -1,6 +1,6 @@
-import bs58 from 'bs58';
 import { registerGame } from '../support/arcade.ts';
-import { createWallet, type SignInInput, signIn, signInText, type TestWallet } from '../support/wallet.ts';
+import { createWallet, send, signIn, type TestWallet } from '../support/wallet.ts';
+import { Following } from './follow.ts';
 import type { Random } from './random.ts';
 import type { Target } from './target.ts';
 
@@ -9,13 +9,6 @@ export interface Player {
   readonly wallet: TestWallet;
   readonly address: string;
   cookie: string;
-}
-
-/** A play that has no score yet. */
-interface Play {
-  readonly player: Player;
-  readonly gameId: string;
-  readonly playId: string;
 }
 
 const MOST_KEPT = 200;
@@ -29,9 +22,7 @@ export class World {
   readonly players: Player[] = [];
   /** Wallets that own nothing, to be banned and asked for. */
   readonly strangers: readonly string[] = Array.from({ length: 20 }, () => createWallet().address);
-  readonly plays: Play[] = [];
-  /** Bodies of `/auth/verify` that were not sent yet. */
-  readonly proofs: object[] = [];
+  readonly following = new Following();
   readonly etags: string[] = [];
   /** Every session id that was ever given out. */
   readonly sessionIds = new Set<string>();
@@ -47,6 +38,15 @@ export class World {
     for (const { address } of this.players) this.learn('wallet', address);
     // Without a token of theirs the games are as they are.
     await Promise.all(GAMES.map((id) => registerGame(this.target.url, this.target.credentials.admin, id).catch(() => undefined)));
+    // Who has been paid has a token account, and can claim.
+    await Promise.all(
+      this.players.map(({ address: wallet }) =>
+        send(this.target, '/admin/payments', {
+          json: { wallet, currency: 'reward', amount: '1', reference: `fuzz-${wallet}` },
+          headers: { Authorization: `Bearer ${this.target.credentials.admin}` },
+        }).then((response) => response.arrayBuffer()),
+      ),
+    );
     this.harvest(['game'], await (await fetch(`${this.target.url}/config/games`)).json());
     for (const id of GAMES) this.learn('game', id);
   }
@@ -95,17 +95,6 @@ export class World {
       else if (key === 'id') for (const word of words) this.learn(singular(word), field);
       else if (/Id$/.test(key)) this.learn(singular(key.slice(0, -2)), field);
       else if (['wallet', 'code', 'epoch'].includes(key)) this.learn(key, field);
-    }
-  }
-
-  /** Keeps what is needed to go on where an answer leaves off. */
-  follow(path: string, player: Player | null, answer: Readonly<Record<string, unknown>>): void {
-    const gameId = /^\/game\/([^/]+)\/play$/.exec(path)?.[1];
-    if (gameId !== undefined && player && typeof answer.playId === 'string') this.plays.push({ player, gameId, playId: answer.playId });
-    if (path === '/auth/nonce') {
-      const wallet = createWallet();
-      const message = signInText(answer.signInInput as SignInInput, wallet.address);
-      this.proofs.push({ publicKey: wallet.address, message, signature: bs58.encode(wallet.sign(Buffer.from(message))) });
     }
   }
 }
