@@ -89,6 +89,24 @@ test('an activity that cannot be consumed is set aside, and holds up neither the
   ]);
 });
 
+test.each(['timeout exceeded when trying to connect', 'Command timed out'])('while something is down nothing is set aside: %s', async (message) => {
+  await act(3);
+  let isDown = true;
+  const shaken: Consumer = {
+    ...consumer('quests'),
+    consume: (...given) => {
+      if (isDown) throw new Error(message);
+      return consumer('quests').consume(...given);
+    },
+  };
+  await expect(drain([consumer('referrals'), shaken, idle])).rejects.toThrow(message);
+  expect([await seen('referrals'), await open()]).toEqual([0, 3]);
+  isDown = false;
+  await drain([consumer('referrals'), shaken, idle]);
+  expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([3, 3, 0]);
+  expect(await sql(t.app, 'select from activity_failures')).toEqual([]);
+});
+
 test('what has to do with the database is tried again, with nothing done and nothing set aside', async () => {
   await act(5);
   const busy: Consumer = {

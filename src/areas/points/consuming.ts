@@ -1,5 +1,6 @@
 import type { App } from '../../context.ts';
 import { statement } from '../../db/sql.ts';
+import { asRefusal } from '../../http/errors.ts';
 import type { Tx } from '../../tx.ts';
 import type { Activity } from './activities.ts';
 import { appendPoints, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
@@ -134,5 +135,9 @@ async function attempt(
   }
 }
 
-/** Conflicts, missing resources, interventions: by SQLSTATE class. (After a lost connection the way back to the savepoint fails.) */
-const isPassing = (error: unknown): boolean => Error.isError(error) && 'code' in error && /^(?:08|40|53|55|57|58)/.test(String(error.code));
+/**
+ * What is down or overloaded, conflicts, interventions (by SQLSTATE class): of the moment, not of the activity. (After a lost connection the way
+ * back to the savepoint fails.)
+ */
+const isPassing = (error: unknown): boolean =>
+  asRefusal(error).status === 503 || (Error.isError(error) && 'code' in error && /^(?:08|40|53|55|57|58)/.test(String(error.code)));
