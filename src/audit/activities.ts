@@ -1,15 +1,48 @@
-import { AT, DAY, FROM, recordCheck } from './check.ts';
+import { AT, DAY, FROM, inSlice, recordCheck, summedCheck, weight } from './check.ts';
 
 /** SQL: batches that quests have not counted. */
 const UNCOUNTED = `select id from activity_batches where (consumed & 2) = 0`;
 /** SQL: the Monday of the week before this one. */
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 
+/** A CTE: wallets of which something is not counted yet. */
+const OPEN = `open as (select distinct wallet from activities where batch in (${UNCOUNTED}))`;
+/** SQL: what counts of what wallets did since last week: no score that was taken back. */
+const DONE = `
+  select a.* from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
+  where a.day >= ${LAST_WEEK} and a.kind <> 'void' and v.source_id is null
+    and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
+/** A CTE: what was counted, day by day. */
+const COUNTED = `counted as (
+  select wallet, week + weekday::int - 1 as day, kind, subject, count, best, sum
+  from wallet_weeks w, unnest(counts, bests, sums) with ordinality as d(count, best, sum, weekday) where week >= ${LAST_WEEK} and count <> 0)`;
+/** SQL: what was counted otherwise. @param which of the wallets */
+const weeks = (which: string) => `
+  with ${OPEN}, ${COUNTED},
+  done as (
+    select wallet, day, kind, coalesce(game_id, '') as subject, count(*) as count, greatest(max(amount), 0) as best, sum(amount) as sum
+    from (${DONE}) a where ${which} group by 1, 2, 3, 4)
+  select format('%s on day %s, %s %s: %s with a best of %s and a sum of %s, counted as %s, %s, %s', wallet, day, kind, subject, d.count, d.best, d.sum, c.count, c.best, c.sum) as what
+  from done d full join (select * from counted where ${which}) c using (wallet, day, kind, subject)
+  where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum))
+    and wallet not in (select wallet from open)`;
+
+/** SQL: what tells one cause from another, as a number. */
+const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
+
 /** What wallets did, what caused it, and what was counted of it. */
 export const activityChecks = [
-  recordCheck(
+  summedCheck(
     'activities',
     'each play, each accepted score and each that was taken back has its activity, and no activity of these has another cause',
+    [
+      `select kind, count(*) as n, coalesce(sum(w), 0) as sum from (
+         select 'score' as kind, ${row('id', 'normalized', 'battle_id')} as w from scores where status in ('accepted', 'voided')
+         union all select 'void', ${row('id', '-normalized', 'battle_id')} from scores where status = 'voided'
+         union all select 'play', ${row('id', '0', 'null')} from plays) d group by 1`,
+      `select kind, count(*) as n, coalesce(sum(w), 0) as sum
+       from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'void', 'play')) a group by 1`,
+    ],
     // A cause and its activity may lie on either side of midnight.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
@@ -55,22 +88,18 @@ export const activityChecks = [
     'no consumer had to set an activity aside',
     `select format('%s could not take %s %s: %s', consumer, kind, source_id, error) as what from activity_failures`,
   ),
-  recordCheck(
+  summedCheck(
     'wallet-weeks',
-    'what was counted of wallets this week and last is what they did',
-    `with open as (select distinct wallet from activities where batch in (${UNCOUNTED})),
-     done as (
-       select a.wallet, a.day, a.kind, coalesce(a.game_id, '') as subject, count(*) as count, greatest(max(a.amount), 0) as best, sum(a.amount) as sum
-       from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
-       where a.day >= ${LAST_WEEK} and a.kind <> 'void' and v.source_id is null
-         and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)
-       group by 1, 2, 3, 4),
-     counted as (
-       select wallet, week + weekday::int - 1 as day, kind, subject, count, best, sum
-       from wallet_weeks w, unnest(counts, bests, sums) with ordinality as d(count, best, sum, weekday) where week >= ${LAST_WEEK} and count <> 0)
-     select format('%s on day %s, %s %s: %s with a best of %s and a sum of %s, counted as %s, %s, %s', wallet, day, kind, subject, d.count, d.best, d.sum, c.count, c.best, c.sum) as what
-     from done d full join counted c using (wallet, day, kind, subject)
-     where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum))
-       and wallet not in (select wallet from open)`,
+    'what was counted of wallets this week and last is what they did; bests: those of an eighth of the wallets, another each day',
+    [
+      `with ${OPEN}
+       select kind, coalesce(sum(w), 0) as count, coalesce(sum(w * amount::numeric) filter (where kind = 'burn'), 0) as sum
+       from (select kind, amount, ${weight('wallet', 'day', 'kind', 'game_id')} as w from (${DONE}) a where wallet not in (select wallet from open)) d group by 1`,
+      `with ${OPEN}, ${COUNTED}
+       select kind, coalesce(sum(w * count), 0) as count, coalesce(sum(w * sum) filter (where kind = 'burn'), 0) as sum
+       from (select kind, count, sum, ${weight('wallet', 'day', 'kind', `nullif(subject, '')`)} as w from counted where wallet not in (select wallet from open)) c group by 1`,
+    ],
+    weeks('true'),
+    (scope) => weeks(inSlice(scope)),
   ),
 ];

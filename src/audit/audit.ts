@@ -23,6 +23,8 @@ export interface Options {
   /** How long one statement may take, ms. */
   readonly statementMs?: number;
   readonly patience?: Audit['patience'];
+  /** Called with each check before it is made. */
+  readonly onStart?: (check: Check) => void;
   /** Called with each result as it is there. */
   readonly onResult?: (result: Result) => void;
 }
@@ -31,8 +33,13 @@ const PATIENCE: Audit['patience'] = { looks: 6, everyMs: 2_000 };
 const STATEMENT_MS = 120_000;
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 10_000;
-/** What one statement may take of the database's memory for each of its sorts and hashes. */
-const WORK_MEM = '128MB';
+/**
+ * Memory for each sort and hash of a statement. Tables are read from the beginning to the end: what follows an index through a large one, or
+ * looks up row by row, takes ten times as long, and is chosen where the costs are those of short statements.
+ */
+const SESSION = `
+  set work_mem = '128MB'; set hash_mem_multiplier = 2; set jit = off; set random_page_cost = 8; set enable_nestloop = off;
+  set max_parallel_workers_per_gather = 2; set default_transaction_read_only = on`;
 
 const queryable = (client: pg.Client): Queryable => ({
   query: async <Row>({ text }: { text: string }, values: readonly unknown[] = []) =>
@@ -57,12 +64,12 @@ async function make(check: Check, audit: Audit, ready: Promise<unknown>): Promis
 }
 
 /**
- * Makes checks, and writes nothing. Those of the record see it as of one moment: one transaction, which keeps the database from
- * cleaning up while it lasts, so they come first, one after the other; then those that look at it together with Redis, the chain and the storage.
+ * Makes checks, one after the other, and writes nothing. Each of those of the record sees it as of one moment: a transaction, which keeps the
+ * database from cleaning up while it lasts, so each has its own. Then come those that look at it together with Redis, the chain and the storage.
  * A dependency that is down fails the checks that need it, and no others.
  */
 export async function runChecks(config: Config, checks: readonly Check[], options: Options = {}): Promise<Result[]> {
-  const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, patience = PATIENCE, onResult = () => undefined } = options;
+  const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, patience = PATIENCE, onStart = () => undefined, onResult = () => undefined } = options;
   const client = new pg.Client({
     connectionString: config.database.url,
     application_name: 'coinop-audit',
@@ -86,7 +93,7 @@ export async function runChecks(config: Config, checks: readonly Check[], option
     results.push(result);
     onResult(result);
   };
-  const connected = client.connect().then(() => client.query(`set work_mem = '${WORK_MEM}'; set jit = off; set default_transaction_read_only = on`));
+  const connected = client.connect().then(() => client.query(SESSION));
   const isOpen = await connected.then(
     () => true,
     () => false,
@@ -94,20 +101,21 @@ export async function runChecks(config: Config, checks: readonly Check[], option
   // Of a connection that there never was, nothing would be answered.
   const tell = async (text: string) => isOpen && (await client.query(text).catch(() => undefined));
   try {
-    const begun = connected.then(() => client.query(`begin isolation level repeatable read; ${noteMoment(scope)}`));
-    begun.catch(() => undefined);
     for (const check of checks.filter(({ live }) => !live)) {
+      onStart(check);
       take(
         await make(
           check,
           audit,
-          begun.then(() => client.query('savepoint one')),
+          connected.then(() => client.query(`begin isolation level repeatable read; ${noteMoment(scope)}`)),
         ),
       );
-      await tell('rollback to savepoint one');
+      await tell('rollback');
     }
-    await tell('rollback');
-    for (const check of checks.filter(({ live }) => live)) take(await make(check, audit, connected));
+    for (const check of checks.filter(({ live }) => live)) {
+      onStart(check);
+      take(await make(check, audit, connected));
+    }
     return results;
   } finally {
     redis.disconnect();

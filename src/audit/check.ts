@@ -53,7 +53,10 @@ export interface Check {
 /** Of all that differs, so many are listed. */
 export const MOST_LISTED = 20;
 
-/** The moment of the snapshot, its UTC day, and the first day that is compared row by row: for SQL. Each is read once per statement. */
+/**
+ * The moment of the snapshot, its UTC day, and the first day that is compared row by row: for SQL. They are written into it as they are, so that
+ * the planner knows how much lies after them.
+ */
 export const AT = `(select current_setting('audit.at')::timestamptz)`;
 export const DAY = `(select current_setting('audit.day')::int)`;
 export const FROM = `(select current_setting('audit.from')::int)`;
@@ -64,9 +67,23 @@ export const noteMoment = ({ days, all }: Scope) => `
     set_config('audit.from', (case when ${all} then 0 else day - ${Math.trunc(days)} end)::text, true)
   from (select app_now() as at) t, lateral (select floor(extract(epoch from at) / 86400)::int as day) d`;
 
+/** @returns SQL with the moment that was noted written into it */
+async function atMoment(db: Queryable, sql: string): Promise<string> {
+  const names = [AT, DAY, FROM].filter((name) => sql.includes(name));
+  if (names.length === 0) return sql;
+  const [moment = {}] = await db.query<Record<string, string>>({ text: `select ${names.map((name, i) => `${name}::text as m${i}`).join(', ')}` });
+  return names.reduce((text, name, i) => text.replaceAll(name, name === AT ? `'${moment[`m${i}`]}'::timestamptz` : `${moment[`m${i}`]}`), sql);
+}
+
+/**
+ * SQL: whether a wallet is compared one by one today: an eighth of them, another one each day, where sums cannot tell. All with `all`.
+ * Checks that do so say it.
+ */
+export const inSlice = ({ all }: Scope): string => (all ? 'true' : `(hashtext(wallet) & 7) = (${DAY} & 7)`);
+
 /** Of everything that a statement finds, how much there is, and the first. @param sql rows of one column, `what`: a sentence each */
 export async function differences(db: Queryable, sql: string): Promise<Differences> {
-  const text = `select what, count(*) over ()::int as total from (${sql}) found order by what limit ${MOST_LISTED}`;
+  const text = `select what, count(*) over ()::int as total from (${await atMoment(db, sql)}) found order by what limit ${MOST_LISTED}`;
   const rows = await db.query<{ what: string; total: number }>({ text });
   return { total: rows[0]?.total ?? 0, listed: rows.map(({ what }) => what) };
 }
@@ -76,6 +93,40 @@ export const recordCheck = (name: string, invariant: string, sql: string | ((aud
   name,
   invariant,
   run: (audit) => differences(audit.db, typeof sql === 'string' ? sql : sql(audit)),
+});
+
+/** SQL: a number below 2³¹ in size, at random but always the same for the same values. */
+export const weight = (...values: readonly string[]): string => `hashtextextended(concat_ws(' ', ${values.join(', ')}), 7) % 2147483647`;
+
+/**
+ * A check of large tables against each other, by fingerprints first: each side adds up its numbers, every one times the weight of the row that
+ * it belongs to, in one pass that keeps nothing. What differs anywhere changes the sums, but for a chance in a billion; only then it is
+ * looked for row by row.
+ * @param sides SQL: two statements of a few rows each, which are the same where everything holds
+ * @param sql see `differences`
+ * @param always the same, of what sums do not tell
+ */
+export const summedCheck = (
+  name: string,
+  invariant: string,
+  sides: readonly [string, string],
+  sql: string,
+  always?: (scope: Scope) => string,
+): Check => ({
+  name,
+  invariant,
+  async run({ db, scope }) {
+    const besides = always === undefined ? { total: 0, listed: [] } : await differences(db, always(scope));
+    if (besides.total > 0) return besides;
+    const [ours, theirs] = sides.map((side) => `(select jsonb_agg(to_jsonb(s) order by to_jsonb(s)) from (${side}) s)`);
+    const text = await atMoment(db, `select ${ours} is not distinct from ${theirs} as same`);
+    const [row] = await db.query<{ same: boolean }>({ text });
+    if (row?.same === true) return { total: 0, listed: [] };
+    const found = await differences(db, sql);
+    // Zeros on one side and nothing on the other are different sums of the same: where every row was looked at, the rows say.
+    if (found.total > 0 || scope.all || !sql.includes(FROM)) return found;
+    return { total: 1, listed: ['sums differ, because of something that is older than what is looked at row by row: --all tells what'] };
+  },
 });
 
 /** Collects what differs, and keeps as much as is listed. */

@@ -7,7 +7,7 @@ const newest = ({ epochs, all }: Scope, columns = 'epoch') =>
   `select ${columns} from epochs where computed_at is not null order by epoch desc limit ${all ? 'all' : Math.trunc(epochs)}`;
 
 /** Leaves that one read takes, and the chunks and levels that a tree is stored in. */
-const PAGE = 20_000;
+const PAGE = 5_000;
 const CHUNK_LEVEL = 5;
 const CHUNK_BYTES = 2 ** CHUNK_LEVEL * HASH_BYTES;
 

@@ -7,7 +7,7 @@ import { CHECKS } from './checks.ts';
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const complain = (line: string) => void process.stderr.write(`${line}\n`);
 
-const USAGE = `usage: bin/audit [--only NAME,…] [--skip NAME,…] [--all] [--days N] [--epochs N] [--rounds N] [--sample N] [--timeout SEC] [--json]
+const USAGE = `usage: bin/audit [--only NAME,…] [--skip NAME,…] [--all] [--days N] [--epochs N] [--rounds N] [--sample N] [--timeout SEC] [--verbose] [--json]
 
 Proves on a live system what must always hold: that the record agrees with itself, with Redis, and with the chain. Writes nothing.
 Ends with 0 where everything holds, 1 where something differs, 2 where something could not be checked.
@@ -15,12 +15,15 @@ Ends with 0 where everything holds, 1 where something differs, 2 where something
 Takes the service's own configuration: DATABASE_URL, REDIS_URL, REDIS_PREFIX and SOLANA_RPC_URL; MEDIA_* for clip-media; and, where they
 are set for the service, its caps, mints, TREASURY_ADDRESS, COMMITTER_ADDRESS and DRAND_*. No key is read.
 
-The record is read as of one moment, in one transaction of a minute or so for a million wallets: the database cleans up after it.
+Each check reads the record as of one moment, in a transaction of its own: the database cleans up after each. Large tables are compared by
+sums of weighted rows, and row by row only where these differ. Where sums cannot tell, an eighth of the wallets is compared, another each
+day; a check that does so says it.
 
 --only, --skip  names of checks, with commas; --list shows them
 --all           everything there ever was; else rows of the last --days (${DEFAULT_SCOPE.days}), the newest --epochs (${DEFAULT_SCOPE.epochs}) and --rounds (${DEFAULT_SCOPE.rounds}) are computed again,
                 and the newest --sample (${DEFAULT_SCOPE.sample}) signatures are looked up; sums are always those of everything
 --timeout       the longest that one statement may take (120)
+--verbose       names each check on standard error before it is made
 --json          one object at the end, and progress on standard error`;
 
 /** What was asked for. */
@@ -29,6 +32,7 @@ interface Asked {
   readonly scope: Scope;
   readonly statementMs: number;
   readonly json: boolean;
+  readonly verbose: boolean;
 }
 
 /** @throws for what cannot be asked */
@@ -36,7 +40,7 @@ function ask(): Asked | 'help' | 'list' {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   const numbers = { days: text, epochs: text, rounds: text, sample: text, timeout: text };
-  const { values } = parseArgs({ options: { only: text, skip: text, all: flag, json: flag, help: flag, list: flag, ...numbers } });
+  const { values } = parseArgs({ options: { only: text, skip: text, all: flag, json: flag, verbose: flag, help: flag, list: flag, ...numbers } });
   if (values.help) return 'help';
   if (values.list) return 'list';
   const named = (names: string | undefined) => {
@@ -63,6 +67,7 @@ function ask(): Asked | 'help' | 'list' {
     },
     statementMs: 1_000 * number('timeout', 120),
     json: values.json ?? false,
+    verbose: values.verbose ?? false,
   };
 }
 
@@ -106,13 +111,16 @@ async function main(): Promise<number> {
   else if (asked === 'list') for (const { name, invariant } of CHECKS) say(`${name.padEnd(18)} ${invariant}`);
   if (typeof asked === 'string') return 0;
 
-  const { checks, scope, statementMs, json } = asked;
+  const { checks, scope, statementMs, json, verbose } = asked;
   const tell = json ? complain : say;
   const begin = performance.now();
   const onResult = (result: Result) => {
     for (const line of linesOf(result)) tell(line);
   };
-  const results = await runChecks(config, checks, { scope, statementMs, onResult });
+  const onStart = ({ name }: Check) => {
+    if (verbose) complain(`${((performance.now() - begin) / 1_000).toFixed(1).padStart(6)} s  ${name} …`);
+  };
+  const results = await runChecks(config, checks, { scope, statementMs, onStart, onResult });
   const ms = Math.round(performance.now() - begin);
   if (json) say(JSON.stringify(jsonOf(results, ms)));
   const count = (status: string) => results.filter((result) => statusOf(result) === status).length;

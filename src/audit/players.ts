@@ -1,10 +1,16 @@
-import { AT, DAY, FROM, recordCheck } from './check.ts';
+import { AT, DAY, FROM, recordCheck, summedCheck, weight } from './check.ts';
 
 /** The sums that are kept with wallets and games. */
 export const playerChecks = [
-  recordCheck(
+  summedCheck(
     'tallies',
     'what a wallet’s row says of its games is what its accepted scores say',
+    [
+      `select mode, coalesce(sum(w), 0) as scores, coalesce(sum(w * points), 0) as points
+       from (select mode, points, ${weight('wallet', 'game_id')} as w from scores where status = 'accepted') s group by 1`,
+      `select mode, coalesce(sum(w * (told->>'scores')::int8), 0) as scores, coalesce(sum(w * (told->>'points')::int8), 0) as points
+       from (select m.key as mode, g.value as told, ${weight('p.wallet', 'g.key')} as w from players p, jsonb_each(p.tally) m, jsonb_each(m.value) g) t group by 1`,
+    ],
     `with told as (
        select p.wallet, m.key as mode, g.key as game_id, (g.value->>'scores')::int8 as scores, (g.value->>'points')::int8 as points
        from players p, jsonb_each(p.tally) m, jsonb_each(m.value) g),
@@ -70,17 +76,26 @@ export const playerChecks = [
 
 /** Which scores gave which points: row by row. */
 export const scoreChecks = [
-  recordCheck(
+  summedCheck(
     'score-points',
     'each score that gave points has its ledger row, each that was taken back a second one, and the ledger has no others',
+    [
+      `select coalesce(sum(w * points), 0) as points, coalesce(sum(w * day), 0) as days
+       from (select points, day, ${weight('source_id', 'wallet', 'mode', 'reason')} as w from ledger where source = 'score' and kind = 'game') l`,
+      `select coalesce(sum(w * points), 0) as points, coalesce(sum(w * day), 0) as days
+       from (
+         select points, day, ${weight('id', 'wallet', 'mode', `'score'`)} as w from scores where status in ('accepted', 'voided') and points > 0
+         union all select -points, floor(extract(epoch from decided_at) / 86400)::int, ${weight('id', 'wallet', 'mode', `'void'`)} from scores
+         where status = 'voided' and points > 0) s`,
+    ],
     `with given as (select source_id, wallet, mode, reason, points, day from ledger where source = 'score' and kind = 'game' and day >= ${FROM}),
      due as (
        select id::text as source_id, wallet, mode, 'score' as reason, points, day from scores where status in ('accepted', 'voided') and points > 0 and day >= ${FROM}
        union all select id::text, wallet, mode, 'void', -points, floor(extract(epoch from decided_at) / 86400)::int from scores
        where status = 'voided' and points > 0 and decided_at >= to_timestamp(${FROM} * 86400.0))
      select format('score %s of %s, %s, %s: %s points on day %s are due, the ledger has %s on day %s', source_id, wallet, mode, reason, d.points, d.day, g.points, g.day) as what
-     from due d full join given g using (source_id, wallet, mode, reason) where (d.points, d.day) is distinct from (g.points, g.day)
-     union all select format('score %s of %s: what it gave %s for rewards, what was taken back otherwise', v.source_id, v.wallet, case when s.rewards then 'counts' else 'does not count' end)
+     from due d full join given g using (source_id, wallet, mode, reason) where (d.points, d.day) is distinct from (g.points, g.day)`,
+    () => `select format('score %s of %s: what it gave %s for rewards, what was taken back otherwise', v.source_id, v.wallet, case when s.rewards then 'counts' else 'does not count' end) as what
      from ledger v join ledger s on (s.source_id, s.source, s.wallet, s.reason, s.mode) = (v.source_id, 'score', v.wallet, 'score', v.mode)
      where v.source = 'score' and v.reason = 'void' and v.day >= ${FROM} and v.rewards <> s.rewards`,
   ),

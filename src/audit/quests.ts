@@ -1,4 +1,4 @@
-import { FROM, recordCheck } from './check.ts';
+import { DAY, FROM, recordCheck } from './check.ts';
 
 /** Quests and referrals: what gave points, and who counts it. */
 export const questChecks = [
@@ -44,14 +44,14 @@ export const questChecks = [
     'no referrer got more than the cap today',
     ({ config }) =>
       `select format('%s: %s of today’s cap of ${config.referralDailyCap} are used', referrer, used) as what from referral_days
-       where day = (select current_setting('audit.day')::int) and used > ${config.referralDailyCap}`,
+       where day = ${DAY} and used > ${config.referralDailyCap}`,
   ),
   recordCheck(
     'referral-shares',
     'a referrer’s share is of a score that its wallet had accepted, at most what it is said to be, and gone when that was taken back',
     `with given as (
        select l.*, s.wallet as scored_by, s.points as score_points, s.status, s.mode as score_mode, r.referrer
-       from ledger l left join scores s on s.id::text = l.source_id left join referrals r on r.wallet = l.factors->>'referred'
+       from ledger l left join scores s on s.id = case when l.source_id ~ '^[0-9a-f-]{36}$' then l.source_id::uuid end left join referrals r on r.wallet = l.factors->>'referred'
        where l.kind = 'referral' and l.day >= ${FROM})
      select format('score %s: %s got %s for it', source_id, wallet, points) as what from given
      where reason = 'referral' and (scored_by is distinct from factors->>'referred' or referrer is distinct from wallet or status not in ('accepted', 'voided')

@@ -28,7 +28,20 @@ const SELECT_OPEN = `
     e.settle_requested_at is not null or e.state = 'settled' as settling, extract(epoch from a.expires_at)::float8 as expiry
   from epoch_accounts a join epochs e using (epoch)
   where a.opened_at is not null and a.closed_at is null and ($1::int[] is null or a.epoch = any($1)) order by a.epoch desc`;
-const SELECT_CLAIMED = `select index from claims where epoch = $1 and state = 'claimed'`;
+/** Claims that one read takes. */
+const PAGE = 20_000;
+const SELECT_CLAIMED = `select index from claims where epoch = $1 and state = 'claimed' and index > $2 order by index limit ${PAGE}`;
+
+/** The leaves of an epoch whose claims the record has. */
+async function claimedOf({ db }: Audit, epoch: number): Promise<Set<number>> {
+  const indexes = new Set<number>();
+  for (let last = -1; ; ) {
+    const page = await db.query<{ index: number }>({ text: SELECT_CLAIMED }, [epoch, last]);
+    for (const { index } of page) indexes.add(index);
+    last = page.at(-1)?.index ?? last;
+    if (page.length < PAGE) return indexes;
+  }
+}
 
 async function accountsOf({ chain }: Audit, keys: readonly PublicKey[]) {
   const found = [];
@@ -109,8 +122,7 @@ class Look {
 
   async #one(open: Open, account: EpochAccount, held: bigint, isDeep: boolean): Promise<string | null> {
     const before = this.#before.get(open.epoch);
-    const rows = isDeep ? await this.#audit.db.query<{ index: number }>({ text: SELECT_CLAIMED }, [open.epoch]) : [];
-    const known = new Set(rows.map(({ index }) => index));
+    const known = isDeep ? await claimedOf(this.#audit, open.epoch) : new Set<number>();
     const indexes = isDeep && account.state === 'open' ? await bitsOf(this.#audit, open) : known;
     // The first look counts: claims go on.
     if (before === undefined || (isDeep && before.indexes === NONE)) {

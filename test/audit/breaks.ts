@@ -19,7 +19,7 @@ export const BREAKS: readonly (readonly [check: string, sql: string, says: RegEx
   ['point-totals', `update point_totals set entries = entries + 1 where ${one('point_totals')}`, /^day \d+, \w+ \w+: /],
   ['finals', `update finals set rank = rank + 1 where ${one('finals', `board = 'global'`)}`, /^global of day \d+: /],
   ['finals', `delete from finals where ${one('finals', `board = 'quests' and period = 'day'`)}`, /^quests of day \d+: /],
-  ['periods', `delete from closed_periods where period = 'day'`, /^day \d+ is not closed/],
+  ['periods', `delete from closed_periods where period = 'day'; update point_totals set day = day - 3`, /^day \d+ is not closed/],
   ['periods', `update closed_periods set finals_at = null, closed_at = ${HOURS_AGO}`, /^the finals of day \d+ are not stored/],
   ['board-refreshes', `insert into board_refreshes values ('global', 'nobody', 1, ${HOURS_AGO})`, /^global: nobody waits/],
   ['tallies', `update players set tally = '{}' where ${one('players', `tally <> '{}'`)}`, /points in \d+ accepted scores, and its row says /],
