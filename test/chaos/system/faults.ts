@@ -8,6 +8,8 @@ export type Fault =
   | { readonly kind: 'redis'; readonly empty: boolean; readonly downMs: number }
   | { readonly kind: 'postgres' | 'localnet'; readonly downMs: number }
   | { readonly kind: 'cut'; readonly what: 'postgres' | 'redis' }
+  | { readonly kind: 'stall'; readonly table: string; readonly forMs: number }
+  | { readonly kind: 'commits'; readonly share: number; readonly forMs: number }
   | { readonly kind: 'rpc'; readonly fault: RpcFault; readonly forMs: number }
   | { readonly kind: 'stale'; readonly slots: number; readonly forMs: number }
   | { readonly kind: 'beacon'; readonly forMs: number };
@@ -40,6 +42,10 @@ const rpc =
     forMs: random.between(500, plan.downMs),
   });
 
+/** Longer, and requests would be given up that wait for a table. */
+const MOST_STALL_MS = 800;
+const TABLES = ['players', 'scores', 'ledger', 'activities', 'standings', 'chat_messages', 'entries', 'payments', 'claims', 'chain_attempts'];
+
 /** Every fault there is; each is drawn once before any is drawn again. */
 const DECK: readonly Draw[] = [
   (r, p) => ({ kind: 'kill', place: 'api', index: r.between(0, p.apis - 1), downMs: down(r, p) }),
@@ -54,6 +60,9 @@ const DECK: readonly Draw[] = [
   () => ({ kind: 'postgres', downMs: 0 }),
   (r, p) => ({ kind: 'localnet', downMs: down(r, p) }),
   () => ({ kind: 'cut', what: 'postgres' }),
+  (r, p) => ({ kind: 'stall', table: 'outbox', forMs: r.between(100, Math.min(p.downMs, MOST_STALL_MS)) }),
+  (r, p) => ({ kind: 'stall', table: r.pick(TABLES), forMs: r.between(100, Math.min(p.downMs, MOST_STALL_MS)) }),
+  (r, p) => ({ kind: 'commits', share: r.between(2, 6) / 10, forMs: r.between(500, p.downMs) }),
   () => ({ kind: 'cut', what: 'redis' }),
   rpc(() => ({ kind: 'drop', methods: ['sendTransaction'] })),
   rpc(() => ({ kind: 'loseReply', methods: ['sendTransaction'] })),
@@ -87,6 +96,10 @@ export function describe(fault: Fault): string {
       return `localnet killed for ${fault.downMs} ms`;
     case 'cut':
       return `every connection to ${fault.what === 'redis' ? 'Redis' : 'PostgreSQL'} cut`;
+    case 'stall':
+      return `the table ${fault.table} locked for ${fault.forMs} ms, then those cut who wait for it`;
+    case 'commits':
+      return `connections cut at ${100 * fault.share} % of all commits for ${fault.forMs} ms`;
     case 'rpc':
       return `RPC fault ${JSON.stringify(fault.fault)} for ${fault.forMs} ms`;
     case 'stale':

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { LocalnetControl } from '../../../localnet/control.ts';
 import type { Replaceable, System } from '../../../stack/system.ts';
 import { describe, type Fault, type PlannedFault } from './faults.ts';
+import { breakCommits, cutPostgres, stall } from './postgres-faults.ts';
 
 /** How often a process that has ended by itself is looked for, ms: whoever runs us restarts what ends. */
 const WATCH_MS = 250;
-/** A process that was asked to stop should have, ms. */
-const DRAIN_MS = 15_000;
+/** A process that was asked to stop should have, ms: it gives up by itself what is not finished after 25 s. */
+const DRAIN_MS = 27_000;
 
 /** Does to a system what was planned, and keeps its processes running otherwise. */
 export class Havoc {
@@ -94,6 +94,13 @@ export class Havoc {
         return await localnet?.restart();
       case 'cut':
         return await (fault.what === 'redis' ? cutRedis(redis.url) : cutPostgres(postgres.url)).catch(() => undefined);
+      case 'stall':
+        return await stall(postgres.url, fault.table, fault.forMs).catch(() => undefined);
+      case 'commits':
+        return await this.#meanwhile(fault.forMs, async () => {
+          await breakCommits(postgres.url, fault.share);
+          return () => breakCommits(postgres.url, 0);
+        });
       case 'rpc':
         return await this.#meanwhile(fault.forMs, async () => {
           const { clear } = await this.#control.fault(fault.fault);
@@ -157,18 +164,8 @@ export class Havoc {
 function partOf(fault: Fault): string {
   if ('place' in fault) return `${fault.place}-${fault.index + 1}`;
   if (fault.kind === 'rpc') return `rpc-${fault.fault.kind}`;
+  if (fault.kind === 'stall' || fault.kind === 'commits') return 'postgres';
   return fault.kind === 'cut' ? `cut-${fault.what}` : fault.kind;
-}
-
-async function cutPostgres(connectionString: string): Promise<void> {
-  const db = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
-  db.on('error', () => undefined);
-  try {
-    await db.connect();
-    await db.query(`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'`);
-  } finally {
-    await db.end().catch(() => undefined);
-  }
 }
 
 async function cutRedis(url: string): Promise<void> {

@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bookmark, parseId } from '../../../src/events/frame.ts';
+import { type Bookmark, formatId, parseId } from '../../../src/events/frame.ts';
 import { type Message, openEvents, type SseClient } from '../../support/sse.ts';
 import type { Client } from './client.ts';
 import type { Random } from './random.ts';
+
+/** How often it is away for longer, and for how long, ms: what happens meanwhile it must be told when it is back, or that it cannot be. */
+const AWAY = 0.3;
+const MOST_AWAY_MS = 3_000;
 
 /** A client hears from its stream every 15 s, or it connects again. */
 const SILENCE_MS = 20_000;
@@ -23,14 +27,23 @@ export class Listener {
   connections = 0;
   readonly #client: Client;
   readonly #random: Random;
+  readonly #isLate: boolean;
   readonly #listening: Promise<void>;
   #stream: SseClient | undefined;
   #read = 0;
   #lastEventId = '';
   #over = false;
 
-  /** @param signedIn whether it listens as the client's wallet, or as anybody */
-  constructor(client: Client, random: Random, signedIn: boolean) {
+  /**
+   * @param signedIn whether it listens as the client's wallet, or as anybody
+   * @param from where it has been before; from now on, if nowhere
+   */
+  constructor(client: Client, random: Random, signedIn: boolean, from: Bookmark | null = null) {
+    if (from !== null) {
+      this.stretches.push({ from, to: from, messages: [] });
+      this.#lastEventId = formatId(from.epoch, from, from.index);
+    }
+    this.#isLate = from !== null;
     this.wallet = signedIn ? client.wallet : null;
     this.#client = client;
     this.#random = random;
@@ -38,7 +51,14 @@ export class Listener {
   }
 
   get name(): string {
-    return this.wallet === null ? 'the listener without a session' : `the listener of ${this.wallet}`;
+    const whose = this.wallet === null ? 'the listener without a session' : `the listener of ${this.wallet}`;
+    return this.#isLate ? `${whose}, late,` : whose;
+  }
+
+  /** Those who heard nothing since this one was at the beginning of its first stretch, or of its last, and come back now. */
+  late(): Listener[] {
+    const places = new Set([this.stretches[0]?.from, this.stretches.at(-1)?.from]);
+    return [...places].flatMap((from) => (from ? [new Listener(this.#client, this.#random, this.wallet !== null, from)] : []));
   }
 
   /** How often it was told that there may be a gap. */
@@ -63,7 +83,8 @@ export class Listener {
       const stream = await this.#connect();
       if (stream?.status === 200) await this.#follow(stream);
       stream?.close();
-      if (!this.#over) await sleep(100 + this.#random.fraction() * 200);
+      const pause = this.#random.fraction() < AWAY ? this.#random.between(500, MOST_AWAY_MS) : this.#random.between(100, 300);
+      for (let waited = 0; waited < pause && !this.#over; waited += 100) await sleep(100);
     }
   }
 

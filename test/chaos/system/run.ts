@@ -14,6 +14,7 @@ import { Listener } from './listener.ts';
 import { wrongMoney } from './money.ts';
 import { giveRewards, holdRounds, sellTickets, setUp } from './operators.ts';
 import { doBattle, playOn, type Scene } from './players.ts';
+import { prepareCommits } from './postgres-faults.ts';
 import { randomOf } from './random.ts';
 import { misdrawn } from './rounds.ts';
 import { settle } from './settle.ts';
@@ -93,6 +94,7 @@ async function havocOn(
   const clients = Array.from({ length: players }, () => new Client(urls, ledger));
   const rivals = [new Client(urls, ledger), new Client(urls, ledger)] as const;
   await setUp(operator);
+  await prepareCommits(system.postgres.url);
   await Promise.all([operator, ...clients, ...rivals].map((client) => client.signIn()));
   for (const { wallet } of clients) {
     await chain.fund(wallet, PURSE_USDC);
@@ -103,6 +105,7 @@ async function havocOn(
   const outbox = new Outbox(database);
   const scene: Scene = { ledger, chain, bridgeSecret, claimable: new Set(), legacyRound: null, over: false };
   const listeners = [...clients, operator].map((client) => new Listener(client, random.fork(`listener ${client === operator}`), client !== operator));
+  let late: Listener[] = [];
   const havoc = new Havoc(system, say);
   const all = [operator, ...clients, ...rivals];
   for (const [i, client] of all.entries()) client.trouble = random.fork(`trouble ${i}`);
@@ -133,8 +136,9 @@ async function havocOn(
 
     const failures = [...(await settle(system, database, settleMs))];
     say(`at rest after ${((performance.now() - end) / 1_000).toFixed(1)} s`);
-    failures.push(...(await lastWord(operator, listeners)));
-    await Promise.all(listeners.map((listener) => listener.stop()));
+    late = listeners.flatMap((listener) => listener.late());
+    failures.push(...(await lastWord(operator, [...listeners, ...late])));
+    await Promise.all([...listeners, ...late].map((listener) => listener.stop()));
     const events = await outbox.finish();
     const reset = listeners.reduce((sum, { resets }) => sum + resets, 0);
     const heard = listeners.reduce((sum, { stretches }) => sum + stretches.reduce((n, { messages }) => n + messages.length, 0), 0);
@@ -142,7 +146,7 @@ async function havocOn(
       `${events.length} events; ${listeners.length} listeners heard ${heard} messages over ${listeners.reduce((n, l) => n + l.connections, 0)} connections, with ${reset} resets`,
     );
 
-    failures.push(...complaints, ...havoc.complaints, ...streamFailures(listeners, events, havoc.redisKills));
+    failures.push(...complaints, ...havoc.complaints, ...streamFailures(listeners, events, havoc.redisKills), ...streamFailures(late, events, 1));
     failures.push(...(await lost(database, confirmed, events)), ...(await doubled(database)), ...(await hidden(operator, clientOf, confirmed)));
     failures.push(...(await wrongMoney(database, chain, { usdc: env.USDC_MINT ?? '', reward: env.REWARD_MINT ?? '' }, confirmed)));
     failures.push(
@@ -157,7 +161,7 @@ async function havocOn(
     return { failures, log: havoc.log };
   } finally {
     scene.over = true;
-    await Promise.all(listeners.map((listener) => listener.stop()));
+    await Promise.all([...listeners, ...late].map((listener) => listener.stop()));
     await havoc.stop();
     await Promise.allSettled(load);
     await outbox.finish().catch(() => undefined);
