@@ -38,11 +38,13 @@ let document: Document;
 let player: SignedIn;
 beforeAll(async () => {
   // What is only asked for here is no proof that it does what it is for.
+  const { TEST_SUCCESSES: successes } = process.env;
   delete process.env.TEST_SUCCESSES;
   // Nothing is asked for elsewhere: what it would answer is not what is tested.
   const nowhere = 'http://127.0.0.1:1/';
   const secrets = { WEBHOOK_SECRET_PAYMENT_STATUS: STANDARD, WEBHOOK_SECRET_CHAT_BRIDGE: STANDARD, WEBHOOK_SECRET_X: CONSUMER };
   t = await startTestApp({ workers: false, env: { ...secrets, PRICE_URL: nowhere, SOLANA_RPC_URL: nowhere } });
+  if (successes !== undefined) process.env.TEST_SUCCESSES = successes;
   document = JSON.parse(await (await fetch(`${t.url}/openapi.json`)).text());
   player = await signIn(t);
 });
