@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '../../db/sql.ts';
 import type { Mode } from '../points/points.ts';
 import type { Factors } from './multiplier.ts';
 
@@ -8,17 +8,21 @@ interface Entry {
   readonly window: string;
   readonly points: number;
   readonly mode: Mode;
-  /** ms since 1970. */
-  readonly at: number;
+  /** ISO 8601 in UTC. */
+  readonly timestamp: string;
   readonly factors: Factors;
 }
 
 const OF_QUESTS = `wallet = $1 and kind = 'quest' and source = 'quest'`;
+// Which rows a page has, the index says by itself; only those are read, however far the page lies.
 const selectEntries = statement<Entry>(
   'select_quest_entries',
   `select split_part(source_id, ':', 1) as "questId", split_part(source_id, ':', 2) as window, points::float8 as points, mode,
-          floor(extract(epoch from at) * 1000)::float8 as at, factors
-   from ledger where ${OF_QUESTS} order by ledger.at desc, source_id desc limit $2 offset $3`,
+          ${instant('at')} as timestamp, factors
+   from (select source_id as id, row_number() over () as place from (
+     select source_id from ledger where ${OF_QUESTS} order by ledger.at desc, source_id desc limit $2 offset $3) k) page,
+     lateral (select * from ledger where ${OF_QUESTS} and source_id = page.id offset 0) entry
+   order by place`,
 );
 const countEntries = statement<{ total: number }>('count_quest_entries', `select count(*)::int as total from ledger where ${OF_QUESTS}`);
 

@@ -44,7 +44,7 @@ const getEntries = route({
   fails: [],
   handler: async ({ app, query, wallet }) => {
     const { entries, total } = await readQuestEntries(app.db, wallet, query.limit, query.offset);
-    const shown = entries.map(({ at, factors, ...entry }) => ({ ...entry, timestamp: new Date(at).toISOString(), factors: presentFactors(factors) }));
+    const shown = entries.map(({ factors, ...entry }) => ({ ...entry, factors: presentFactors(factors) }));
     return reply(200, shown, { 'X-Total-Count': String(total) });
   },
 });
