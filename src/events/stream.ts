@@ -217,8 +217,19 @@ export class Streams {
   async #each(act: (subscriber: Subscriber) => boolean): Promise<void> {
     let done = 0;
     for (const subscriber of this.#subscribers) {
-      if (!act(subscriber)) this.#leave(subscriber);
+      if (!this.#stays(subscriber, act)) this.#leave(subscriber);
       if (++done % SLICE === 0) await breathe();
+    }
+  }
+
+  /** Whom something cannot be told holds up nobody: it is cut off, and comes back to where it was. */
+  #stays(subscriber: Subscriber, act: (subscriber: Subscriber) => boolean): boolean {
+    try {
+      return act(subscriber);
+    } catch (err) {
+      this.#app.log.error({ err }, 'a stream could not be told of events');
+      subscriber.abort();
+      return false;
     }
   }
 

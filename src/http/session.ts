@@ -95,7 +95,7 @@ function makeSessions(app: App, koa: Koa): Sessions {
 
   /** Which key made a signature, -1 for none. Keygrip's own comparison makes three HMACs and a random key of it, thirty times the work. */
   function signerOf(signed: string, signature: string): number {
-    const pair = `${signed}.${signature}`;
+    const pair = `${signed} ${signature}`;
     const known = signatures.get(pair);
     if (known !== undefined) return known;
     const signer = signers.findIndex((one) => sameText(one.sign(signed), signature));

@@ -178,6 +178,19 @@ test('what a person acknowledges stops payouts no longer, but only all of it', a
   await untilPaid(t, waiting);
 });
 
+test('a lane that a person vouches for while a batch is on its way goes on with the batches after it', async () => {
+  const first = await oweAll(t, onLane(0, 1));
+  const busy = statement<{ accepted: boolean }>('test_busy_lane', 'select accepted from payout_lanes where lane = 0 and batch is not null');
+  await eventually(async () => expect(await t.app.db.query(busy)).toEqual([{ accepted: false }]));
+  await adminOf(t).ok(postResume, { body: { acceptLanes: [0] } });
+  expect(await t.app.db.query(busy)).toEqual([{ accepted: true }]);
+  await untilPaid(t, first);
+  await untilFree();
+  await untilPaid(t, await oweAll(t, onLane(0, 1)));
+  await untilFree();
+  expect((await status()).paused).toBeNull();
+});
+
 test('what was on its way at the time of the backup, and landed later, is paid once', async () => {
   const mint = t.chain.keys.usdcMint.publicKey.toBase58();
   const all = debts(8);

@@ -55,7 +55,8 @@ async function tend(app: App, lane: Lane, value: string | null, slot: number): P
   });
   if (problems.length > 0) return problems;
   if (!history.complete || history.uses.some(({ by, settled }) => by === 'us' && !settled)) return 'waiting';
-  if (lane.nonce === null || history.uses[0]?.nonce === lane.nonce) return await settle(app, lane, value, slot, history);
+  // Not only the first: where a person has vouched, earlier ones are still in the history.
+  if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await settle(app, lane, value, slot, history);
   // A node's history may lag behind its accounts.
   if (lane.age < app.config.chain.landing.recheckMs) return 'waiting';
   return [`lane ${lane.lane}: the nonce ${lane.nonce} was used, and no transaction is known to have used it`];
