@@ -38,22 +38,33 @@ const ITSELF = '/* the connection itself */';
  */
 export class OpenHandedClient extends pg.Client {
   #ended = false;
+  /** Gives it back to its pool, once, for whoever left it last. */
+  #release: ((isLost: boolean) => void) | null = null;
 
   constructor(config?: pg.ClientConfig) {
     super(config);
     this.once('end', () => {
       this.#ended = true;
+      this.#giveBack();
     });
   }
 
   /**
-   * Gives a connection that is lost back to its pool. Whoever held it would roll back first, and keep it when that fails:
-   * each loss within a transaction would cost the pool a place.
+   * Whoever holds it would roll back when it is lost, and keep it when that fails: each loss within a transaction would cost the pool a place.
+   * @returns what its holder calls when done with it; from then on it goes back by itself once it is lost, now or later
    */
-  leave(): void {
-    if (!this.#ended || !('release' in this) || typeof this.release !== 'function') return;
+  held(): () => void {
+    // That of its present holder: each has one of its own.
+    const release = 'release' in this && typeof this.release === 'function' ? this.release : null;
+    return () => {
+      this.#release = release && ((isLost) => void release(isLost));
+      if (this.#ended) this.#giveBack();
+    };
+  }
+
+  #giveBack(): void {
     try {
-      this.release(true);
+      this.#release?.(true);
     } catch {
       // It was given back after all.
     }
@@ -72,14 +83,14 @@ export class OpenHandedClient extends pg.Client {
  * those that are asked for together (`Promise.all`) share one round trip, and run in the order asked.
  */
 export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { leave(): void }> {
-  const client = (await kysely.executeQuery<pg.Client & Pick<OpenHandedClient, 'leave'>>(CompiledQuery.raw(ITSELF))).rows[0];
+  const client = (await kysely.executeQuery<pg.Client & Pick<OpenHandedClient, 'held'>>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver kept its connection to itself');
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
       leaveTogether(client.connection.stream);
       return (await observed(statement, () => client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows;
     },
-    leave: () => client.leave(),
+    leave: client.held(),
   };
 }
 

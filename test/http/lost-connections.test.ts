@@ -16,3 +16,21 @@ test('connections lost within transactions cost the pool no place', async () => 
   const answers = await Promise.all(Array.from({ length: 6 }, () => kit.app.tx((tx) => tx.query(one))));
   expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
 });
+
+const dieAtCommit = [
+  `create function pg_temp.die() returns trigger language plpgsql as $$
+     begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); return null; end $$`,
+  'create temp table dying (at int)',
+  'create constraint trigger die after insert on dying deferrable initially deferred for each row execute function pg_temp.die()',
+  'insert into dying values (1)',
+].map((text) => ({ text }));
+
+test('nor do connections lost while they commit', async () => {
+  const committing = () =>
+    kit.app.tx(async (tx) => {
+      for (const step of dieAtCommit) await tx.query(step);
+    });
+  for (let i = 0; i < 8; i++) await expect(committing()).rejects.toThrow();
+  const answers = await Promise.all(Array.from({ length: 6 }, () => kit.app.tx((tx) => tx.query(one))));
+  expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
+});
