@@ -5,7 +5,7 @@ import { openContext } from './context.ts';
 import { drainStreams } from './events/stream.ts';
 import { startOperations } from './http/operations.ts';
 import { openServer } from './http/server.ts';
-import { stopOnSignal } from './stop.ts';
+import { GRACE_MS, stopOnSignal } from './stop.ts';
 import { startTracing } from './tracing/tracing.ts';
 
 /** Connections that may wait to be accepted: when another process goes, thousands of streams come at once. Who finds no room tries again seconds later. */
@@ -26,7 +26,7 @@ stopOnSignal(app.log, async () => {
   // A connection that was busy a moment ago would be kept alive for another minute.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   // Uploads and videos on their way may take longer than a process has to stop: they are begun again, videos where they were.
-  const cut = setTimeout(() => server.closeAllConnections(), 22_000);
+  const cut = setTimeout(() => server.closeAllConnections(), GRACE_MS - 3_000);
   await verification.close();
   await closed;
   clearInterval(idle);

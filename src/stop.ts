@@ -1,7 +1,7 @@
 import type { Logger } from './log.ts';
 
-/** How long a process may take to finish what it has in hand, ms. */
-const GRACE_MS = 25_000;
+/** How long a process may take to finish what it has in hand, ms. Whoever stops processes gives them longer, before it kills them. */
+export const GRACE_MS = 25_000;
 
 /** Stops once, in order, on SIGTERM or SIGINT; ends by force when that takes too long. */
 export function stopOnSignal(log: Logger, stop: () => Promise<void>): void {

@@ -3,8 +3,8 @@ import { Child, describeExit, type Exit, endsWithin, type StopSteps } from './ch
 import type { Console } from './logs.ts';
 import type { Part, Supervisor } from './supervisor.ts';
 
-/** Time to finish what was begun; a process that needs longer is killed. */
-const DRAIN_LIMIT = 20_000;
+/** Time to finish what was begun, ms; a process that needs longer is killed. Ours give up by themselves before. */
+export const DRAIN_LIMIT = 30_000;
 
 /** One of our own processes. */
 export interface ProcessOptions {

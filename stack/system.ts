@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Exit } from './child.ts';
 import { type LocalnetProcess, type LocalnetProcessOptions, startLocalnetProcess, withoutKeys } from './localnet.ts';
 import { Console } from './logs.ts';
 import { anyPorts } from './ports.ts';
@@ -35,8 +36,8 @@ export interface Replaceable {
   readonly pid: number;
   /** Ends it as a crash would, and waits until it is gone. */
   kill(): Promise<void>;
-  /** Asks it to stop, and waits until it has finished what it had in hand. */
-  stop(): Promise<void>;
+  /** Asks it to stop, and waits until it has finished what it had in hand. @returns how it ended; null when it was not running */
+  stop(): Promise<Exit | null>;
   /** Starts it in its old place; resolves when it is ready. */
   start(): Promise<void>;
 }
@@ -158,7 +159,10 @@ class Place implements Replaceable {
     await this.#process.exited;
   }
 
-  async stop(): Promise<void> {
-    if (this.#process?.isRunning) await this.#process.stop();
+  async stop(): Promise<Exit | null> {
+    const running = this.#process;
+    if (!running?.isRunning) return null;
+    await running.stop();
+    return await running.exited;
   }
 }

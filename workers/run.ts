@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job as BullJob, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { jobs } from '../jobs/index.ts';
 import { type Job, QUEUES, type QueueName } from '../jobs/job.ts';
@@ -32,8 +33,12 @@ const byName = new Map<string, { job: Job; handle: AnyHandler }>(
 /** How often a worker makes sure that the schedules are there, ms. */
 const RESCHEDULE_MS = 10_000;
 
+/** While it stops: how long Redis may take to hear of what is finished, and how often that is looked at, ms. */
+const TELL_MS = 3_000;
+const LOOK_MS = 20;
+
 export interface Fleet {
-  /** Finishes the jobs at hand, takes no more. */
+  /** Finishes the jobs at hand, takes no more. What Redis cannot be told of by then runs again in another worker. */
   close(): Promise<void>;
 }
 
@@ -45,7 +50,16 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   // Jobs need Redis from their first moment, and a connection that fails fast does not wait for it.
   await untilReady(app.redis);
   const served = QUEUES.filter((name) => queues.length === 0 || queues.includes(name));
-  const workers = served.map((name) => serveQueue(app, name));
+  let inHand = 0;
+  const handle = async (bullJob: BullJob) => {
+    inHand++;
+    try {
+      await run(app, bullJob);
+    } finally {
+      inHand--;
+    }
+  };
+  const workers = served.map((name) => serveQueue(app, name, handle));
   for (const { job } of byName.values()) if (served.includes(job.queue)) countGivenUp(job.name, 0);
   const recurring = Object.values(jobs).filter((job) => served.includes(job.queue));
   const scheduleAll = () => Promise.all(recurring.map((job) => schedule(app, job)));
@@ -58,13 +72,18 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
     async close() {
       clearInterval(timer);
       app.redis.off('ready', again);
-      await Promise.all(workers.map((worker) => worker.close()));
+      let isClosed = false;
+      const closing = Promise.all(workers.map((worker) => worker.close()));
+      closing.then(() => (isClosed = true)).catch((err: unknown) => app.log.warn({ err }, 'a queue could not be left in order'));
+      // BullMQ's word is not enough: while Redis is away it may be done before its jobs are, or never.
+      for (let quietMs = 0; inHand > 0 || (!isClosed && quietMs < TELL_MS); quietMs = inHand > 0 ? 0 : quietMs + LOOK_MS) await sleep(LOOK_MS);
+      if (!isClosed) app.log.warn('redis could not be told of all that is finished');
     },
   };
 }
 
-function serveQueue(app: App, name: QueueName): Worker {
-  const worker = new Worker(name, (bullJob) => run(app, bullJob), {
+function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Promise<void>): Worker {
+  const worker = new Worker(name, handle, {
     connection: app.connect(),
     prefix: queuePrefix(app.config.redis.prefix, name),
     ...SERVING[name],

@@ -5,6 +5,8 @@ import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
+import { GRACE_MS } from '../../src/stop.ts';
+import { DRAIN_LIMIT } from '../../stack/processes.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -146,10 +148,11 @@ test('the images hold everything that their entry points import or read, and the
 });
 
 test('processes are given the time that they take to stop, and are asked for their health where they listen', () => {
-  const graceMs = Number(/^const GRACE_MS = ([\d_]+);$/m.exec(read('src/stop.ts'))?.[1]?.replaceAll('_', ''));
   for (const name of ['api', 'worker']) {
     const { stop_grace_period: grace = '', environment, healthcheck } = named(name);
-    expect(Number.parseInt(grace, 10) * (grace.endsWith('m') ? 60_000 : 1_000)).toBeGreaterThan(graceMs + 5_000);
+    expect(Number.parseInt(grace, 10) * (grace.endsWith('m') ? 60_000 : 1_000)).toBeGreaterThan(GRACE_MS + 5_000);
     expect(healthcheck?.test?.at(-1)).toContain(`:${environment.METRICS_PORT}/readyz`);
   }
+  expect(DRAIN_LIMIT).toBeGreaterThanOrEqual(GRACE_MS + 5_000);
+  expect(read('docs/operations.md')).toContain(`within ${GRACE_MS / 1_000} s`);
 });

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { LocalnetControl } from '../../../localnet/control.ts';
+import { describeExit, type Exit } from '../../../stack/child.ts';
 import type { Replaceable, System } from '../../../stack/system.ts';
 import { describe, type Fault, type PlannedFault } from './faults.ts';
 import { breakCommits, cutPostgres, stall } from './postgres-faults.ts';
 
 /** How often a process that has ended by itself is looked for, ms: whoever runs us restarts what ends. */
 const WATCH_MS = 250;
-/** A process that was asked to stop should have, ms: it gives up by itself what is not finished after 25 s. */
-const DRAIN_MS = 27_000;
+/** A process that was asked to stop should have, ms: nothing that it has in hand is down for as long. */
+const DRAIN_MS = 15_000;
 
 /** Does to a system what was planned, and keeps its processes running otherwise. */
 export class Havoc {
@@ -140,11 +141,17 @@ export class Havoc {
     this.#held.add(target);
     this.#ended.add(target);
     const began = performance.now();
-    await (kind === 'kill' ? target.kill() : target.stop());
-    const took = performance.now() - began;
-    if (took > DRAIN_MS) this.complaints.push(`${target.name} took ${Math.round(took)} ms to stop`);
+    if (kind === 'kill') await target.kill();
+    else this.#judge(target.name, await target.stop(), performance.now() - began);
     await sleep(downMs);
     this.#held.delete(target);
+  }
+
+  /** In order is: by itself, with code 0. Or at once, before it had begun to listen to signals. */
+  #judge(name: string, exit: Exit | null, took: number): void {
+    if (exit === null) return;
+    const inOrder = exit.code === 0 || exit.signal === 'SIGTERM';
+    if (!inOrder || took > DRAIN_MS) this.complaints.push(`${name} was asked to stop, and ${describeExit(exit)} after ${Math.round(took)} ms`);
   }
 
   /** Starts a process whenever it is not there, as a supervisor does; one that ends by itself is noted. */

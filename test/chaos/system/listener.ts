@@ -66,6 +66,11 @@ export class Listener {
     return Math.max(0, this.stretches.length - 1);
   }
 
+  /** How far it has come, for people. */
+  get whereabouts(): string {
+    return `${this.connections} connections, ${this.resets} resets, at ${this.#lastEventId}`;
+  }
+
   /** Whether a message with this value in this field was heard. */
   heard(field: string, value: string): boolean {
     this.#take();

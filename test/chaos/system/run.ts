@@ -169,15 +169,26 @@ async function havocOn(
   }
 }
 
-const HEARD_WITHIN_MS = 30_000;
+const HEARD_WITHIN_MS = 60_000;
+const SAID_AGAIN_MS = 5_000;
 
-/** Says something last, and waits until all have heard it: what they have not heard by then, they have missed. */
+/**
+ * Says something last, and waits until all have heard it: what they have not heard by then, they have missed. It is said again and
+ * again: whoever comes back after it, and to a stream that was lost since, is told of a reset, and of nothing before.
+ */
 async function lastWord(client: Client, listeners: readonly Listener[]): Promise<string[]> {
-  const { body } = await client.ask<{ messageId: string }>('/chat/message', { json: { text: 'the last word' }, headers: newKey() });
+  const said: string[] = [];
+  const deaf = () => listeners.filter((listener) => !said.some((messageId) => listener.heard('messageId', messageId)));
   const end = performance.now() + HEARD_WITHIN_MS;
-  const deaf = () => listeners.filter((listener) => !listener.heard('messageId', body.messageId));
-  while (deaf().length > 0 && performance.now() < end) await sleep(100);
-  return deaf().map(({ name }) => `${name} has not heard the last word`);
+  for (let sayAt = 0; performance.now() < end; await sleep(100)) {
+    if (performance.now() > sayAt) {
+      const { body } = await client.ask<{ messageId: string }>('/chat/message', { json: { text: 'the last word' }, headers: newKey() });
+      said.push(body.messageId);
+      sayAt = performance.now() + SAID_AGAIN_MS;
+    }
+    if (deaf().length === 0) return [];
+  }
+  return deaf().map((listener) => `${listener.name} has not heard the last word: ${listener.whereabouts}`);
 }
 
 /** Boards in Redis are put right within seconds. */
