@@ -103,13 +103,14 @@ export class SessionStore {
     this.#app = app;
   }
 
-  /** The session of an id, or null. One GET where it is cached. */
+  /** The session of an id, or null. One GET where it is cached. @throws while it is over and the record cannot be told */
   async find(id: string): Promise<SessionRecord | null> {
     const key = keyOf(id);
     const cached = await this.#app.redis.get(this.#cacheKey(key));
     if (cached === GONE) return null;
     if (cached === ENDING) {
-      await this.#finish([key]).catch((error: unknown) => this.#app.log.warn({ err: error }, 'an ended session still has its row'));
+      // As long as the row is there nobody is told that it is over: only the mark says so, and Redis may lose it.
+      await this.#finish([key]);
       return null;
     }
     const session = cached === null ? await this.#load(key) : decode(cached);
