@@ -22,12 +22,19 @@ export interface Item extends Place {
   readonly own: string;
 }
 
+/** A copy in memory of its own: Node cuts small buffers out of slabs of 64 KB, and each that is kept would hold a whole slab. */
+function apart(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
 const toItem = (e: Entry): Item => ({
   publication: e.publication,
   seq: e.seq,
   bit: e.category === '' ? 0 : bitOf(e.category),
   wallet: e.wallet,
-  frame: e.data === '' ? null : message(formatId(e.epoch, e), e.type, e.data),
+  frame: e.data === '' ? null : apart(message(formatId(e.epoch, e), e.type, e.data)),
   own: e.own,
 });
 

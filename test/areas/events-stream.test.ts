@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { arcadeEvent, gameState, notification } from '../../src/events/catalogue.ts';
 import { drainStreams, streamsOf } from '../../src/events/stream.ts';
+import { Window } from '../../src/events/window.ts';
 import { startApi } from '../support/api.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { openEvents, type SseClient, type SseOptions } from '../support/sse.ts';
@@ -276,4 +277,13 @@ test('streams end now and then by themselves, and at once when the process stops
   } finally {
     await other.close();
   }
+});
+
+test('a message that is kept for those who come back holds no memory but its own', () => {
+  const entry = { ...{ id: '1-0', epoch: '0123456789ab', publication: 1, category: 'system', wallet: '', type: 'notification', own: '' }, seq: 0 };
+  const window = new Window({ ...entry, data: '' });
+  for (let seq = 1; seq <= 3; seq++) window.push({ ...entry, seq, data: '{"text":"short"}' });
+  const frames = (window.since(1) ?? []).map(({ frame }) => frame);
+  expect(frames.map((frame) => frame?.toString())).toEqual([1, 2, 3].map((seq) => expect.stringContaining(`1-${seq}\n`)));
+  expect(frames.map((frame) => frame?.buffer.byteLength)).toEqual(frames.map((frame) => frame?.length));
 });
