@@ -17,7 +17,7 @@ const UNAVAILABLE_SYSTEM = new Set([
 const CONNECTION_CALLS = new Set(['connect', 'read', 'write', 'getaddrinfo']);
 /** What node-postgres and ioredis say without a code, and what Redis says while it loads, fails over or is full. */
 const UNAVAILABLE_TEXT =
-  /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS) /i;
+  /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS) /i;
 
 /** Whether an error means that PostgreSQL or Redis is down, restarting or overloaded. */
 export function isUnavailable(error: unknown): boolean {

@@ -5,7 +5,7 @@ import { expire } from '../../jobs/upkeep.ts';
 import { statement } from '../../src/db/sql.ts';
 import { healthz, readyz, startOperations } from '../../src/http/operations.ts';
 import { reply, route } from '../../src/http/route.ts';
-import { testRedisUrl } from '../support/database.ts';
+import { createDatabase, testRedisUrl } from '../support/database.ts';
 import { type Gate, openGate } from '../support/gate.ts';
 import { answerOf, type Kit, startKit, TOKENS } from '../support/kit.ts';
 
@@ -117,6 +117,23 @@ test('a PostgreSQL that is not there is 503', async () => {
     await without.close();
   }
 });
+
+test('a PostgreSQL that hangs is 503', async () => {
+  const database = await createDatabase();
+  const { searchParams, pathname } = new URL(database.url);
+  const way = await openGate(`${searchParams.get('host')}/.s.PGSQL.${searchParams.get('port') ?? 5432}`);
+  const url = `postgresql://${searchParams.get('user')}@127.0.0.1:${way.port}${pathname}`;
+  const behind = await startKit(routes, { env: { DATABASE_URL: url } });
+  try {
+    await expectRecovery(`${behind.url}/sql`);
+    way.block();
+    await Promise.all(['/sql', '/tx'].map((path) => expectUnavailable(`${behind.url}${path}`, 30_000)));
+  } finally {
+    await way.close();
+    await behind.close();
+    await database.drop();
+  }
+}, 60_000);
 
 test('an admin action that cannot be audited is not carried out', async () => {
   let acted = 0;
