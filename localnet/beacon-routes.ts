@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Round } from './beacon.ts';
-import type { Reply, Served } from './server.ts';
+import type { Reply, Served } from './served.ts';
 
 /**
  * drand's HTTP API: `/chains`, `/info`, `/public/latest`, `/public/{round}` and `/health`; all but the first also with the

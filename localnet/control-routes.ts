@@ -4,7 +4,7 @@ import type { Chain } from './chain.ts';
 import { type Key, keyFromBase58 } from './keys.ts';
 import type { NodeName } from './node.ts';
 import { ORDERS, type OrderName, type SetAccount, type Status } from './orders.ts';
-import type { Served } from './server.ts';
+import type { Served } from './served.ts';
 import type { Account } from './svm.ts';
 
 /** An order that cannot be carried out, in words for whoever gave it. */

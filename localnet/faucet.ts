@@ -1,14 +1,27 @@
 import { createHash } from 'node:crypto';
 import { ComputeBudgetProgram, Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
-import type { Chain } from './chain.ts';
+import type { Accounts } from './accounts.ts';
+import type { Blockhashes } from './blockhashes.ts';
 import { bytesOf, type Key, keyOf, SYSTEM_PROGRAM } from './keys.ts';
-import { describeError } from './transaction-errors.ts';
+import type { SlotClock } from './slots.ts';
+import type { Account } from './svm.ts';
+import { describeError, type TransactionError } from './transaction-errors.ts';
 import { parseTransaction, type WireTransaction } from './wire.ts';
 
 /** 9 million SOL: the most whose lamports are still exact in JSON. */
 const HOARD = 9_000_000_000_000_000n;
 
 const MOST_TRIES = 10;
+
+/** What a faucet needs of a chain. */
+interface Chain {
+  readonly clock: SlotClock;
+  readonly hashes: Blockhashes;
+  readonly accounts: Accounts;
+  tick(): number;
+  land(tx: WireTransaction): TransactionError | null;
+  setAccounts(accounts: readonly (readonly [Key, Account | null])[]): void;
+}
 
 /** Where the cluster's SOL comes from: airdrops are transfers like any other. */
 export class Faucet {

@@ -12,7 +12,8 @@ import { fund, type Gift, genesis } from './genesis.ts';
 import { lock } from './lock.ts';
 import { Node } from './node.ts';
 import { keysOf, type LocalnetKeys } from './role-keys.ts';
-import { type Served, serve } from './server.ts';
+import type { Served } from './served.ts';
+import { serve } from './server.ts';
 
 export interface LocalnetOptions {
   /** Kept there, and found again; in memory alone without it. */

@@ -1,35 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Beacon } from './beacon.ts';
 import { answerBeacon } from './beacon-routes.ts';
-import type { Chain } from './chain.ts';
 import { carryOut, OrderError } from './control-routes.ts';
-import type { Faults } from './faults.ts';
 import type { Node } from './node.ts';
 import type { Fault } from './orders.ts';
 import { answer, emptyBatch, parseError, type RpcCall, readCall } from './rpc/dispatch.ts';
+import type { Reply, Served } from './served.ts';
 
 /** More than the largest batch of full packets that anybody has reason to send. */
 const MOST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_CALLS = 1_000;
 /** Longer than clients keep idle connections: none is closed just when it is used again. */
 const KEEP_ALIVE_MS = 75_000;
-
-/** Everything that the server speaks for. */
-export interface Served {
-  readonly chain: Chain;
-  readonly beacon: Beacon;
-  readonly faults: Faults;
-  /** Nodes, reached at `/` and at `/second`. */
-  readonly first: Node;
-  readonly second: Node;
-  /** Gives development people what they ask for. */
-  readonly faucet: (order: unknown) => Promise<object>;
-}
-
-/** What goes back; `cut`: the connection is closed instead. */
-export type Reply = { readonly status: number; readonly body: object | string; readonly headers?: Readonly<Record<string, string>> } | 'cut';
 
 /** Serves RPC, control, faucet and beacon on one port. */
 export async function serve(served: Served, host: string, port: number): Promise<{ url: string; close(): Promise<void> }> {

@@ -50,7 +50,7 @@ export function generate(): string {
   const { shapes, events } = eventTypes(document.components.schemas);
   const text = [
     '// Written by packages/client/generate.ts from the routes and events of the service. Do not edit.\n',
-    "import type { Bytes } from './request.ts';\n",
+    "import type { Bytes } from './bytes.ts';\n",
     ...sorted({ ...document.components.schemas, ...shapes }).map(shape),
     endpoints(document),
     events,

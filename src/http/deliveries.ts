@@ -1,10 +1,17 @@
 import { type WorkedSource, workDelivery } from '../../jobs/webhooks.ts';
+import type { WebhookSource } from '../config.ts';
 import type { App } from '../context.ts';
 import { instant, type Queryable, statement } from '../db/sql.ts';
 import { observeDelivery } from '../metrics/measure.ts';
 import type { Tx } from '../tx.ts';
 import { parseJson } from './body.ts';
-import type { Delivery } from './webhook.ts';
+
+/** Names a row of `webhook_deliveries`; it fits a job's payload as it is. */
+export interface Delivery {
+  readonly source: WebhookSource;
+  /** `webhook-id`; for X the hex SHA-256 of the body. */
+  readonly id: string;
+}
 
 /** What came of working on a delivery: for good, or that it has to be tried again. In one sentence. */
 export interface Verdict {

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { WebhookSource } from '../config.ts';
-import type { AnyRoute } from './route.ts';
 
 /** The body of every refusal. */
 export const ErrorBody = z
@@ -44,26 +42,3 @@ export const REFUSALS = {
 } as const satisfies Record<number, RefusalKind>;
 
 export type RefusalStatus = keyof typeof REFUSALS;
-
-/** What a route's auth mode reads of a request: the session, an admin or internal token, the signature of a webhook source. */
-export function reads(route: AnyRoute): { session: boolean; token: boolean; webhook: WebhookSource | null } {
-  const { auth } = route;
-  if (typeof auth === 'string') return { session: auth === 'session' || auth === 'optional', token: auth === 'internal', webhook: null };
-  if ('webhook' in auth) return { session: false, token: false, webhook: auth.webhook };
-  return { session: 'sessionOrAdmin' in auth, token: true, webhook: null };
-}
-
-/** Every refusal that a route may give, its own and those of the kit, in order. A handler that gives another one breaks its declaration. */
-export function refusalsOf(route: AnyRoute): RefusalStatus[] {
-  const { session, token, webhook } = reads(route);
-  const isUnsafe = route.method !== 'get';
-  const hasInput = isUnsafe || route.params !== undefined || route.query !== undefined;
-  const statuses = new Set<RefusalStatus>([...route.fails, 500, 503]);
-  if (hasInput) statuses.add(400);
-  if (isUnsafe) statuses.add(413).add(415);
-  if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
-  if (token || (isUnsafe && webhook === null)) statuses.add(403);
-  if (webhook !== null) statuses.add(409).add(429);
-  if (route.idempotent) statuses.add(409).add(400);
-  return [...statuses].sort((a, b) => a - b);
-}

@@ -5,9 +5,9 @@ import type { z } from 'zod';
 import type { Scope, WebhookSource } from '../config.ts';
 import type { App } from '../context.ts';
 import type { Tx } from '../tx.ts';
+import type { Delivery } from './deliveries.ts';
 import type { RefusalStatus } from './refusals.ts';
 import type { SharedBody } from './shared.ts';
-import type { Delivery } from './webhook.ts';
 
 /**
  * Who may call a route. `optional`: anyone, a session is read if there is one. `basic`: HTTP Basic with an admin token
@@ -171,4 +171,27 @@ export function route<
 ): Route<A, P, Q, B, R> {
   // The kit calls the handler only with what this route's own schemas made of the request.
   return definition as unknown as Route<A, P, Q, B, R>;
+}
+
+/** What a route's auth mode reads of a request: the session, an admin or internal token, the signature of a webhook source. */
+export function reads(route: AnyRoute): { session: boolean; token: boolean; webhook: WebhookSource | null } {
+  const { auth } = route;
+  if (typeof auth === 'string') return { session: auth === 'session' || auth === 'optional', token: auth === 'internal', webhook: null };
+  if ('webhook' in auth) return { session: false, token: false, webhook: auth.webhook };
+  return { session: 'sessionOrAdmin' in auth, token: true, webhook: null };
+}
+
+/** Every refusal that a route may give, its own and those of the kit, in order. A handler that gives another one breaks its declaration. */
+export function refusalsOf(route: AnyRoute): RefusalStatus[] {
+  const { session, token, webhook } = reads(route);
+  const isUnsafe = route.method !== 'get';
+  const hasInput = isUnsafe || route.params !== undefined || route.query !== undefined;
+  const statuses = new Set<RefusalStatus>([...route.fails, 500, 503]);
+  if (hasInput) statuses.add(400);
+  if (isUnsafe) statuses.add(413).add(415);
+  if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
+  if (token || (isUnsafe && webhook === null)) statuses.add(403);
+  if (webhook !== null) statuses.add(409).add(429);
+  if (route.idempotent) statuses.add(409).add(400);
+  return [...statuses].sort((a, b) => a - b);
 }

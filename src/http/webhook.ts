@@ -7,6 +7,7 @@ import { statement } from '../db/sql.ts';
 import { fail } from '../lib/errors.ts';
 import type { Tx } from '../tx.ts';
 import { isJson, MAX_JSON_BYTES, parseJson, readBytes } from './body.ts';
+import type { Delivery } from './deliveries.ts';
 import { isUnavailable } from './errors.ts';
 import { countWithin, type Limit } from './rate-limit.ts';
 import { type Reply, reply } from './route.ts';
@@ -20,13 +21,6 @@ export const acknowledged = () => reply(200, { received: true as const });
 
 /** How many deliveries of a source are taken. */
 export const DELIVERIES: Limit = { name: 'deliveries', most: 500, windowMs: 1_000 };
-
-/** Names a row of `webhook_deliveries`; it fits a job's payload as it is. */
-export interface Delivery {
-  readonly source: WebhookSource;
-  /** `webhook-id`; for X the hex SHA-256 of the body. */
-  readonly id: string;
-}
 
 /** A delivery whose signature was good. */
 export interface Delivered {

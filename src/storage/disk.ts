@@ -1,7 +1,8 @@
 import { constants, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { storageDown } from './down.ts';
 import { Draft } from './draft.ts';
-import { PUT_MS, pathOf, type Storage, storageDown } from './storage.ts';
+import { PUT_MS, pathOf, type Storage } from './storage.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 /** What a symbolic link leads to is nothing of ours. */

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../lib/errors.ts';
-import { storageDown } from './storage.ts';
+import { storageDown } from './down.ts';
 
 /** As many bytes as it takes to tell what a file is. */
 const HEAD_BYTES = 4_096;

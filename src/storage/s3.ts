@@ -3,8 +3,9 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Config } from './config.ts';
+import { storageDown } from './down.ts';
 import { Draft } from './draft.ts';
-import { PUT_MS, pathOf, type Storage, storageDown } from './storage.ts';
+import { PUT_MS, pathOf, type Storage } from './storage.ts';
 
 /** How long nothing may move, ms: before an answer begins, and while it is read. Players fill their buffer, and then take no more for a while. */
 const PATIENCE = { answerMs: 15_000, unreadMs: 120_000 };

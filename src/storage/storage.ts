@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { type Refusal, unavailable } from '../lib/errors.ts';
 import type { Draft } from './draft.ts';
 
 /** Bytes from `start` to `end`, both inclusive. */
@@ -26,13 +25,6 @@ export interface Storage {
 
 /** How long keeping something may take in all, ms. */
 export const PUT_MS = 5 * 60_000;
-
-/** The storage does not work, as the caller is told; why, as the log is. */
-export function storageDown(cause: unknown): Refusal {
-  const refusal = unavailable('the storage of media is not available, try again', 5);
-  refusal.cause = cause;
-  return refusal;
-}
 
 /** Where an id lies, in a folder or a bucket. @throws what is no id never becomes a path */
 export function pathOf(id: string): { folder: string; name: string } {

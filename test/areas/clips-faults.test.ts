@@ -8,7 +8,7 @@ import type { Upload } from '../../src/areas/clips/rows.ts';
 import { sweepClips } from '../../src/areas/clips/sweep.ts';
 import { keepUpload } from '../../src/areas/clips/upload.ts';
 import type { App } from '../../src/context.ts';
-import { storageDown } from '../../src/storage/storage.ts';
+import { storageDown } from '../../src/storage/down.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '../support/app.ts';
 import { registerGame } from '../support/arcade.ts';
 import { sql } from '../support/boards.ts';

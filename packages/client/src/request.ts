@@ -1,7 +1,5 @@
 import type { Endpoints } from './api.ts';
-
-/** A body that is sent as it is. */
-export type Bytes = NonNullable<RequestInit['body']>;
+import type { Bytes } from './bytes.ts';
 
 /** What is known of an endpoint. */
 export interface Endpoint {

@@ -7,9 +7,8 @@ import { statement } from '../../../db/sql.ts';
 import { type ClaimedIndex, finishLeaves } from '../claims/books.ts';
 import { CLAIM } from '../claims/rows.ts';
 import { readAccounts } from './accounts.ts';
-import type { Followed } from './follow.ts';
 import { claimedIn, type History, readHistory, readTransaction } from './history.ts';
-import { placeOf } from './places.ts';
+import { type Followed, placeOf } from './places.ts';
 
 /** Strangers' transactions that one round reads, and how many at once. */
 const MOST_READ = 500;

@@ -3,7 +3,7 @@ import { submit } from '../../../chain/transactions.ts';
 import type { App } from '../../../context.ts';
 import { statement } from '../../../db/sql.ts';
 import { epochClose, epochPageClose, pageSubject } from './end.ts';
-import type { Followed } from './follow.ts';
+import type { Followed } from './places.ts';
 import { markSettled } from './settlement.ts';
 
 // Whoever asks for an epoch's settlement locks this row: what is read under the lock is not asked for a moment later.

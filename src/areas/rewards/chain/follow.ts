@@ -5,23 +5,7 @@ import { gather } from '../../../lib/gather.ts';
 import { type Account, readAccounts } from './accounts.ts';
 import { attribute, skipHistory } from './attribute.ts';
 import { finish } from './finish.ts';
-import { type PlaceRow, placeOf } from './places.ts';
-
-/** An epoch whose account may still change, and what is known of it. */
-export interface Followed extends PlaceRow {
-  root: Buffer;
-  total: string;
-  leaves: number;
-  /** What of it is known to be claimed, finally; base units. */
-  claimed: string;
-  cursor: string | null;
-  cursor_slot: number;
-  gaps: number;
-  /** Claims that have become known since the history was read. */
-  unread: number;
-  /** Nothing more can be claimed, and all that was is known. */
-  ended: boolean;
-}
+import { type Followed, placeOf } from './places.ts';
 
 /** Epochs are open for 400 days at most. */
 const MOST_FOLLOWED = 1_000;

@@ -21,6 +21,22 @@ export interface PlaceRow {
   address: string;
 }
 
+/** An epoch whose account may still change, and what is known of it. */
+export interface Followed extends PlaceRow {
+  root: Buffer;
+  total: string;
+  leaves: number;
+  /** What of it is known to be claimed, finally; base units. */
+  claimed: string;
+  cursor: string | null;
+  cursor_slot: number;
+  gaps: number;
+  /** Claims that have become known since the history was read. */
+  unread: number;
+  /** Nothing more can be claimed, and all that was is known. */
+  ended: boolean;
+}
+
 /** Places never change once their root is signed. */
 const known = new Map<string, Place>();
 const MOST_KNOWN = 2_000;
