@@ -3,8 +3,8 @@ import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathItem
 import type { Config } from '../config.ts';
 import { MAX_JSON_BYTES } from './body.ts';
 import { exampleOf } from './examples.ts';
-import { ErrorBody, REFUSALS, reads, refusalsOf } from './refusals.ts';
-import { type AnyRoute, isStream, type Stream } from './route.ts';
+import { ErrorBody, REFUSALS } from './refusals.ts';
+import { type AnyRoute, isStream, reads, refusalsOf, type Stream } from './route.ts';
 import { securityOf, securitySchemes } from './security.ts';
 import { TAGS, tagOf } from './tags.ts';
 import { isStandard } from './webhook-signature.ts';

@@ -3,8 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { routes as byTier } from '../../src/areas/index.ts';
 import { readConfig } from '../../src/config.ts';
 import { type OpenApi, openApi, operationId } from '../../src/http/openapi.ts';
-import { refusalsOf } from '../../src/http/refusals.ts';
-import { type AnyRoute, isStream } from '../../src/http/route.ts';
+import { type AnyRoute, isStream, refusalsOf } from '../../src/http/route.ts';
 import { TAGS } from '../../src/http/tags.ts';
 
 const routes: readonly AnyRoute[] = Object.values(byTier).flat();

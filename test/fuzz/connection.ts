@@ -100,6 +100,8 @@ export interface Sending {
   readonly methods: readonly string[];
   /** Half-closes afterwards: for what announces more than it brings. */
   readonly isCut?: boolean;
+  /** Goes away so long after the last byte, ms, whatever has come by then. */
+  readonly goneAfterMs?: number;
   readonly withinMs: number;
 }
 
@@ -126,16 +128,16 @@ export class Connection {
     this.#socket = null;
   }
 
-  #exchange({ bytes, methods, isCut = false, withinMs }: Sending): Promise<Outcome> {
+  #exchange({ bytes, methods, isCut = false, goneAfterMs, withinMs }: Sending): Promise<Outcome> {
     const socket = this.#socket ?? connect(this.#port, '127.0.0.1');
     this.#socket = socket;
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const reader = new AnswerReader(methods, performance.now());
     let leave: NodeJS.Timeout | undefined;
     const late = setTimeout(() => done('late'), withinMs);
+    const gone = goneAfterMs === undefined ? undefined : setTimeout(() => socket.resetAndDestroy(), goneAfterMs);
     const done = (end: Outcome['end']) => {
-      clearTimeout(late);
-      clearTimeout(leave);
+      for (const timer of [late, leave, gone]) clearTimeout(timer);
       socket.removeAllListeners().on('error', () => undefined);
       const { answers, rest } = reader;
       const closes = answers.some((answer) => headerOf(answer, 'connection') === 'close');

@@ -52,6 +52,8 @@ export interface Operation {
   readonly path: string;
   /** Who may call it: any one of these; `none` is nobody in particular. */
   readonly callers: readonly string[];
+  /** The scopes of admin tokens that open it; none where no such token does, or the document does not say. */
+  readonly scopes: readonly string[];
   readonly parameters: readonly Parameter[];
   /** Bodies by content type. */
   readonly bodies: Readonly<Record<string, Content>>;
@@ -87,6 +89,7 @@ export async function readDocument(url: string): Promise<Document> {
         method: method.toUpperCase(),
         path,
         callers: callers.length === 0 ? ['none'] : callers,
+        scopes: described.security.flatMap(({ admin = [] }) => admin),
         parameters: described.parameters ?? [],
         bodies: described.requestBody?.content ?? {},
         isBodyRequired: described.requestBody?.required ?? false,

@@ -33,19 +33,21 @@ const FOLLOWING: Readonly<Record<string, (answered: Answered) => readonly Next[]
     const { playId, gameId } = z.object({ playId: z.string(), gameId: z.string() }).parse(answer);
     // Some of them are more than the game can give.
     const score = Number.parseInt(playId.slice(-5), 16) % 12_000;
-    return player ? [['POST /arcade/score', { player, body: { gameId, playId, score } }]] : [];
+    return player ? [['POST /arcade/score', { player, isOwn: true, body: { gameId, playId, score } }]] : [];
   },
   'GET /api/tasks/daily': ({ player, answer }) => {
     const tasks = z.array(Identified).parse(answer);
     return player ? tasks.map(({ id }) => ['POST /api/tasks/daily/complete', { player, body: { taskId: id } }] as const) : [];
   },
-  'POST /battle/create': ({ player, answer }) => {
+  'POST /battle/create': ({ world, player, answer }) => {
     const params = { id: Identified.parse(answer).id };
-    return player ? ofAll(['POST /battle/{id}/start'], { player, params }) : [];
+    const others = world.players.filter((one) => one !== player).slice(0, 2);
+    const joining = others.map((other) => ['POST /battle/{id}/join', { player: other, params }] as const);
+    return player ? [...joining, ['POST /battle/{id}/start', { player, isOwn: true, params }]] : [];
   },
   'POST /events/burn': ({ player, answer }) => {
     const params = { id: Identified.parse(answer).id };
-    return player ? [['POST /events/burn/{id}/activate', { player, params }]] : [];
+    return player ? [['POST /events/burn/{id}/activate', { player, isOwn: true, params }]] : [];
   },
   'POST /round': ({ player, answer }) => {
     const params = { id: Identified.parse(answer).id };

@@ -7,9 +7,9 @@ import { startPostgres } from '../../stack/postgres.ts';
 import { startRedis } from '../../stack/redis.ts';
 import { type Supervisor, supervise } from '../../stack/supervisor.ts';
 import { openTemporaryFolder } from '../../stack/temporary.ts';
-import { aftermath } from './aftermath.ts';
 import { bombs, forms, hugeHeads, manyStreams, silentConnections, socketFloods } from './attacks.ts';
 import { readDocument } from './document.ts';
+import { fuzzOwn } from './growth.ts';
 import { fuzz, type Report, reachedShare } from './run.ts';
 import { longBodies, longQueries, slowPatterns } from './stalls.ts';
 import { type OwnTarget, startTarget, type Target } from './target.ts';
@@ -19,8 +19,6 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const USAGE = 'usage: bin/fuzz [requests] [--seed number] [--url http://…] [--lanes number] [--attacks] [--verbose]';
 const MB = 1024 * 1024;
-/** How much the API process may grow while three quarters of the requests are answered. */
-const MAY_GROW = 400 * MB;
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -43,28 +41,17 @@ if (![requests, seed, lanes].every(Number.isSafeInteger)) {
 async function run(target: Target, own: OwnTarget | null): Promise<readonly string[]> {
   print(`${requests} requests, seed ${seed}, ${lanes} connections`);
   const began = performance.now();
-  let [answered, quarter] = [0, 0];
-  const report = await fuzz(target, {
-    ...{ requests, seed, lanes },
-    onFault: (fault) => print(`\n${fault}`),
-    onAnswer() {
-      if (++answered === Math.ceil(requests / 4)) quarter = own?.memory() ?? 0;
-      if (answered % 10_000 === 0) print(`${answered} requests${own ? `, ${Math.round(own.memory() / MB)} MB` : ''}`);
-    },
-  });
+  const given = { requests, seed, lanes, onFault: (fault: string) => print(`\n${fault}`) };
+  const { report, after } = own
+    ? await fuzzOwn(own, given, (answered, told) => print(`${answered} requests: ${told}`))
+    : { report: await fuzz(target, given), after: [] };
   const seconds = (performance.now() - began) / 1_000;
   if (options.verbose) tell(report);
   const share = `${(100 * reachedShare(report)).toFixed(1)} % of the valid ones certainly reached a handler`;
-  print(`${requests} requests in ${seconds.toFixed(0)} s; ${share}; the slowest answer took ${Math.round(report.slowestMs)} ms`);
-  const faults = [...report.faults];
-  if (own) {
-    const after = await aftermath(own, report.world);
-    const grown = own.memory() - quarter;
-    if (grown > MAY_GROW) after.push(`the API process grew by ${Math.round(grown / MB)} MB`);
-    for (const fault of after) print(`\n${fault}`);
-    faults.push(...after);
-  }
-  return faults;
+  const slowest = `the slowest answer took ${Math.round(report.slowestMs)} ms, the most that was computed between two ${report.stalledMs} ms`;
+  print(`${requests} requests in ${seconds.toFixed(0)} s; ${share}; ${slowest}`);
+  for (const fault of after) print(`\n${fault}`);
+  return [...report.faults, ...after];
 }
 
 /** Every operation, how often each status was the answer to valid requests, and to others. */

@@ -132,11 +132,18 @@ function nested(depth: number, isArray: boolean): unknown {
 
 const wide = (keys: number) => Object.fromEntries(Array.from({ length: keys }, (_, i) => [String(i * 4_294_967), i]));
 
-/** A copy of a value in which one thing has been spoiled. */
+/** A copy of a value in which one thing has been spoiled, or every text. */
 export function spoil(value: unknown, random: Random): unknown {
+  if (random.chance(0.2)) return withTexts(value, () => random.pick(TEXTS));
   const places = placesIn(value);
   const place = random.pick(places);
   return replaced(value, place, (old) => spoilOne(old, random));
+}
+
+function withTexts(value: unknown, text: () => string): unknown {
+  if (typeof value === 'string') return text();
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, text));
+  return isRecord(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withTexts(item, text)])) : value;
 }
 
 function spoilOne(value: unknown, random: Random): unknown {
@@ -162,7 +169,14 @@ function spoilOne(value: unknown, random: Random): unknown {
   if (kind === 3 && typeof value === 'number') return random.pick([value + 1, -value, value + 0.5, value * 1e9]);
   if (kind === 3 && typeof value === 'string')
     return random.pick([`${value} `, ` ${value}`, value.toUpperCase(), value.slice(1), `${value}\u0000`, value + value]);
+  if (kind === 4 && typeof value === 'string') return longText(value, random);
   return nastyValue(random);
+}
+
+/** Text like another, but as long as a body may be: what looks at it more than once takes long. */
+function longText(text: string, random: Random): string {
+  const filling = random.chance(0.5) ? text || 'a' : random.pick(FILLINGS);
+  return `${filling.repeat(Math.ceil(random.pick([100_000, 250_000]) / filling.length))}${random.pick(['', '!'])}`;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

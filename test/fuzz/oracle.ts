@@ -1,4 +1,5 @@
 import { type Answer, headerOf, type Outcome } from './connection.ts';
+import type { Operation } from './document.ts';
 import type { Draft } from './requests.ts';
 import type { World } from './world.ts';
 
@@ -15,19 +16,26 @@ const INSIDE: readonly RegExp[] = [
   /\[object Object\]|zod|ioredis|bullmq|mikro/i,
 ];
 const MOST_ERROR_CHARACTERS = 1_000;
+const SESSION_ID_LENGTH = 43;
+const SESSION_ID_OR_LONGER = /[\w-]{43,}/g;
 /** Longer than this is a hang, ms: no request waits for more than 20 s. */
 const MOST_MS = 40_000;
 
 /** What no error and no log may hold. */
-export function leaksIn(text: string, world: World): string[] {
-  const found = world.target.secrets.filter((secret) => text.includes(secret)).map(() => 'a secret');
-  for (const id of world.sessionIds) if (text.includes(id)) found.push('the id of a session');
+export function leaksIn(text: string, { target, sessionIds }: World): string[] {
+  const found = target.secrets.filter((secret) => text.includes(secret)).map(() => 'a secret');
+  // Text is looked at once, however many sessions there are.
+  for (const [word] of text.matchAll(SESSION_ID_OR_LONGER)) {
+    for (let at = 0; at + SESSION_ID_LENGTH <= word.length; at++) {
+      if (sessionIds.has(word.slice(at, at + SESSION_ID_LENGTH))) found.push('the id of a session');
+    }
+  }
   return found;
 }
 
 /** What is wrong with what a request was answered; empty when all is well. */
 export function faultsOf(draft: Draft, outcome: Outcome, world: World): string[] {
-  const faults = outcome.answers.flatMap((answer) => faultsOfAnswer(draft, answer, world));
+  const faults = outcome.answers.flatMap((answer) => [...faultsOfAnswer(draft, answer, world), ...faultsOfReplay(draft, answer, world)]);
   if (outcome.end === 'late') faults.push(`no answer came in ${MOST_MS / 1_000} s`);
   const isWhole = !draft.isWild || draft.twists.length === 0;
   if (isWhole && outcome.answers.length === 0 && outcome.end === 'closed') faults.push('the connection was closed without an answer');
@@ -46,6 +54,8 @@ function faultsOfAnswer(draft: Draft, answer: Answer, world: World): string[] {
   if (header('x-content-type-options') !== 'nosniff') faults.push('no X-Content-Type-Options');
   if (header('cache-control') === undefined) faults.push('no Cache-Control');
   if (headers.some(([name]) => name === 'injected')) faults.push('a header was injected');
+  const { refusedWith } = draft;
+  if (refusedWith && !refusedWith.includes(status)) faults.push(`${draft.twists.join()} must be refused with ${refusedWith.join(' or ')}`);
   if (ms > MOST_MS) faults.push(`it took ${Math.round(ms)} ms`);
   const told = headers
     .filter(([name]) => name !== 'set-cookie')
@@ -58,6 +68,20 @@ function faultsOfAnswer(draft: Draft, answer: Answer, world: World): string[] {
   if (status >= 400 && !(status === 503 && draft.operation.path === '/readyz')) faults.push(...faultsOfError(draft, type, text));
   return faults;
 }
+
+/** Replies to the same caller for the same key are the same, whatever it was sent with again. */
+function faultsOfReplay(draft: Draft, { status, body }: Answer, { replies }: World): string[] {
+  const [key, ...others] = draft.headers.filter(([name]) => name === 'Idempotency-Key');
+  if (draft.isWild || !key || others.length > 0 || status >= 300 || !takesKey(draft.operation)) return [];
+  const callers = draft.headers.filter(([name]) => name === 'Cookie' || name === 'Authorization');
+  const scope = [draft.method, draft.path, key, callers].join(' ');
+  const text = `${status} ${body}`;
+  const before = replies.get(scope);
+  replies.set(scope, text);
+  // What was only accepted has an outcome by and by.
+  return before === undefined || before === text || before.startsWith('202 ') ? [] : [`an Idempotency-Key brought two answers, first ${before}`];
+}
+const takesKey = ({ parameters }: Operation) => parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'Idempotency-Key');
 
 function isDeclared(draft: Draft, answer: Answer): boolean {
   if (draft.isWild)

@@ -6,6 +6,8 @@ import { GAMES, type Player, type World } from './world.ts';
 /** What an operation needs that its schemas cannot say; the rest is made from them. */
 export interface Recipe {
   readonly player?: Player | undefined;
+  /** Nobody but this player may do it. */
+  readonly isOwn?: boolean;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;

@@ -21,6 +21,10 @@ export interface Draft {
   readonly twists: string[];
   /** Its method, path or framing is no longer that of the operation: what the document declares does not hold for it. */
   isWild: boolean;
+  /** What it names is its player’s own. */
+  readonly isOwn: boolean;
+  /** The statuses that it must be answered with, where it does what nobody may. */
+  refusedWith: readonly number[] | null;
 }
 
 const PERIODS = ['day', 'week', 'month', 'year'] as const;
@@ -55,7 +59,19 @@ export class Requests {
     const caller = random.pick(operation.callers);
     const player = recipe.player ?? (caller === 'session' ? random.pick(this.#world.players) : null);
     const draft: Draft = {
-      ...{ operation, method: operation.method, path: operation.path, query: [], headers: [], body: null, player, twists: [], isWild: false },
+      ...{
+        operation,
+        method: operation.method,
+        path: operation.path,
+        query: [],
+        headers: [],
+        body: null,
+        player,
+        twists: [],
+        isWild: false,
+        isOwn: recipe.isOwn ?? false,
+        refusedWith: null,
+      },
     };
     const places = isSpoiled ? this.#placesOf(operation, random) : { path: null, query: false, body: false };
     draft.path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -188,6 +204,8 @@ function spoilQuery(draft: Draft, random: Random): void {
     () => draft.query.push([`${name}[]`, '1'], [`${name}[a]`, text]),
     () => draft.query.push(['__proto__', '1'], ['constructor', text], ['__proto__[isAdmin]', '1']),
     () => draft.query.push(...Array.from({ length: 1_500 }, (_, i): [string, string] => [`k${i}`, '1'])),
+    // As many as a head may hold.
+    () => draft.query.push(...Array.from({ length: 6_500 }, (): [string, string] => ['a', ''])),
   ];
   random.pick(twists)();
 }

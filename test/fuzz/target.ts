@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { SCOPES, type Scope } from '../../src/config.ts';
 import { type LocalnetProcess, withoutKeys } from '../../stack/localnet.ts';
@@ -16,6 +17,8 @@ import { createSecret } from '../support/webhook.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 const READY_WITHIN = 60_000;
+/** A process that is asked what it holds has this long to say so, ms. */
+const ANSWER_WITHIN = 60_000;
 
 /** Everything by which a caller can be somebody; nothing of it may ever be told. */
 export interface Credentials {
@@ -45,21 +48,40 @@ export interface OwnTarget extends Target {
   readonly lines: readonly string[];
   /** Memory of the API process, bytes. */
   memory(): number;
-  /** What the API process has computed so far, ms: unlike time, the same on a loaded machine. */
+  /** What the API process has computed so far in the thread that answers, ms: unlike time, the same on a loaded machine. */
   computed(): number;
+  /** What a process holds once its garbage is collected, bytes of heap and buffers. */
+  inUse(process: OwnProcess): Promise<number>;
+  /** How many files and connections the API process has open. */
+  descriptors(): number;
   close(): Promise<void>;
 }
 
 /** Keeps what processes say, and prints nothing. */
 class Recorder extends Console {
   readonly lines: string[] = [];
+  /** What the probe in a process has said last, bytes. */
+  readonly inUse = new Map<string, number>();
 
-  override follow(_name: string, stream: Readable): Promise<void> {
+  override follow(name: string, stream: Readable): Promise<void> {
     return new Promise((resolve) => {
       createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
-        .on('line', (line) => this.lines.push(line))
+        .on('line', (line) => {
+          const bytes = /^\{"level":"info","inUse":(\d+)\}$/.exec(line)?.[1];
+          if (bytes === undefined) this.lines.push(line);
+          else this.inUse.set(name, Number(bytes));
+        })
         .once('close', resolve);
     });
+  }
+}
+
+/** What the system says of a process; nothing once it is gone. */
+function procfs(path: string): string {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8');
+  } catch {
+    return '';
   }
 }
 
@@ -107,9 +129,13 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     ...options.localnet?.env,
     ...options.env,
   };
+  const signingKeys = Object.entries(env).flatMap(([name, key]) => (name in withoutKeys(env) ? [] : [key]));
   const output = new Recorder(0);
   const start = (name: string, entry: string, given: NodeJS.ProcessEnv) =>
-    startProcess({ name, command: process.execPath, args: [join(checkout, entry)], cwd: checkout, env: given, output });
+    startProcess({
+      ...{ name, command: process.execPath, cwd: checkout, env: given, output },
+      args: ['--expose-gc', '--import', join(import.meta.dirname, 'probe.ts'), join(checkout, entry)],
+    });
   const worker = start('worker', 'workers/main.ts', env);
   const api = start('api', 'src/server.ts', withoutKeys(env));
   const close = async () => {
@@ -131,19 +157,29 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     url: `http://127.0.0.1:${port}`,
     publicUrl: `http://localhost:${port}`,
     credentials,
-    secrets: [admin, ...Object.values(scoped), internal, ...Object.values(webhooks), sessionKey, receiptKey],
+    secrets: [admin, ...Object.values(scoped), internal, ...Object.values(webhooks), sessionKey, receiptKey, database.url, ...signingKeys],
     env,
     api,
     worker,
     lines: output.lines,
-    memory: () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${api.pid}/status`, 'utf8'))?.[1] ?? 0) * 1_024,
+    memory: () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(procfs(`${api.pid}/status`))?.[1] ?? 0) * 1_024,
     computed() {
       // After the name, which may hold anything in its parentheses: utime and stime in hundredths of a second.
-      const fields = readFileSync(`/proc/${api.pid}/stat`, 'utf8')
+      const fields = procfs(`${api.pid}/task/${api.pid}/stat`)
         .replace(/^.*\) /s, '')
         .split(' ');
-      return (Number(fields[11]) + Number(fields[12])) * 10;
+      return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10;
     },
+    async inUse({ name, pid }) {
+      output.inUse.delete(name);
+      process.kill(pid, 'SIGUSR2');
+      for (const until = Date.now() + ANSWER_WITHIN; Date.now() < until; await sleep(20)) {
+        const bytes = output.inUse.get(name);
+        if (bytes !== undefined) return bytes;
+      }
+      throw new Error(`the ${name} does not say what it holds`);
+    },
+    descriptors: () => (api.isRunning ? readdirSync(`/proc/${api.pid}/fd`).length : 0),
     close,
   };
 }

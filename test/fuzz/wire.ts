@@ -4,12 +4,14 @@ import type { Draft } from './requests.ts';
 
 /** How long an answer may take, ms: a machine may be busy. */
 const WITHIN_MS = 40_000;
+/** How long who goes away stays, ms. */
+const PATIENCES = [0, 1, 5, 30] as const;
 
 const escaped = (text: string) => encodeURIComponent(text).replaceAll('%20', '+');
 
 /** The target of a request: its path and query. */
 export function targetOf({ path, query }: Draft): string {
-  const text = query.map(([name, value]) => `${escaped(name)}=${escaped(value)}`).join('&');
+  const text = query.map(([name, value]) => (value === '' ? escaped(name) : `${escaped(name)}=${escaped(value)}`)).join('&');
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }
 
@@ -150,6 +152,14 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
     isCut: true,
   }),
   'huge header': (draft, host) => one(draft, whole(draft, headOf(draft, host, [`X-Huge: ${'h'.repeat(70_000)}`, ...lengthOf(draft)]))),
+  'gone in the middle': (draft, host, random) => {
+    const { body } = draft;
+    const half = body?.subarray(0, Math.ceil(body.length / 2));
+    return { bytes: whole(draft, headOf(draft, host, lengthOf(draft)), half), methods: [draft.method], goneAfterMs: random.pick(PATIENCES) };
+  },
+  'gone before the answer': (draft, host, random) => ({
+    ...{ bytes: whole(draft, headOf(draft, host, lengthOf(draft))), methods: [draft.method], goneAfterMs: random.pick(PATIENCES) },
+  }),
   'no end': (draft, host) => one(draft, latin1(headOf(draft, host, lengthOf(draft)).slice(0, -2))),
   'wrong expectation': (draft, host) => one(draft, whole(draft, headOf(draft, host, ['Expect: miracles', ...lengthOf(draft)]))),
   upgrade: (draft, host, random) =>

@@ -13,6 +13,7 @@ export interface Player {
 
 const MOST_KEPT = 200;
 const PLAYERS = 8;
+const STRANGERS = 12;
 /** Games in which a play may be scored at once. */
 export const GAMES = ['fuzz-a', 'fuzz-b', 'fuzz-c'] as const;
 
@@ -20,12 +21,14 @@ export const GAMES = ['fuzz-a', 'fuzz-b', 'fuzz-c'] as const;
 export class World {
   readonly target: Target;
   readonly players: Player[] = [];
-  /** Wallets that own nothing, to be banned and asked for. */
-  readonly strangers: readonly string[] = Array.from({ length: 20 }, () => createWallet().address);
+  /** Wallets that own nothing and do nothing, to be banned and asked for. */
+  readonly strangers: string[] = [];
   readonly following = new Following();
   readonly etags: string[] = [];
   /** Every session id that was ever given out. */
   readonly sessionIds = new Set<string>();
+  /** What was replied under an `Idempotency-Key`, by who asked for what under which. */
+  readonly replies = new Map<string, string>();
   readonly #known = new Map<string, unknown[]>();
 
   constructor(target: Target) {
@@ -35,6 +38,8 @@ export class World {
   /** Signs wallets in, and learns what there is. */
   async open(): Promise<void> {
     await Promise.all(Array.from({ length: PLAYERS }, () => this.join()));
+    // Who has never signed in is nobody.
+    await Promise.all(Array.from({ length: STRANGERS }, async () => this.strangers.push((await signIn(this.target)).wallet)));
     for (const { address } of this.players) this.learn('wallet', address);
     // Without a token of theirs the games are as they are.
     await Promise.all(GAMES.map((id) => registerGame(this.target.url, this.target.credentials.admin, id).catch(() => undefined)));
