@@ -17,9 +17,8 @@ const CLAIMED_EPOCH = 90;
 
 /** SQL: an address that nobody has the key of, by number. */
 const address = (i: string) => `'5' || translate(left(md5(${i}::text) || md5('w' || ${i}), 43), '0', 'z')`;
-/** SQL: an id as the service makes them, which grow with time. */
-const idAt = (at: string, seed: string) =>
-  `(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') || '7' || substr(md5(${seed}), 1, 3) || '8' || substr(md5(${seed}), 4, 15))::uuid`;
+/** SQL: an id as the service makes them, which grow with time. @param sec since 1970 @param n tells those of a moment apart */
+const idAt = (sec: string, n: string) => `(lpad(to_hex((${sec}) * 1000::bigint), 12, '0') || '70008' || lpad(to_hex((${n})::bigint), 15, '0'))::uuid`;
 /** SQL: a number that looks random, below `n`. */
 const any = (seed: string, n: string | number) => `(hashint4(${seed}) & 2147483647) % ${n}`;
 const sumOf = (column: string, from: string) => `coalesce(sum(${column}) filter (where day >= ${from}), 0)`;
@@ -32,12 +31,15 @@ const STATEMENTS: readonly string[] = [
   'analyze w, g',
   // One score yesterday, one today, one in the week before, the others in the fifty days before that; three games for each wallet.
   `create temp table s as
-   select i, k, wallet, g.id as game_id, day, at, ${idAt('at', `'s' || k || '.' || i`)} as id, ${idAt(`at - interval '1 minute'`, `'p' || k || '.' || i`)} as play_id,
-     ${any('i * 7 + k', 10_001)} as normalized, 1 + ${any('i * 7 + k', 10_001)} / 200 as points, null::uuid as battle_id
-   from generate_series(0, ${SCORES_EACH - 1}) k, w, g,
-     lateral (select case k when 0 then $d - 1 when 1 then $d when 2 then $d - 2 - ${any('i', 7)} else $d - 9 - ${any('i * 3 + k', 50)} end as day) d,
-     lateral (select to_timestamp(day * 86400.0 + 60 + ${any('i * 5 + k', `(case when day = $d then greatest(1, extract(epoch from now())::int % 86400 - 120) else 86300 end)`)}) as at) t
-   where g.n = (i + ${any('i + k', 3)}) % (select count(*) from g) order by at`,
+   select i, k, wallet, game_id, day, to_timestamp(sec) as at, ${idAt('sec', '8 * i + k')} as id, ${idAt('sec - 60', '8 * i + k')} as play_id,
+     normalized, 1 + normalized / 200 as points, null::uuid as battle_id
+   from (
+     select i, k, wallet, g.id as game_id, day, sec, ${any('i * 7 + k', 10_001)} as normalized
+     from generate_series(0, ${SCORES_EACH - 1}) k, w, g,
+       lateral (select case k when 0 then $d - 1 when 1 then $d when 2 then $d - 2 - ${any('i', 7)} else $d - 9 - ${any('i * 3 + k', 50)} end as day) d,
+       lateral (select day * 86400 + 60 + ${any('i * 5 + k', `(case when day = $d then greatest(1, extract(epoch from now())::int % 86400 - 120) else 86300 end)`)} as sec) t
+     where g.n = (i + ${any('i + k', 3)}) % (select count(*)::int from g) order by sec) s`,
+  'analyze s',
   `create temp table b as select j, gen_random_uuid() as id, least(w0.wallet, w1.wallet) as first, greatest(w0.wallet, w1.wallet) as second
    from generate_series(0, $n / ${SHARES.battle} - 1) j join w w0 on w0.i = 2 * j join w w1 on w1.i = 2 * j + 1`,
   `insert into battles (id, game_id, created_by, max_players, duration_sec, state, created_at, due_at, started_at, ended_at)
@@ -66,16 +68,23 @@ const STATEMENTS: readonly string[] = [
    select 'play', play_id::text, wallet, game_id, 0, floor(extract(epoch from at - interval '1 minute') / 86400)::int, at - interval '1 minute', null::uuid, 1 from s
    union all select 'score', id::text, wallet, game_id, normalized, day, at, null, 1 from s`,
   `insert into activities (kind, source_id, wallet, day, at, batch) select 'bind', wallet, referrer, $d - 70, bound_at, 1 from referrals`,
+  // A play is of the day of its score.
   `insert into wallet_weeks (wallet, week, kind, subject, counts, bests)
-   select wallet, week, kind, game_id, array[${days((d) => `count(*) filter (where day - week = ${d})`)}], array[${days((d) => `coalesce(max(amount) filter (where day - week = ${d}), 0)`)}]
-   from activities, lateral (select day - (day + 3) % 7 as week) x where kind in ('play', 'score') and day >= $d - ($d + 3) % 7 - 7 group by 1, 2, 3, 4`,
+   select wallet, week, kind, game_id, counts, case kind when 'score' then bests else array[0, 0, 0, 0, 0, 0, 0] end
+   from (
+     select i, week, game_id, array[${days((d) => `count(*) filter (where day - week = ${d})`)}] as counts, array[${days((d) => `coalesce(max(normalized) filter (where day - week = ${d}), 0)`)}] as bests
+     from s, lateral (select day - (day + 3) % 7 as week) x where day >= $d - ($d + 3) % 7 - 7 group by 1, 2, 3) t
+   join w using (i), (values ('play'), ('score')) k(kind)`,
   `insert into wallet_weeks (wallet, week, kind, subject, counts, bests)
    select wallet, week, kind, '', array[${days((d) => `count(*) filter (where day - week = ${d})`)}], array[0, 0, 0, 0, 0, 0, 0]
    from activities, lateral (select day - (day + 3) % 7 as week) x where kind = 'bind' and day >= $d - ($d + 3) % 7 - 7 group by 1, 2, 3`,
   `insert into players (wallet, tally, earned_day, earned, earned_by_game, created_at)
-   select wallet, jsonb_build_object('regular', jsonb_object_agg(game_id, jsonb_build_object('scores', scores, 'points', points))), $d, sum(earned),
-     coalesce(jsonb_object_agg(game_id, earned) filter (where earned > 0), '{}'), to_timestamp(($d - 80) * 86400.0)
-   from (select wallet, game_id, count(*) as scores, sum(points) as points, coalesce(sum(points) filter (where day = $d), 0) as earned from s group by 1, 2) t group by 1`,
+   select wallet, jsonb_build_object('regular', games), $d, earned, coalesce(by_game, '{}'), to_timestamp(($d - 80) * 86400.0)
+   from (
+     select i, jsonb_object_agg(game_id, jsonb_build_object('scores', scores, 'points', points)) as games, sum(earned) as earned,
+       jsonb_object_agg(game_id, earned) filter (where earned > 0) as by_game
+     from (select i, game_id, count(*) as scores, sum(points) as points, coalesce(sum(points) filter (where day = $d), 0) as earned from s group by 1, 2) t group by 1) p
+   join w using (i)`,
   `insert into sessions (key, wallet, created_at, extended_at, expires_at) select sha256(wallet::bytea), wallet, now(), now(), now() + interval '7 days' from w`,
   `insert into game_counters (game_id, shard, plays, scores, score_sum) select game_id, 0, count(*), count(*), sum(normalized) from s group by 1
    on conflict (game_id, shard) do update set plays = excluded.plays, scores = excluded.scores, score_sum = excluded.score_sum`,
@@ -102,7 +111,7 @@ function claims(): string[] {
   const epoch = `($d - ${CLAIMED_EPOCH})`;
   const count = `($n / ${SHARES.claim})`;
   return [
-    `create temp table c as select index, wallet, gen_random_uuid() as id, gen_random_uuid() as transaction, 'claim' || md5(i::text) || md5('c' || i) as signature, to_timestamp(($d - 80) * 86400.0 + i % 600000) as at
+    `create temp table c as select index, wallet, gen_random_uuid() as id, ${idAt('0', 'index')} as transaction, 'claim' || md5(i::text) || md5('c' || i) as signature, to_timestamp(($d - 80) * 86400.0 + i % 600000) as at
      from (select *, row_number() over (order by wallet) - 1 as index from w) w where index < ${count}`,
     `insert into claims (id, epoch, index, wallet, amount, state, signature, requested_by, created_at, changed_at)
      select id, ${epoch}, index, wallet, 1000, 'claimed', signature, wallet, at, at from c`,
@@ -132,14 +141,15 @@ function days(column: (day: number) => string): string {
 const STANDINGS = (today: Readonly<Record<string, number>>, first: Readonly<Record<string, number>>): string[] => {
   const spans = PERIODS.map((p) => `${p}, ${p}_value`).join(', ');
   const sums = PERIODS.map((p) => `${today[p]}, ${sumOf('points', String(first[p]))}`).join(', ');
-  const bests = PERIODS.map((p) => `${today[p]}, coalesce(max(normalized) filter (where day >= ${first[p]}), 0)`).join(', ');
+  const bests = PERIODS.map((p) => `coalesce(max(normalized) filter (where day >= ${first[p]}), 0) as ${p}`).join(', ');
   const fed = (board: string, where: string) =>
     `insert into standings (board, mode, wallet, version, total, ${spans}) select '${board}', 'regular', wallet, 1, sum(points), ${sums} from ledger where ${where} group by wallet`;
   return [
     fed('global', 'true'),
     fed('quests', `kind = 'quest'`),
     fed('referrals', `kind = 'referral'`),
-    `insert into standings (board, mode, wallet, version, total, ${spans}) select 'game:' || game_id, 'regular', wallet, 1, max(normalized), ${bests} from s group by game_id, wallet`,
+    `insert into standings (board, mode, wallet, version, total, ${spans}) select 'game:' || game_id, 'regular', wallet, 1, max, ${PERIODS.map((p) => `${today[p]}, ${p}`).join(', ')}
+     from (select i, game_id, max(normalized), ${bests} from s group by 1, 2) t join w using (i)`,
   ];
 };
 
@@ -156,6 +166,8 @@ export async function fillArcade(db: pg.Client, wallets: number, say: (line: str
     if (ms > 100) say(`  ${(ms / 1_000).toFixed(1).padStart(6)} s  ${text.trim().replace(/\s+/g, ' ').slice(0, 80)}`);
   };
   await run(`set session_replication_role = replica; set work_mem = '256MB'; set maintenance_work_mem = '512MB'; set jit = off`);
+  // What is written to a table by the transaction that has emptied it is not logged.
+  await run(`begin; truncate ${FILLED.join(', ')} cascade`);
   // Those that others refer to by foreign keys stay, and so do their indexes.
   const { rows: indexes } = await db.query<{ drop: string; create: string }>(
     `select case when c.oid is null then format('drop index %s', i.indexrelid::regclass) else format('alter table %s drop constraint %I', i.indrelid::regclass, c.conname) end as drop,
@@ -193,7 +205,7 @@ export async function fillArcade(db: pg.Client, wallets: number, say: (line: str
     claims,
   };
   for (const epoch of [...computed, claimed]) await storePastEpoch(db, epoch);
-  await run('drop table w, g, s, b, r, e, c');
+  await run('drop table w, g, s, b, r, e, c; commit');
   await run('reset session_replication_role');
   await run('vacuum analyze');
 }

@@ -8,6 +8,7 @@ import { boardKeys } from '../src/areas/points/points.ts';
 import { withoutKeys } from '../stack/localnet.ts';
 import { type System, startSystem } from '../stack/system.ts';
 import { fillArcade } from './arcade.ts';
+import { cpuSeconds, secondsOf } from './cpu.ts';
 import { peakMemory } from './days.ts';
 import { report } from './report.ts';
 import { withDatabase } from './wallets.ts';
@@ -34,11 +35,15 @@ try {
   await withDatabase(system, (db) => fillArcade(db, WALLETS, (line) => console.log(line)));
   report(`${WALLETS} wallets made`, (performance.now() - begin) / 1_000, 's');
   await fillBoards(system);
-  const { told, megabytes } = await audit(system);
+  const before = cpuSeconds(system).postgresql;
+  const { told, megabytes, seconds } = await audit(system);
+  const after = cpuSeconds(system).postgresql;
   const slow = told.checks.filter(({ ms }) => ms >= 1_000 * WORTH_TELLING).sort((a, b) => b.ms - a.ms);
   for (const { name, ms } of slow) report(`check ${name}`, ms / 1_000, 's');
   report(`the other ${told.checks.length - slow.length} checks`, (told.ms - slow.reduce((sum, { ms }) => sum + ms, 0)) / 1_000, 's');
   report(`audit of ${WALLETS} wallets`, told.ms / 1_000, 's', { atMost: LIMIT.seconds });
+  if (before !== undefined && after !== undefined) report('CPU of PostgreSQL for it', after - before, 's');
+  report('CPU of its process', seconds, 's');
   report('its process, at most', megabytes ?? 0, 'MB', { atMost: LIMIT.megabytes });
   for (const { name, status, differences, failure } of told.checks) {
     if (status !== 'fine') throw new Error(`${name} ${status}: ${failure ?? differences.join('\n')}`);
@@ -58,14 +63,16 @@ async function fillBoards(of: System): Promise<void> {
 }
 
 /** Runs the command as cron would. */
-async function audit(of: System): Promise<{ told: z.infer<typeof Told>; megabytes: number | null }> {
+async function audit(of: System): Promise<{ told: z.infer<typeof Told>; megabytes: number | null; seconds: number }> {
   const args = [join(import.meta.dirname, '../src/audit/main.ts'), '--json', '--skip', ELSEWHERE.join(',')];
   const child = spawn(process.execPath, args, { env: { ...withoutKeys(of.env), NODE_ENV: 'audit' }, stdio: ['ignore', 'pipe', 'inherit'] });
   let megabytes: number | null = null;
+  let seconds = 0;
   const watching = setInterval(() => {
     megabytes = peakMemory(child.pid ?? 0) ?? megabytes;
+    seconds = Math.max(seconds, secondsOf(child.pid ?? 0));
   }, 200);
   const told = Told.parse(JSON.parse(await text(child.stdout)));
   clearInterval(watching);
-  return { told, megabytes };
+  return { told, megabytes, seconds };
 }

@@ -1,31 +1,30 @@
 import { AT, DAY, FROM, inSlice, recordCheck, summedCheck, weight } from './check.ts';
 
-/** SQL: batches that quests have not counted. */
-const UNCOUNTED = `select id from activity_batches where (consumed & 2) = 0`;
 /** SQL: the Monday of the week before this one. */
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 
-/** A CTE: wallets of which something is not counted yet. */
-const OPEN = `open as (select distinct wallet from activities where batch in (${UNCOUNTED}))`;
+/** SQL: of a wallet of which quests have counted everything: what a batch holds is listed in it. */
+const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
 /** SQL: what counts of what wallets did since last week: no score that was taken back. */
 const DONE = `
-  select a.* from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
+  select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
+  from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
   where a.day >= ${LAST_WEEK} and a.kind <> 'void' and v.source_id is null
     and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
-/** A CTE: what was counted, day by day. */
-const COUNTED = `counted as (
-  select wallet, week + weekday::int - 1 as day, kind, subject, count, best, sum
-  from wallet_weeks w, unnest(counts, bests, sums) with ordinality as d(count, best, sum, weekday) where week >= ${LAST_WEEK} and count <> 0)`;
-/** SQL: what was counted otherwise. @param which of the wallets */
+const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
+/** SQL: what was counted otherwise, wallet by wallet. @param which of them */
 const weeks = (which: string) => `
-  with ${OPEN}, ${COUNTED},
+  with counted as (
+    select * from (
+      select wallet, week, unnest(array[${WEEKDAYS}]) as weekday, kind, subject, unnest(counts) as count, unnest(bests) as best, unnest(sums) as sum
+      from wallet_weeks where week >= ${LAST_WEEK} and ${which}) w where count <> 0),
   done as (
-    select wallet, day, kind, coalesce(game_id, '') as subject, count(*) as count, greatest(max(amount), 0) as best, sum(amount) as sum
-    from (${DONE}) a where ${which} group by 1, 2, 3, 4)
-  select format('%s on day %s, %s %s: %s with a best of %s and a sum of %s, counted as %s, %s, %s', wallet, day, kind, subject, d.count, d.best, d.sum, c.count, c.best, c.sum) as what
-  from done d full join (select * from counted where ${which}) c using (wallet, day, kind, subject)
-  where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum))
-    and wallet not in (select wallet from open)`;
+    select wallet, week, weekday, kind, coalesce(game_id, '') as subject, count(*) as count, greatest(max(amount), 0) as best, sum(amount) as sum
+    from (${DONE}) a where ${which} group by 1, 2, 3, 4, 5)
+  select format('%s on day %s, %s %s: %s with a best of %s and a sum of %s, counted as %s, %s, %s', wallet, week + weekday - 1, kind, subject,
+    d.count, d.best, d.sum, c.count, c.best, c.sum) as what
+  from done d full join counted c using (wallet, week, weekday, kind, subject)
+  where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum)) and ${COUNTED_ALL}`;
 
 /** SQL: what tells one cause from another, as a number. */
 const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
@@ -92,12 +91,12 @@ export const activityChecks = [
     'wallet-weeks',
     'what was counted of wallets this week and last is what they did; bests: those of an eighth of the wallets, another each day',
     [
-      `with ${OPEN}
-       select kind, coalesce(sum(w), 0) as count, coalesce(sum(w * amount::numeric) filter (where kind = 'burn'), 0) as sum
-       from (select kind, amount, ${weight('wallet', 'day', 'kind', 'game_id')} as w from (${DONE}) a where wallet not in (select wallet from open)) d group by 1`,
-      `with ${OPEN}, ${COUNTED}
-       select kind, coalesce(sum(w * count), 0) as count, coalesce(sum(w * sum) filter (where kind = 'burn'), 0) as sum
-       from (select kind, count, sum, ${weight('wallet', 'day', 'kind', `nullif(subject, '')`)} as w from counted where wallet not in (select wallet from open)) c group by 1`,
+      `select kind, ${WEEKDAYS.map((n) => `coalesce(sum(w) filter (where weekday = ${n}), 0) as day${n}`).join(', ')},
+         coalesce(sum(w * weekday * amount::numeric) filter (where kind = 'burn'), 0) as sum
+       from (select *, ${weight('wallet', 'week', 'kind', `coalesce(game_id, '')`)} as w from (${DONE}) a where ${COUNTED_ALL}) d group by 1`,
+      `select kind, ${WEEKDAYS.map((n) => `sum(w * counts[${n}]) as day${n}`).join(', ')},
+         coalesce(sum(w * (${WEEKDAYS.map((n) => `${n} * sums[${n}]`).join(' + ')})) filter (where kind = 'burn'), 0) as sum
+       from (select *, ${weight('wallet', 'week', 'kind', 'subject')} as w from wallet_weeks where week >= ${LAST_WEEK} and ${COUNTED_ALL}) c group by 1`,
     ],
     weeks('true'),
     (scope) => weeks(inSlice(scope)),

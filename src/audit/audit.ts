@@ -35,7 +35,9 @@ const CONNECT_MS = 5_000;
 const COMMAND_MS = 10_000;
 /**
  * Memory for each sort and hash of a statement. Tables are read from the beginning to the end: what follows an index through a large one, or
- * looks up row by row, takes ten times as long, and is chosen where the costs are those of short statements.
+ * looks up row by row, takes ten times as long, and is chosen where the costs are those of short statements. So no statement about large tables
+ * may need a nested loop: its price would hide that of everything else. Lists are taken apart by functions in the list of columns, and what is
+ * one row for all (a day, a bucket) is written in as a value.
  */
 const SESSION = `
   set work_mem = '128MB'; set hash_mem_multiplier = 2; set jit = off; set random_page_cost = 8; set enable_nestloop = off;

@@ -18,52 +18,72 @@ interface Board {
 
 const IN_BUCKET = PERIODS.map((p, i) => `case when ${p} = $${i + 2}::int and ${p}_value > 0 then ${p}_value end`);
 const LISTED = [`case when total > 0 then total end`, ...IN_BUCKET];
-/** SQL: standings as lists of text, each with the value of each span, nothing where it is not listed. Takes the board as $1 and today's buckets from $2 on. */
+/**
+ * SQL: standings as lists of text, each with the value of each span, nothing where it is not listed; all lists are of one order. Takes the board
+ * as $1 and today's buckets from $2 on.
+ */
 const lists = (rows: string) => `
-  select string_agg(wallet, ',' order by wallet) as wallets, string_agg(version::text, ',' order by wallet) as versions,
-    ${LISTED.map((value, i) => `string_agg(coalesce((${value})::text, ''), ',' order by wallet) as v${i}`).join(', ')}
+  select string_agg(wallet, ',') as wallets, string_agg(version::text, ',') as versions,
+    ${LISTED.map((value, i) => `string_agg(coalesce((${value})::text, ''), ',') as v${i}`).join(', ')}
   from (select * from standings where board = $1 and mode = 'regular' and ${rows}) s`;
+// The aggregates keep the order of the rows.
 const SELECT_PAGE = lists(`wallet > $6 order by wallet limit ${PAGE}`);
 const SELECT_SOME = lists(`wallet = any($6::text[])`);
 const COUNT = `select ${LISTED.map((value, i) => `count(${value})::int as v${i}`).join(', ')} from standings where board = $1 and mode = 'regular'`;
 
-/** What the record has of some wallets: the version, and the value of each span as text, '' where it is not listed. */
-type Stood = Map<string, readonly string[]>;
+/** Wallets, and a column each for the version and the value of each span: '' or nothing where it is not listed. */
+interface Columns {
+  readonly wallets: readonly string[];
+  readonly columns: readonly (readonly (string | null)[])[];
+}
 
-async function read({ db }: Audit, { board, spans }: Board, text: string, last: unknown): Promise<Stood> {
+/** What the record has of some wallets. */
+async function read({ db }: Audit, { board, spans }: Board, text: string, last: unknown): Promise<Columns> {
   const buckets = spans.slice(1).map(({ bucket }) => bucket);
   const [row = {}] = await db.query<Record<string, string | null>>({ text }, [board, ...buckets, last]);
-  if (row.wallets == null) return new Map();
-  const columns = ['versions', ...LISTED.map((_, i) => `v${i}`)].map((name) => (row[name] ?? '').split(','));
-  return new Map(row.wallets.split(',').map((wallet, i) => [wallet, columns.map((column) => column[i] ?? '')]));
+  const split = (list: string | null | undefined) => (row.wallets == null ? [] : (list ?? '').split(','));
+  return { wallets: split(row.wallets), columns: ['versions', ...LISTED.map((_, i) => `v${i}`)].map((name) => split(row[name])) };
 }
 
-/** What Redis shows of them, likewise. */
-async function show({ redis }: Audit, { spans, versions }: Board, wallets: readonly string[]): Promise<Stood> {
-  if (wallets.length === 0) return new Map();
-  const [known, ...scores] = await Promise.all([redis.hmget(versions, ...wallets), ...spans.map(({ key }) => redis.zmscore(key, ...wallets))]);
-  // Large numbers are written in several ways.
-  const text = (score: string | null | undefined) => (score == null ? '' : String(BigInt(Math.round(Number(score)))));
-  return new Map(wallets.map((wallet, i) => [wallet, [known?.[i] ?? '', ...scores.map((of) => text(of[i]))]]));
+/** What Redis shows of them. */
+async function show({ redis }: Audit, { spans, versions }: Board, wallets: readonly string[]): Promise<Columns> {
+  if (wallets.length === 0) return { wallets, columns: [] };
+  return { wallets, columns: await Promise.all([redis.hmget(versions, ...wallets), ...spans.map(({ key }) => redis.zmscore(key, ...wallets))]) };
 }
 
-function different(stood: Stood, shown: Stood, wallets: Iterable<string>): string[] {
-  const same = (a: readonly string[] = [], b: readonly string[] = []) =>
-    LISTED.every((_, i) => (a[i + 1] ?? '') === (b[i + 1] ?? '')) && (a[0] ?? '') === (b[0] ?? '');
+/** Large numbers are written in several ways. */
+const plain = (number: string | null | undefined) => (number == null || number === '' ? '' : String(BigInt(Math.round(Number(number)))));
+const isSame = (stood: string | null | undefined, shown: string | null | undefined) => stood === shown || (stood ?? '') === plain(shown);
+
+/** By wallet: the version and the value of each span, '' where it is not listed. */
+type Lines = Map<string, readonly string[]>;
+const linesOf = ({ wallets, columns }: Columns): Lines => new Map(wallets.map((wallet, i) => [wallet, columns.map((column) => plain(column[i]))]));
+
+function different(stood: Lines, shown: Lines, wallets: Iterable<string>): string[] {
+  const same = (a: readonly string[] = [], b: readonly string[] = []) => [null, ...LISTED].every((_, i) => (a[i] ?? '') === (b[i] ?? ''));
   return [...wallets].filter((wallet) => !same(stood.get(wallet), shown.get(wallet)));
+}
+
+/** Of some wallets, those that the record and Redis have differently. */
+async function differentOf(audit: Audit, board: Board, wallets: readonly string[]): Promise<{ stood: Lines; shown: Lines; wallets: string[] }> {
+  const [stood, shown] = [linesOf(await read(audit, board, SELECT_SOME, wallets)), linesOf(await show(audit, board, wallets))];
+  return { stood, shown, wallets: different(stood, shown, wallets) };
 }
 
 /** Compares every standing with what Redis shows of it. */
 async function compareAll(audit: Audit, board: Board, suspects: Suspects<string>): Promise<void> {
   let next = read(audit, board, SELECT_PAGE, '');
   for (;;) {
-    const stood = await next;
-    const last = [...stood.keys()].at(-1);
+    const { wallets, columns } = await next;
+    const last = wallets.at(-1);
     if (last === undefined) return;
     // The next page is read while Redis is asked about this one.
     next = read(audit, board, SELECT_PAGE, last);
     next.catch(() => undefined);
-    for (const wallet of different(stood, await show(audit, board, [...stood.keys()]), stood.keys())) suspects.add(wallet);
+    const shown = await show(audit, board, wallets);
+    for (const [i, wallet] of wallets.entries()) {
+      if (!columns.every((column, n) => isSame(column[i], shown.columns[n]?.[i]))) suspects.add(wallet);
+    }
   }
 }
 
@@ -88,8 +108,7 @@ async function findStrays(audit: Audit, board: Board, suspects: Suspects<string>
     for (let cursor = '0'; ; ) {
       const [next, flat] = await redis.zscan(key, cursor, 'COUNT', PAGE);
       const wallets = flat.filter((_, i) => i % 2 === 0);
-      for (const wallet of different(await read(audit, board, SELECT_SOME, wallets), await show(audit, board, wallets), wallets))
-        suspects.add(wallet);
+      for (const wallet of (await differentOf(audit, board, wallets)).wallets) suspects.add(wallet);
       cursor = next;
       if (cursor === '0') break;
     }
@@ -103,10 +122,10 @@ async function compareBoard(audit: Audit, board: Board): Promise<Differences> {
   await compareAll(audit, board, suspects);
   await findStrays(audit, board, suspects);
   return await suspects.confirm(audit, async (wallets) => {
-    const [stood, shown] = [await read(audit, board, SELECT_SOME, wallets), await show(audit, board, wallets)];
+    const { stood, shown, wallets: still } = await differentOf(audit, board, wallets);
     const sentence = (wallet: string) =>
       `${board.board}: ${wallet} stands at ${shownAs(stood.get(wallet))}, and Redis shows ${shownAs(shown.get(wallet))} (version/all time/day/week/month/year)`;
-    return new Map(different(stood, shown, wallets).map((wallet) => [wallet, sentence(wallet)]));
+    return new Map(still.map((wallet) => [wallet, sentence(wallet)]));
   });
 }
 

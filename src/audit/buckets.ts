@@ -17,13 +17,9 @@ export function bucketSql(period: Period, day: string): string {
 }
 
 /** SQL of the first UTC day number of the bucket that a day falls into. */
-const firstSql = (period: Period, day: string) => `(date_trunc('${period}', date '1970-01-01' + ${day})::date - date '1970-01-01')`;
+export const firstDaySql = (period: Period, day: string): string =>
+  period === 'day' ? day : `(date_trunc('${period}', (date '1970-01-01' + ${day})::timestamp)::date - date '1970-01-01')`;
 
-const columns = PERIODS.flatMap((period) => [`${bucketSql(period, 'd.day')} as ${period}`, `${firstSql(period, 'd.day')} as ${period}_first`]);
-
-/** A CTE: the buckets of today, and their first days. */
-export const TODAY = `today as materialized (select ${columns.join(', ')} from (select ${DAY} as day) d)`;
-
-/** A CTE: every day until today, with its buckets. */
+/** A CTE: every day until today, once for each period with its bucket. */
 export const DAYS = `days as materialized (
-  select ${PERIODS.map((period) => `${bucketSql(period, 'd.day')} as ${period}`).join(', ')} from generate_series(0, ${DAY} + 1) as d(day))`;
+  ${PERIODS.map((period) => `select '${period}' as period, ${bucketSql(period, 'd.day')} as bucket, d.day from generate_series(0, ${DAY} + 1) as d(day)`).join(' union all ')})`;

@@ -44,16 +44,8 @@ function hashesOf(leaves: Buffer | null): string[] {
   return Array.from({ length: hex.length / 64 }, (_, i) => hex.slice(64 * i, 64 * i + 64));
 }
 
-/** Who signs commitments where the configuration does not say: whoever signed the first one. */
-async function committerOf({ config, db }: Audit): Promise<string> {
-  const told = config.chain.addresses.committer;
-  if (told !== null) return told;
-  const text = 'select committer from commitments where memo is not null order by sequence limit 1';
-  return (await db.query<{ committer: string }>({ text }))[0]?.committer ?? '';
-}
-
 /** What is wrong with a round; null: nothing. */
-function faultOf({ config }: Audit, round: Round, entries: readonly Entry[], committer: string): string | null {
+function faultOf({ config }: Audit, round: Round, entries: readonly Entry[]): string | null {
   const parsed = DrawAudit.safeParse({ ...JSON.parse(round.audit), entryHashes: hashesOf(round.leaves) });
   if (!parsed.success) return `its audit cannot be read: ${parsed.error.issues[0]?.path.join('.')}`;
   const audit = parsed.data;
@@ -66,6 +58,8 @@ function faultOf({ config }: Audit, round: Round, entries: readonly Entry[], com
   // A round that was never committed to has none: any will do.
   const beacon = audit.beacon ?? QUICKNET;
   const least = { leastLeadSec: Math.min(LEAD_SEC, draws.leadSec), leastMarginSec: Math.min(MARGIN_SEC, draws.marginSec) };
+  // Keys are rotated: it is the one that the record has its commitment by.
+  const committer = round.landed?.committer ?? '';
   const verdict = verifyRound(audit, entries, { beacon, verifySignature, committer, landed: round.landed, ...least });
   if (!verdict.ok) return `${verdict.wrong}: ${verdict.why}`;
   if (verdict.state !== round.state) return `it is ${round.state}, and its audit makes it ${verdict.state}`;
@@ -84,11 +78,10 @@ export const draws: Check = {
   live: true,
   async run(audit) {
     const found = new Found();
-    const committer = await committerOf(audit);
     const ids = await audit.db.query<{ id: string }>({ text: SELECT_IDS(audit.scope.all ? 'all' : String(Math.trunc(audit.scope.rounds))) });
     for (const { id } of ids) {
       const [round] = await audit.db.query<Round>({ text: SELECT_ROUND }, [id]);
-      const fault = round ? faultOf(audit, round, await entriesOf(audit, id), committer) : 'it is gone';
+      const fault = round ? faultOf(audit, round, await entriesOf(audit, id)) : 'it is gone';
       if (fault !== null) found.add(`round ${id}: ${fault}`);
     }
     return found;

@@ -6,10 +6,12 @@ import { type Audit, type Check, differences, Found, recordCheck, type Scope } f
 const newest = ({ epochs, all }: Scope, columns = 'epoch') =>
   `select ${columns} from epochs where computed_at is not null order by epoch desc limit ${all ? 'all' : Math.trunc(epochs)}`;
 
-/** Leaves that one read takes, and the chunks and levels that a tree is stored in. */
-const PAGE = 5_000;
+/** A tree is stored by subtrees: the hashes of so many leaves in a chunk, and the roots of all chunks in one. */
 const CHUNK_LEVEL = 5;
-const CHUNK_BYTES = 2 ** CHUNK_LEVEL * HASH_BYTES;
+const CHUNK_LEAVES = 2 ** CHUNK_LEVEL;
+const CHUNK_BYTES = CHUNK_LEAVES * HASH_BYTES;
+/** Leaves that one read takes: whole chunks. */
+const PAGE = 128 * CHUNK_LEAVES;
 
 interface Stored {
   readonly epoch: number;
@@ -21,47 +23,52 @@ interface Stored {
 const SELECT_LEAVES = `
   select string_agg(wallet, ',' order by index) as wallets, string_agg(amount::text, ',' order by index) as amounts
   from reward_leaves where epoch = $1 and index >= $2 and index < $3`;
+const SELECT_HASHES = `
+  select string_agg(hashes, ''::bytea order by chunk) as hashes from reward_trees where epoch = $1 and level = $2 and chunk >= $3 and chunk < $4`;
 
-/** The hashes of an epoch's leaves as they are stored; null where one of them is none. */
-async function leavesOf({ db }: Audit, { epoch, leaves }: Stored): Promise<Uint8Array | null> {
-  const hashes = new Uint8Array(leaves * HASH_BYTES);
-  for (let from = 0; from < leaves; from += PAGE) {
-    const to = Math.min(from + PAGE, leaves);
-    const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, from, to]);
-    const keys = (page?.wallets ?? '').split(',').map((wallet) => bs58.decodeUnsafe(wallet));
-    if (keys.length !== to - from || keys.some((key) => key?.length !== WALLET_BYTES)) return null;
-    const amounts = BigUint64Array.from((page?.amounts ?? '').split(','), BigInt);
-    const flat = Buffer.concat(keys.flatMap((key) => key ?? []));
-    hashLeaves(epoch, from, flat, amounts, hashes.subarray(from * HASH_BYTES, to * HASH_BYTES));
-  }
+/** The hashes of some of an epoch's leaves as they are stored; null where one of them is none. */
+async function leavesOf({ db }: Audit, epoch: number, from: number, to: number): Promise<Uint8Array | null> {
+  const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, from, to]);
+  const keys = (page?.wallets ?? '').split(',').map((wallet) => bs58.decodeUnsafe(wallet));
+  if (keys.length !== to - from || keys.some((key) => key?.length !== WALLET_BYTES)) return null;
+  const amounts = BigUint64Array.from((page?.amounts ?? '').split(','), BigInt);
+  const hashes = new Uint8Array((to - from) * HASH_BYTES);
+  hashLeaves(epoch, from, Buffer.concat(keys.flatMap((key) => key ?? [])), amounts, hashes);
   return hashes;
 }
 
-async function storedHashes({ db }: Audit, epoch: number, level: number, chunk: number): Promise<Buffer | undefined> {
-  const text = 'select hashes from reward_trees where epoch = $1 and level = $2 and chunk = $3';
-  return (await db.query<{ hashes: Buffer }>({ text }, [epoch, level, chunk]))[0]?.hashes;
+async function storedHashes({ db }: Audit, epoch: number, level: number, from: number, to: number): Promise<Uint8Array> {
+  const [row] = await db.query<{ hashes: Buffer | null }>({ text: SELECT_HASHES }, [epoch, level, from, to]);
+  return row?.hashes ?? Buffer.alloc(0);
 }
 
-const sameBytes = (a: Uint8Array | undefined, b: Uint8Array) => a !== undefined && Buffer.compare(a, b) === 0;
+/** The first chunk of a page that is not stored as it should be; null: there is none. */
+function strayChunk(hashes: Uint8Array, stored: Uint8Array): number | null {
+  if (Buffer.compare(hashes, stored) === 0) return null;
+  let at = 0;
+  while (Buffer.compare(hashes.subarray(at, at + CHUNK_BYTES), stored.subarray(at, at + CHUNK_BYTES)) === 0) at += CHUNK_BYTES;
+  return at / CHUNK_BYTES;
+}
 
-/** What is wrong with an epoch's root and its stored tree; null: nothing. */
-async function faultOf(audit: Audit, stored: Stored): Promise<string | null> {
-  const { epoch, leaves, root } = stored;
+/** What is wrong with an epoch's root and its stored tree; null: nothing. Holds a page of its leaves at a time, and the roots of its chunks. */
+async function faultOf(audit: Audit, { epoch, leaves, root }: Stored): Promise<string | null> {
   if (leaves === 0) return null;
-  const hashes = await leavesOf(audit, stored);
-  if (!hashes) return `epoch ${epoch} does not have ${leaves} leaves, or one of them is of no address`;
-  const levels = buildTree(hashes);
-  const found = Buffer.from(rootOf(levels)).toString('hex');
+  const roots = new Uint8Array(Math.ceil(leaves / CHUNK_LEAVES) * HASH_BYTES);
+  let stray: number | null = null;
+  for (let from = 0; from < leaves; from += PAGE) {
+    const hashes = await leavesOf(audit, epoch, from, Math.min(from + PAGE, leaves));
+    if (!hashes) return `epoch ${epoch} does not have ${leaves} leaves, or one of them is of no address`;
+    const levels = buildTree(hashes);
+    const chunk = from / CHUNK_LEAVES;
+    roots.set(levels[CHUNK_LEVEL] ?? rootOf(levels), chunk * HASH_BYTES);
+    const within = strayChunk(hashes, await storedHashes(audit, epoch, 0, chunk, chunk + PAGE / CHUNK_LEAVES));
+    if (within !== null) stray ??= chunk + within;
+  }
+  const found = Buffer.from(rootOf(buildTree(roots))).toString('hex');
   if (found !== root) return `epoch ${epoch}: its leaves make the root ${found}, and it says ${root}`;
-  if (!sameBytes(await storedHashes(audit, epoch, CHUNK_LEVEL, 0), levels[CHUNK_LEVEL] ?? rootOf(levels))) {
+  if (Buffer.compare(await storedHashes(audit, epoch, CHUNK_LEVEL, 0, 1), roots) !== 0)
     return `epoch ${epoch}: its tree is not stored as its leaves make it`;
-  }
-  for (let at = 0; at < hashes.length; at += CHUNK_BYTES) {
-    const chunk = at / CHUNK_BYTES;
-    if (!sameBytes(await storedHashes(audit, epoch, 0, chunk), hashes.subarray(at, at + CHUNK_BYTES)))
-      return `epoch ${epoch}: chunk ${chunk} of its tree is not stored as its leaves make it`;
-  }
-  return null;
+  return stray === null ? null : `epoch ${epoch}: chunk ${stray} of its tree is not stored as its leaves make it`;
 }
 
 const epochRoots: Check = {

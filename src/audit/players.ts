@@ -1,5 +1,10 @@
 import { AT, DAY, FROM, recordCheck, summedCheck, weight } from './check.ts';
 
+/** SQL: what wallets' rows say of their games, a row for each. */
+const TOLD = `
+  select wallet, (m).key as mode, (g).key as game_id, ((g).value->>'scores')::int8 as scores, ((g).value->>'points')::int8 as points
+  from (select wallet, m, jsonb_each((m).value) as g from (select wallet, jsonb_each(tally) as m from players) p) p`;
+
 /** The sums that are kept with wallets and games. */
 export const playerChecks = [
   summedCheck(
@@ -8,12 +13,10 @@ export const playerChecks = [
     [
       `select mode, coalesce(sum(w), 0) as scores, coalesce(sum(w * points), 0) as points
        from (select mode, points, ${weight('wallet', 'game_id')} as w from scores where status = 'accepted') s group by 1`,
-      `select mode, coalesce(sum(w * (told->>'scores')::int8), 0) as scores, coalesce(sum(w * (told->>'points')::int8), 0) as points
-       from (select m.key as mode, g.value as told, ${weight('p.wallet', 'g.key')} as w from players p, jsonb_each(p.tally) m, jsonb_each(m.value) g) t group by 1`,
+      `select mode, coalesce(sum(w * scores), 0) as scores, coalesce(sum(w * points), 0) as points
+       from (select *, ${weight('wallet', 'game_id')} as w from (${TOLD}) t) t group by 1`,
     ],
-    `with told as (
-       select p.wallet, m.key as mode, g.key as game_id, (g.value->>'scores')::int8 as scores, (g.value->>'points')::int8 as points
-       from players p, jsonb_each(p.tally) m, jsonb_each(m.value) g),
+    `with told as (${TOLD}),
      counted as (select wallet, mode, game_id, count(*) as scores, sum(points) as points from scores where status = 'accepted' group by 1, 2, 3)
      select format('%s, %s in %s: %s points in %s accepted scores, and its row says %s in %s', wallet, mode, game_id, c.points, c.scores, t.points, t.scores) as what
      from counted c full join told t using (wallet, mode, game_id)
@@ -23,16 +26,18 @@ export const playerChecks = [
     'earnings',
     'what wallets have earned today is what their scores gave, within both caps',
     ({ config }) => `
-     with told as (select p.wallet, g.key as game_id, g.value::int8 as points from players p, jsonb_each_text(p.earned_by_game) g where p.earned_day = ${DAY}),
+     with told as (
+       select wallet, (g).key as game_id, (g).value::int8 as points
+       from (select wallet, jsonb_each_text(earned_by_game) as g from players where earned_day = ${DAY}) p),
      granted as (select wallet, game_id, sum(points) as points from scores where day = ${DAY} and status in ('accepted', 'voided') group by 1, 2),
      caps as (select game_id, max((definition->'caps'->>'dailyPoints')::numeric) as cap from game_versions group by 1)
      select format('%s in %s: its scores of today gave %s, and its row says %s', wallet, game_id, g.points, t.points) as what
      from granted g full join told t using (wallet, game_id) where coalesce(g.points, 0) <> coalesce(t.points, 0)
      union all select format('%s in %s: %s earned today, more than the cap of %s', wallet, game_id, t.points, c.cap)
      from told t join caps c using (game_id) where t.points > c.cap
-     union all select format('%s: %s earned today, and %s by its games', p.wallet, p.earned, s.points)
-     from players p, lateral (select coalesce(sum(value::int8), 0) as points from jsonb_each_text(p.earned_by_game)) s
-     where p.earned_day = ${DAY} and p.earned <> s.points
+     union all select format('%s: %s earned today, and %s by its games', wallet, p.earned, coalesce(t.points, 0))
+     from players p left join (select wallet, sum(points) as points from told group by 1) t using (wallet)
+     where p.earned_day = ${DAY} and p.earned <> coalesce(t.points, 0)
      union all select format('%s: %s earned today, more than the cap of ${config.dailyPointsCap}', wallet, earned)
      from players where earned_day = ${DAY} and earned > ${config.dailyPointsCap}`,
   ),

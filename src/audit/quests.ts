@@ -10,12 +10,14 @@ export const questChecks = [
        select c.wallet, c.quest_id || ':' || c.window_key as source_id, c.points, floor(extract(epoch from c.at) / 86400)::int as day, v.definition
        from quest_completions c left join quest_versions v on v.quest_id = c.quest_id and v.version = c.version
        where c.at >= to_timestamp(${FROM} * 86400.0) and c.points <> 0)
-     select format('%s of %s: the completion gives %s on day %s, the ledger has %s on day %s', source_id, wallet, d.points, d.day, g.points, g.day) as what
-     from due d full join given g using (wallet, source_id) where (d.points, d.day) is distinct from (g.points, g.day)
-     union all select format('%s of %s: %s points are not those of %s', source_id, wallet, g.points, g.factors)
-     from given g left join due d using (wallet, source_id)
-     where g.points is distinct from (g.factors->>'basePoints')::int8 * (g.factors->>'basisPoints')::int8 / 10000
-       or (d.definition->>'points')::int8 is distinct from (g.factors->>'basePoints')::int8`,
+     select unnest(array_remove(array[
+       case when (d.points, d.day) is distinct from (g.points, g.day) then
+         format('%s of %s: the completion gives %s on day %s, the ledger has %s on day %s', source_id, wallet, d.points, d.day, g.points, g.day) end,
+       case when g.points is not null and (g.points is distinct from g.base * g.factor / 10000 or (d.definition->>'points')::int8 is distinct from g.base) then
+         format('%s of %s: %s points are not those of %s', source_id, wallet, g.points, g.factors) end], null)) as what
+     from due d full join (select *, (factors->>'basePoints')::int8 as base, (factors->>'basisPoints')::int8 as factor from given) g using (wallet, source_id)
+     where (d.points, d.day) is distinct from (g.points, g.day)
+       or g.points is distinct from g.base * g.factor / 10000 or (d.definition->>'points')::int8 is distinct from g.base`,
   ),
   recordCheck(
     'referral-sums',

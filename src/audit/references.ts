@@ -14,6 +14,9 @@ export interface Reference {
   readonly where?: string;
 }
 
+/** SQL: not of a wallet that has burned. Quests of burns are open to wallets that never signed in. */
+const NOT_BURNED = 'not exists (select from burns b where b.wallet = r.wallet)';
+
 /** Who scores, plays, chats or uploads has signed in. Burns are anybody's, and so is what follows from them. */
 const WALLETS: readonly (readonly [table: string, column?: string, where?: string])[] = [
   ['activities', 'wallet', `kind <> 'burn'`],
@@ -26,10 +29,11 @@ const WALLETS: readonly (readonly [table: string, column?: string, where?: strin
   ['clips'],
   ['game_records'],
   ['game_states'],
-  ['ledger', 'wallet', `kind <> 'quest'`],
+  ['ledger', 'wallet', `kind <> 'quest' or ${NOT_BURNED}`],
   ['link_attempts'],
   ['linked_accounts'],
   ['plays'],
+  ['quest_completions', 'wallet', NOT_BURNED],
   ['referral_days', 'referrer'],
   ['referral_links'],
   ['referrals', 'referrer'],
@@ -53,13 +57,6 @@ const GAMES: readonly (readonly [table: string, expression?: string, where?: str
   ['wallet_weeks', 'r.subject', `kind in ('play', 'score', 'clip')`],
 ];
 
-/** SQL: who may complete quests: those of burns are open to wallets that never signed in. */
-const ANYBODY = '(select wallet from players union all select wallet from burns)';
-
-/** SQL: the id in a subject, or none where it is of another form. */
-const idIn = (text: string) =>
-  `case when ${text} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then ${text}::uuid else '00000000-0000-0000-0000-000000000000'::uuid end`;
-
 export const REFERENCES: readonly Reference[] = [
   ...WALLETS.map(([from, column = 'wallet', where]) => ({ from, names: `r.${column}`, to: 'players', key: 'wallet', ...(where ? { where } : {}) })),
   ...GAMES.map(([from, names = 'r.game_id', where]) => ({ from, names, to: 'games', ...(where ? { where } : {}) })),
@@ -74,24 +71,21 @@ export const REFERENCES: readonly Reference[] = [
   { from: 'quests', names: ['r.id', 'r.version'], to: 'quest_versions', key: ['quest_id', 'version'] },
   { from: 'quest_completions', names: ['r.quest_id', 'r.version'], to: 'quest_versions', key: ['quest_id', 'version'] },
   { from: 'referrals', names: ['r.code', 'r.referrer'], to: 'referral_links', key: ['code', 'wallet'] },
-  { from: 'ledger', names: 'r.wallet', to: ANYBODY, key: 'wallet', where: `kind = 'quest'` },
-  { from: 'quest_completions', names: 'r.wallet', to: ANYBODY, key: 'wallet' },
-  { from: 'referral_days', names: 'r.referrer', to: 'referrals', key: 'referrer' },
-  { from: 'board_refreshes', names: ['r.board', 'r.wallet'], to: 'standings', key: ['board', 'wallet'] },
+  { from: 'referral_days', names: 'r.referrer', to: '(select distinct referrer from referrals)', key: 'referrer' },
+  { from: 'board_refreshes', names: ['r.board', 'r.wallet'], to: '(select distinct board, wallet from standings)', key: ['board', 'wallet'] },
   { from: 'finals', names: ['r.period', 'r.bucket'], to: 'closed_periods', key: ['period', 'bucket'] },
   { from: 'reward_leaves', names: 'r.epoch', to: 'epochs', key: 'epoch', where: 'index = 0' },
   { from: 'reward_trees', names: 'r.epoch', to: 'epochs', key: 'epoch', where: 'level = 0 and chunk = 0' },
   { from: 'reward_imports', names: 'r.epoch', to: 'epochs', key: 'epoch', where: `state = 'done'` },
-  { from: 'claims', names: ['r.epoch', 'r.index'], to: 'reward_leaves', key: ['epoch', 'index'] },
   { from: 'chat_messages', names: 'r.entry', to: 'entries' },
   { from: 'round_winners', names: ['r.round', 'r.index', 'r.wallet'], to: 'entries', key: ['round', 'index', 'wallet'] },
   { from: 'payments', names: 'r.lane', to: 'payout_lanes', key: 'lane', where: `state in ('batched', 'confirmed')` },
   { from: 'payout_findings', names: 'r.lane', to: 'payout_lanes', key: 'lane' },
   { from: '(select p.id from payout_findings f, unnest(f.payments) p(id))', called: 'payout_findings', names: 'r.id', to: 'payments' },
   { from: 'token_accounts_opened', names: 'r.cause', to: '(select id from claims union all select id from payout_batches)' },
-  { from: 'chain_transactions', names: idIn('r.subject'), to: 'claims', where: `kind = 'claim'` },
-  { from: 'chain_transactions', names: idIn('r.subject'), to: 'payout_batches', where: `kind = 'payout-batch'` },
-  { from: 'chain_transactions', names: idIn('r.subject'), to: 'rounds', where: `kind = 'draw-commitment'` },
+  { from: 'chain_transactions', names: 'r.subject', to: 'claims', key: 'id::text', where: `kind = 'claim'` },
+  { from: 'chain_transactions', names: 'r.subject', to: 'payout_batches', key: 'id::text', where: `kind = 'payout-batch'` },
+  { from: 'chain_transactions', names: 'r.subject', to: 'rounds', key: 'id::text', where: `kind = 'draw-commitment'` },
   { from: 'chain_transactions', names: `split_part(r.subject, ':', 1)`, to: 'epochs', key: 'epoch::text', where: `kind like 'epoch-%'` },
   {
     from: 'chain_transactions',
@@ -118,6 +112,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'burns.wallet': 'anybody’s',
   'cabinets.possessed_by': 'whatever operators name',
   'chat_messages.source_id': 'another chat’s',
+  'claims.epoch': 'claims',
   'claims.wallet': 'claims',
   'entries.wallet': 'entries, chat-entries',
   'epoch_accounts.mint': 'vaults',
@@ -144,18 +139,27 @@ const list = (one: string | readonly string[]): readonly string[] => (typeof one
 /** What a reference is called: `scores.play_id, wallet, game_id → plays`. */
 export const nameOf = ({ from, called = from, names, to }: Reference): string => `${called}: ${list(names).join(', ').replaceAll('r.', '')} of ${to}`;
 
-/** SQL: the rows that name what is not there. */
-function orphansSql(reference: Reference): string {
-  const { from, names, to, key = 'id', where = 'true' } = reference;
-  const columns = list(names);
-  const same = list(key).map((column, i) => `t.${column} = ${columns[i]}`);
+/** SQL: the rows of a table that name what is not there. Each row of it is read once, and compared with all that it names. */
+function orphansSql(references: readonly Reference[]): string {
+  const joins: string[] = [];
+  const missing = references.map((reference) => {
+    const { to, names, key = 'id', where = 'true' } = reference;
+    const columns = list(names);
+    const keys = list(key).map((column, i) => `${column} as key${i}`);
+    const named = (t: string) =>
+      `(select ${keys.join(', ')} from ${to} k) ${t} on ${columns.map((column, i) => `${t}.key${i} = ${column}`).join(' and ')}`;
+    const known = joins.findIndex((join, i) => join === named(`t${i}`));
+    const at = known < 0 ? joins.push(named(`t${joins.length}`)) - 1 : known;
+    const said = `format('%s: %s is named, and is not there', '${nameOf(reference).replaceAll("'", "''")}', concat_ws(', ', ${columns.join(', ')}))`;
+    return { said, is: `(t${at}.key0 is null and (${where}) and ${columns.map((column) => `${column} is not null`).join(' and ')})` };
+  });
   return `
-    select format('%s: %s is named, and is not there', '${nameOf(reference).replaceAll("'", "''")}', concat_ws(', ', ${columns.join(', ')})) as what
-    from ${from} r where (${where}) and ${columns.map((column) => `${column} is not null`).join(' and ')}
-      and not exists (select from ${to} t where ${same.join(' and ')})`;
+    select unnest(array_remove(array[${missing.map(({ said, is }) => `case when ${is} then ${said} end`).join(', ')}], null)) as what
+    from ${references[0]?.from} r ${joins.map((join) => `left join ${join}`).join(' ')} where ${missing.map(({ is }) => is).join(' or ')}`;
 }
 
-export const findOrphans = (db: Queryable, reference: Reference) => differences(db, orphansSql(reference));
+/** @param references those of one table; what each names by is there once at most */
+export const findOrphans = (db: Queryable, references: readonly Reference[]) => differences(db, orphansSql(references));
 
 /** Names across areas, table by table: a statement each, which sees both tables as of one moment. */
 export const orphans: Check = {
@@ -164,7 +168,7 @@ export const orphans: Check = {
   live: true,
   async run({ db }) {
     const found = new Found();
-    for (const reference of REFERENCES) found.addAll(await findOrphans(db, reference));
+    for (const references of Map.groupBy(REFERENCES, ({ from }) => from).values()) found.addAll(await findOrphans(db, references));
     return found;
   },
 };

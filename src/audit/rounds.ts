@@ -16,11 +16,11 @@ export const roundChecks = [
   ),
   recordCheck(
     'commitments',
-    'commitments run 1, 2, 3, … without a gap, each names the one before, and only the last may not have landed',
+    'commitments of a key run 1, 2, 3, … without a gap, each names the one before, and only the last may not have landed',
     `with chained as (
        select c.*, lag(hash, 1, repeat('0', 64)) over in_order as before, lead(sequence) over in_order as next, row_number() over in_order as n,
          regexp_match(memo, '^coinop/commitment/1 seq=(\\d+) round=(\\S+) root=(${HEX}) count=(\\d+) params=(${HEX}) drand=${HEX} beacon=(\\d+) prev=(${HEX})$') as said
-       from commitments c window in_order as (order by sequence))
+       from commitments c window in_order as (partition by committer order by sequence))
      select format('commitment %s of round %s does not follow from the one before', sequence, round) as what from chained
      where sequence <> n or previous is distinct from before or (memo is null and next is not null)
      union all select format('commitment %s: its memo says %s', sequence, memo) from chained c join rounds r on r.id = c.round

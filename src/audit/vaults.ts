@@ -1,5 +1,5 @@
 import { PublicKey } from '@solana/web3.js';
-import { CLAIMS_PER_PAGE, decodeEpoch, decodePage, type EpochAccount, isClaimed, pageAddress } from '../chain/distributor.ts';
+import { CLAIMS_PER_PAGE, decodeEpoch, decodePage, type EpochAccount, pageAddress } from '../chain/distributor.ts';
 import { rpc } from '../chain/solana.ts';
 import { decodeTokenAccount } from '../chain/tokens.ts';
 import type { Audit, Check } from './check.ts';
@@ -31,15 +31,28 @@ const SELECT_OPEN = `
 /** Claims that one read takes. */
 const PAGE = 20_000;
 const SELECT_CLAIMED = `select index from claims where epoch = $1 and state = 'claimed' and index > $2 order by index limit ${PAGE}`;
+const SELECT_MOST = `select coalesce(max(index), 0) as most from claims where epoch = $1`;
+
+/** Leaves of an epoch: a bit for each, the first in the lowest bit of the first byte, as on the chain. */
+type Leaves = Uint8Array;
+
+const has = (leaves: Leaves, index: number) => (((leaves[index >>> 3] ?? 0) >> (index & 7)) & 1) === 1;
+
+/** The first leaf of some that is not among others. */
+function firstBesides(some: Leaves, others: Leaves): number | undefined {
+  const at = some.findIndex((byte, i) => (byte & ~(others[i] ?? 0)) !== 0);
+  return at < 0 ? undefined : [0, 1, 2, 3, 4, 5, 6, 7].map((bit) => 8 * at + bit).find((index) => has(some, index) && !has(others, index));
+}
 
 /** The leaves of an epoch whose claims the record has. */
-async function claimedOf({ db }: Audit, epoch: number): Promise<Set<number>> {
-  const indexes = new Set<number>();
+async function claimedOf({ db }: Audit, epoch: number): Promise<Leaves> {
+  const [row] = await db.query<{ most: number }>({ text: SELECT_MOST }, [epoch]);
+  const claimed = new Uint8Array(Math.ceil(((row?.most ?? 0) + 1) / 8));
   for (let last = -1; ; ) {
     const page = await db.query<{ index: number }>({ text: SELECT_CLAIMED }, [epoch, last]);
-    for (const { index } of page) indexes.add(index);
+    for (const { index } of page) claimed[index >>> 3] = (claimed[index >>> 3] ?? 0) | (1 << (index & 7));
     last = page.at(-1)?.index ?? last;
-    if (page.length < PAGE) return indexes;
+    if (page.length < PAGE) return claimed;
   }
 }
 
@@ -55,10 +68,10 @@ async function accountsOf({ chain }: Audit, keys: readonly PublicKey[]) {
 interface Seen {
   readonly claimed: bigint;
   /** The leaves whose bits were set, where they were read. */
-  readonly indexes: ReadonlySet<number>;
+  readonly indexes: Leaves;
 }
 
-const NONE: ReadonlySet<number> = new Set();
+const NONE: Leaves = new Uint8Array(0);
 
 /** The first thing that an epoch's account says otherwise than the record, which was read before it; null: nothing. */
 function faultOf(open: Open, account: EpochAccount, held: bigint, before: Seen | undefined): string | null {
@@ -82,16 +95,13 @@ function faultOf(open: Open, account: EpochAccount, held: bigint, before: Seen |
 }
 
 /** The leaves whose bits are set. */
-async function bitsOf(audit: Audit, { program, address, leaves }: Open): Promise<Set<number>> {
+async function bitsOf(audit: Audit, { program, address, leaves }: Open): Promise<Leaves> {
   const [programId, account] = [new PublicKey(program), new PublicKey(address)];
   const numbers = Array.from({ length: Math.ceil(leaves / CLAIMS_PER_PAGE) }, (_, page) => page);
   const keys = numbers.map((page) => pageAddress(programId, account, page));
-  const pages = (await accountsOf(audit, keys)).map((raw) => decodePage(programId, raw));
-  const isSet = (index: number) => {
-    const page = pages[Math.floor(index / CLAIMS_PER_PAGE)];
-    return page != null && isClaimed(page, index);
-  };
-  return new Set(Array.from({ length: leaves }, (_, index) => index).filter(isSet));
+  const bits = new Uint8Array((numbers.length * CLAIMS_PER_PAGE) / 8);
+  for (const [i, raw] of (await accountsOf(audit, keys)).entries()) bits.set(decodePage(programId, raw)?.bits ?? [], (i * CLAIMS_PER_PAGE) / 8);
+  return bits;
 }
 
 /** Looks at epochs, the record first. */
@@ -122,7 +132,7 @@ class Look {
 
   async #one(open: Open, account: EpochAccount, held: bigint, isDeep: boolean): Promise<string | null> {
     const before = this.#before.get(open.epoch);
-    const known = isDeep ? await claimedOf(this.#audit, open.epoch) : new Set<number>();
+    const known = isDeep ? await claimedOf(this.#audit, open.epoch) : NONE;
     const indexes = isDeep && account.state === 'open' ? await bitsOf(this.#audit, open) : known;
     // The first look counts: claims go on.
     if (before === undefined || (isDeep && before.indexes === NONE)) {
@@ -131,9 +141,9 @@ class Look {
     const fault = faultOf(open, account, held, before);
     if (fault !== null) return fault;
     if (!isDeep) return null;
-    const [index] = [...known.difference(indexes), ...(before?.indexes ?? indexes).difference(known)];
+    const index = firstBesides(known, indexes) ?? firstBesides(before?.indexes ?? indexes, known);
     if (index === undefined) return null;
-    return `has leaf ${index} ${indexes.has(index) ? 'claimed' : 'not claimed'} on the chain, and otherwise in the record`;
+    return `has leaf ${index} ${has(indexes, index) ? 'claimed' : 'not claimed'} on the chain, and otherwise in the record`;
   }
 }
 

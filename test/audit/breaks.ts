@@ -14,6 +14,12 @@ export const BREAKS: readonly (readonly [check: string, sql: string, says: RegEx
      week_before_value, month, month_value, month_before, month_before_value, year, year_value, year_before, year_before_value from standings where ${one('standings')}`,
     /nobody has -/,
   ],
+  [
+    'standings',
+    `insert into standings (board, mode, wallet, version, total, day, day_value, week, week_value, month, month_value, year, year_value)
+     values ('quests', 'regular', 'nobody', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+    /^quests, regular: nobody has a standing of 0, and nothing in the ledger/,
+  ],
   ['game-boards', `update scores set normalized = 10000 where ${one('scores', `status = 'accepted'`)}`, /^game:alpha, \w+: \w+ has bests of 10000/],
   ['game-boards', `update scores set status = 'voided' where status = 'accepted'`, /^game:alpha, \w+: \w+ has bests of -/],
   ['point-totals', `update point_totals set entries = entries + 1 where ${one('point_totals')}`, /^day \d+, \w+ \w+: /],
@@ -265,10 +271,11 @@ export const BREAKS: readonly (readonly [check: string, sql: string, says: RegEx
 /** Rows that the references need and that history does not leave behind. */
 const FINDING = `insert into payout_findings (signature, lane, address, slot, transfers, verdict, payments) select 'one', lane, '', 0, '[]', 'matched', array[id] from payments limit 1`;
 export const LEFT_BEHIND: Readonly<Record<string, string>> = {
-  'board_refreshes: board, wallet of standings': `insert into board_refreshes (board, wallet, version) select board, wallet, 1 from standings limit 1`,
+  'board_refreshes: board, wallet of (select distinct board, wallet from standings)': `insert into board_refreshes (board, wallet, version) select board, wallet, 1 from standings limit 1`,
   'link_attempts: wallet of players': `insert into link_attempts select '', wallet, 'x', 'oauth', '', app_now(), null from players limit 1`,
   'payout_findings: lane of payout_lanes': FINDING,
   'payout_findings: id of payments': FINDING,
   'payments: lane of payout_lanes': `update payments set state = 'batched'`,
+  'quest_completions: wallet of players': 'delete from burns',
   'reward_imports: epoch of epochs': `insert into reward_imports (id, epoch, state, hash, rows, decided_at) select gen_random_uuid(), epoch, 'done', '', 1, app_now() from epochs limit 1`,
 };
