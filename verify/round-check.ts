@@ -3,6 +3,7 @@ import { MerkleTree } from 'merkletreejs';
 import { verifySignature } from '../src/chain/beacon/signature.ts';
 import { Audit, type LandedCommitment } from '../src/lib/draw/audit.ts';
 import type { BeaconChain } from '../src/lib/draw/beacon-chain.ts';
+import { parseMemo } from '../src/lib/draw/commitment.ts';
 import { verifyHistory } from '../src/lib/draw/history.ts';
 import { type Anchors, verifyRound } from '../src/lib/draw/verify.ts';
 import type { Ledger, Received, SignedMemo } from './ledger.ts';
@@ -21,6 +22,29 @@ export interface Witness {
   /** How signatures are verified: tests remember what they have verified once. */
   readonly verifySignature?: Anchors['verifySignature'];
 }
+
+/** What a key has signed that commits to rounds. */
+export interface Committer {
+  readonly key: string;
+  readonly memos: readonly SignedMemo[];
+}
+
+/**
+ * Which key has committed to a round: the present one where none has. A former one counts until the first commitment of the next: what is
+ * signed with it later, by whoever has stolen it, is nothing.
+ * @param former the oldest first
+ */
+export function committerOf(former: readonly Committer[], present: Committer, round: string): Committer {
+  for (const [i, { key, memos }] of former.entries()) {
+    const until = Math.min(...[...former.slice(i + 1), present].map(beginningOf));
+    const own = memos.filter(({ slot }) => slot < until);
+    if (own.some(({ memo }) => parseMemo(memo)?.round === round)) return { key, memos: own };
+  }
+  return present;
+}
+
+/** The slot of a key's first commitment. */
+const beginningOf = ({ memos }: Committer) => memos.find(({ memo }) => parseMemo(memo) !== null)?.slot ?? Number.POSITIVE_INFINITY;
 
 /**
  * The commitment of a round among all that its committer ever signed.

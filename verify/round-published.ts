@@ -61,6 +61,7 @@ export const isUncommitted = (audit: unknown): boolean => z.object({ commitment:
 
 const Keys = z.object({
   committer: z.string().nullable(),
+  formerCommitters: z.array(z.string()),
   beacon: z.object({ chainHash: z.string(), publicKey: z.string(), urls: z.array(z.string()) }),
 });
 export type Keys = z.output<typeof Keys>;

@@ -6,7 +6,7 @@ import { LEAD_SEC, MARGIN_SEC } from '../src/lib/draw/parameters.ts';
 import { decodeBase58 } from '../src/lib/scalars.ts';
 import { openLedger } from './ledger.ts';
 import { Misfit, Unreadable } from './published.ts';
-import { checkPayouts, checkRound, commitmentIn } from './round-check.ts';
+import { type Committer, checkPayouts, checkRound, commitmentIn, committerOf } from './round-check.ts';
 import { beaconAt, beaconOf, downloadKeys, downloadRound, isUncommitted, type Keys } from './round-published.ts';
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -30,12 +30,14 @@ async function beaconFor({ base, beacon }: Asked, keys: () => Promise<Keys>): Pr
   return await beaconOf(await keys());
 }
 
-async function committerFor({ base, committer }: Asked, keys: () => Promise<Keys>): Promise<string> {
-  if (committer !== undefined) return committer;
-  const told = (await keys()).committer;
-  if (told === null) throw new Unreadable(`${base} does not say who its committer is: --committer ADDRESS`);
-  complain(`warning: that ${told} is the committer is taken on the word of ${base}; --committer pins it`);
-  return told;
+/** The key that commits to rounds, and those that did before it, the oldest first. */
+async function committersFor({ base, committer }: Asked, keys: () => Promise<Keys>): Promise<{ present: string; former: string[] }> {
+  if (committer !== undefined) return { present: committer, former: [] };
+  const { committer: present, formerCommitters: former } = await keys();
+  if (present === null) throw new Unreadable(`${base} does not say who its committer is: --committer ADDRESS`);
+  const before = former.length === 0 ? '' : `, and that ${former.join(', ')} was before,`;
+  complain(`warning: that ${present} is the committer${before} is taken on the word of ${base}; --committer pins it`);
+  return { present, former };
 }
 
 async function verify(asked: Asked): Promise<string> {
@@ -45,10 +47,13 @@ async function verify(asked: Asked): Promise<string> {
     known ??= downloadKeys(base);
     return known;
   };
-  const [beacon, committer] = [await beaconFor(asked, keys), await committerFor(asked, keys)];
+  const [beacon, { present, former }] = [await beaconFor(asked, keys), await committersFor(asked, keys)];
   let shown = await downloadRound(base, id);
   const ledger = openLedger(asked.rpc);
-  const memos = await ledger.memosOf(committer);
+  const signedBy = async (key: string): Promise<Committer> => ({ key, memos: await ledger.memosOf(key) });
+  const before: Committer[] = [];
+  for (const key of former) before.push(await signedBy(key));
+  const { key: committer, memos } = committerOf(before, await signedBy(present), id);
   const own = await commitmentIn(memos, id, ledger.begins);
   say(`${memos.length} memos of ${committer}, every commitment since the first: no gap, none twice, each names the one before`);
   if (own !== null && isUncommitted(shown.audit)) {

@@ -1,8 +1,8 @@
-import { PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
-import { MEMO_PROGRAM, TOKEN_PROGRAM } from './tokens.ts';
+import type { VersionedTransactionResponse } from '@solana/web3.js';
+import { addressesOf, instructionsOf, memosOf, signersOf } from './instructions.ts';
+import { TOKEN_PROGRAM } from './tokens.ts';
 
 const TOKENS = TOKEN_PROGRAM.toBase58();
-const MEMOS = new Set([MEMO_PROGRAM.toBase58(), 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo']);
 
 /** The token program's `Burn` and `BurnChecked` by their number, and the bytes that they have at least. Accounts: token account, mint, authority. */
 const BURNS: Readonly<Record<number, number>> = { 8: 9, 15: 10 };
@@ -29,29 +29,24 @@ export interface BurnsRead {
  * of one that failed. Burned is by the wallet that owns the token account and has signed: a delegate's burn is nobody's.
  * @returns null where the node does not know all of it yet
  */
-export function readBurns({ transaction, meta, blockTime }: VersionedTransactionResponse, mint: string): BurnsRead | null {
+export function readBurns(found: VersionedTransactionResponse, mint: string): BurnsRead | null {
+  const { meta, blockTime } = found;
   if (!meta || blockTime === null || blockTime === undefined) return null;
   const at = blockTime * 1_000;
   if (meta.err !== null) return { at, memos: [], burns: [] };
-  const { staticAccountKeys, compiledInstructions, header } = transaction.message;
-  const loaded = meta.loadedAddresses;
-  const keys = [...staticAccountKeys, ...(loaded?.writable ?? []), ...(loaded?.readonly ?? [])].map((key) => new PublicKey(key).toBase58());
+  const addresses = addressesOf(found);
+  const signers = new Set(signersOf(found));
   // An account that is opened in the transaction was nobody's before.
-  const ownerOf = (account: number | undefined) =>
-    [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])].find(({ accountIndex }) => accountIndex === account)?.owner;
+  const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])];
+  const ownerOf = (account: string) => balances.find(({ accountIndex }) => addresses[accountIndex] === account)?.owner;
 
-  const memos: string[] = [];
-  const burns: Burn[] = [];
-  for (const [index, { programIdIndex, accountKeyIndexes, data: bytes }] of compiledInstructions.entries()) {
-    const program = keys[programIdIndex] ?? '';
-    const data = Buffer.from(bytes);
-    if (MEMOS.has(program)) memos.push(data.toString('utf8'));
-    if (program !== TOKENS || data.length < (BURNS[data[0] ?? -1] ?? Number.POSITIVE_INFINITY)) continue;
-    const [account, burned, authority = keys.length] = accountKeyIndexes;
-    const wallet = keys[authority];
-    const isOwn = wallet !== undefined && authority < header.numRequiredSignatures && ownerOf(account) === wallet;
+  const instructions = instructionsOf(found);
+  const burns = instructions.flatMap(({ program, accounts, data }, index): Burn[] => {
+    if (program !== TOKENS || data.length < (BURNS[data[0] ?? -1] ?? Number.POSITIVE_INFINITY)) return [];
+    const [account = '', burned, wallet = ''] = accounts;
+    const isOwn = signers.has(wallet) && ownerOf(account) === wallet;
     const amount = data.readBigUInt64LE(1);
-    if (isOwn && keys[burned ?? -1] === mint && amount > 0n) burns.push({ index, wallet, amount });
-  }
-  return { at, memos, burns };
+    return isOwn && burned === mint && amount > 0n ? [{ index, wallet, amount }] : [];
+  });
+  return { at, memos: memosOf(instructions), burns };
 }

@@ -8,6 +8,7 @@ import { selectDue } from './landing/rows.ts';
 export { followRound } from './landing/follow.ts';
 export type { ChainError, Draft, Failure, Kind, Landing, Outcome, Signing, Spend } from './landing/kind.ts';
 export { type ListedTransaction, listTransactions } from './landing/listing.ts';
+export { retryManual } from './landing/manual.ts';
 export { outflowLeft, TOKEN_ACCOUNTS } from './landing/outflows.ts';
 export { pause, resume } from './landing/pauses.ts';
 export { signAndSend } from './landing/sign.ts';

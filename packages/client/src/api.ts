@@ -1,6 +1,6 @@
 // Written by packages/client/generate.ts from the routes and events of the service. Do not edit.
 
-import type { Bytes } from './request.ts';
+import type { Bytes } from './bytes.ts';
 
 export type Acknowledged = { received: true };
 
@@ -394,7 +394,9 @@ export type ChainTransaction = {
   id: Id;
   kind: string;
   subject: string;
-  state: 'manual' | 'failed';
+
+  /** `queued`: it was set aside, and is tried again. */
+  state: 'manual' | 'failed' | 'queued';
   attempts: number;
   signature: string | null;
 
@@ -955,6 +957,9 @@ export type Keys = {
 
   /** Whose memos are the commitments of rounds; null where this process was not told. */
   committer: Wallet | null;
+
+  /** Whose memos were, the oldest first. Each key has a sequence of its own, and counts until the first commitment of the next. */
+  formerCommitters: Wallet[];
 
   /** Whose tokens prizes are paid from. */
   treasury: Wallet | null;
@@ -4040,6 +4045,17 @@ export interface Endpoints {
      * Merged into the present theme as a JSON merge patch (RFC 7386); the sum is at most 64 KB. Each version is kept; the ETag names it, with If-Match only that version is changed. What changes nothing keeps its version.
      */
     '/admin/theme': { body?: ThemePatch; answers: { 200: Theme }; refusals: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Try a chain transaction again that was set aside before it was signed.
+     *
+     * For when its cause is gone: everything is looked at anew, and where the cause stands it is set aside again. One that may have landed is refused (409), with what is missing to tell.
+     */
+    '/admin/transactions/{id}/retry': {
+      params: { id: Id };
+      answers: { 200: ChainTransaction };
+      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Ban a wallet.

@@ -180,6 +180,10 @@ export const KeysView = z
       description: 'The keys that sign receipts of entries, base58.',
     }),
     committer: told('Whose memos are the commitments of rounds; null where this process was not told.'),
+    formerCommitters: z.array(Wallet).meta({
+      description: 'Whose memos were, the oldest first. Each key has a sequence of its own, and counts until the first commitment of the next.',
+      example: [],
+    }),
     treasury: told('Whose tokens prizes are paid from.'),
     mints: z.strictObject({ reward: told('The arcade’s own token.'), usdc: told('Stablecoin.') }),
     beacon: z.strictObject({

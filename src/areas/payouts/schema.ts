@@ -128,13 +128,14 @@ export const PayoutsView = z
   })
   .meta({ id: 'Payouts' });
 
+export const TransactionPath = z.strictObject({ id: Id });
 export const TransactionsQuery = z.object({ state: z.enum(['manual', 'failed'], 'must be manual or failed').default('manual') });
 export const TransactionView = z
   .strictObject({
     id: Id,
     kind: z.string().meta({ example: 'payout-batch' }),
     subject: z.string(),
-    state: z.enum(['manual', 'failed']),
+    state: z.enum(['manual', 'failed', 'queued']).meta({ description: '`queued`: it was set aside, and is tried again.' }),
     attempts: z.int(),
     /** Of the latest attempt. */
     signature: z.string().nullable(),

@@ -24,6 +24,7 @@ import { Migration0023ArcadeEvents } from './0023-arcade-events.ts';
 import { Migration0024ActivityBatches } from './0024-activity-batches.ts';
 import { Migration0025WalletWeeks } from './0025-wallet-weeks.ts';
 import { Migration0026ActivityMarks } from './0026-activity-marks.ts';
+import { Migration0027Committers } from './0027-committers.ts';
 
 /** Every migration, oldest first. A migration that has been released is never edited. */
 export const migrations = [
@@ -53,4 +54,5 @@ export const migrations = [
   { name: '0024-activity-batches', class: Migration0024ActivityBatches },
   { name: '0025-wallet-weeks', class: Migration0025WalletWeeks },
   { name: '0026-activity-marks', class: Migration0026ActivityMarks },
+  { name: '0027-committers', class: Migration0027Committers },
 ];

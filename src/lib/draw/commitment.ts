@@ -2,7 +2,7 @@ import { sha256, utf8 } from './bytes.ts';
 
 /** What the service binds itself to before the beacon can be known. Hashes are hex. */
 export interface Commitment {
-  /** 1, 2, 3, … over all rounds, without gaps. */
+  /** 1, 2, 3, … over all rounds that its committer's key commits to, without gaps. */
   readonly sequence: number;
   readonly round: string;
   readonly entriesRoot: string;

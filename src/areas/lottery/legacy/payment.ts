@@ -1,5 +1,6 @@
 import { PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
-import { associatedTokenAddress, MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../chain/tokens.ts';
+import { addressesOf, type Instruction, instructionsOf, memosOf, signersOf } from '../../../chain/instructions.ts';
+import { associatedTokenAddress, TOKEN_PROGRAM } from '../../../chain/tokens.ts';
 import { instantOf, millis } from '../../../lib/draw/bytes.ts';
 import type { LegacyParameters } from '../../../lib/draw/parameters.ts';
 import type { Currency } from '../../payouts/payouts.ts';
@@ -25,7 +26,7 @@ const TRANSFERS: Readonly<Record<number, { readonly to: number; readonly authori
   3: { to: 1, authority: 2, bytes: 9 },
   12: { to: 2, authority: 3, bytes: 10 },
 };
-const MEMO_PROGRAM_V1 = new PublicKey('Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo');
+const TOKENS = TOKEN_PROGRAM.toBase58();
 
 /** Where payments to the treasury arrive, by address. */
 export type Accounts = ReadonlyMap<string, Currency>;
@@ -41,11 +42,6 @@ export function treasuryAccounts(parameters: LegacyParameters, rewardMint: strin
   return accounts.set(ticketAccount(parameters).toBase58(), 'usdc');
 }
 
-interface Instruction {
-  readonly program: PublicKey | undefined;
-  readonly accounts: readonly (PublicKey | undefined)[];
-  readonly data: Buffer;
-}
 interface Payment {
   readonly account: string;
   readonly currency: Currency;
@@ -53,39 +49,21 @@ interface Payment {
   readonly amount: bigint;
 }
 
-const keysOf = ({ transaction, meta }: VersionedTransactionResponse) => [
-  ...transaction.message.staticAccountKeys,
-  ...(meta?.loadedAddresses?.writable ?? []),
-  ...(meta?.loadedAddresses?.readonly ?? []),
-];
-
-/** The instructions that a transaction itself gives, without those that programs gave. */
-function instructionsOf(found: VersionedTransactionResponse): Instruction[] {
-  const keys = keysOf(found).map((key) => new PublicKey(key));
-  return found.transaction.message.compiledInstructions.map(({ programIdIndex, accountKeyIndexes, data }) => ({
-    program: keys[programIdIndex],
-    accounts: accountKeyIndexes.map((index) => keys[index]),
-    data: Buffer.from(data),
-  }));
-}
-
 function paymentsOf(instructions: readonly Instruction[], accounts: Accounts): Payment[] {
-  return instructions.flatMap(({ program, accounts: keys, data }): Payment[] => {
-    const form = program?.equals(TOKEN_PROGRAM) ? TRANSFERS[data[0] ?? -1] : undefined;
+  return instructions.flatMap(({ program, accounts: named, data }): Payment[] => {
+    const form = program === TOKENS ? TRANSFERS[data[0] ?? -1] : undefined;
     if (form === undefined || data.length < form.bytes) return [];
-    const account = keys[form.to]?.toBase58() ?? '';
+    const [account = '', authority] = [named[form.to], named[form.authority]];
     const currency = accounts.get(account);
-    const authority = keys[form.authority]?.toBase58();
     return currency && authority ? [{ account, currency, authority, amount: data.readBigUInt64LE(1) }] : [];
   });
 }
 
-const isMemo = ({ program }: Instruction) => program?.equals(MEMO_PROGRAM) === true || program?.equals(MEMO_PROGRAM_V1) === true;
 const sumOf = (payments: readonly Payment[]) => payments.reduce((sum, { amount }) => sum + amount, 0n);
 
 /** What a transaction has added to a token account, as the chain has counted. */
 function added(found: VersionedTransactionResponse, account: string): bigint {
-  const index = keysOf(found).findIndex((key) => new PublicKey(key).toBase58() === account);
+  const index = addressesOf(found).indexOf(account);
   const balance = (list: NonNullable<VersionedTransactionResponse['meta']>['preTokenBalances']) =>
     BigInt(list?.find(({ accountIndex }) => accountIndex === index)?.uiTokenAmount.amount ?? 0);
   return balance(found.meta?.postTokenBalances) - balance(found.meta?.preTokenBalances);
@@ -111,13 +89,11 @@ function paidBy(wallet: string, signature: string, payments: readonly Payment[],
  * paid, not what programs do on its behalf.
  */
 export function judge(found: VersionedTransactionResponse, wallet: string, parameters: LegacyParameters, accounts: Accounts): Judgement {
-  const { message, signatures } = found.transaction;
-  const [signature] = signatures;
+  const [signature] = found.transaction.signatures;
   if (!found.meta || found.blockTime === null || found.blockTime === undefined || signature === undefined) return { verdict: 'unread' };
   const refuse = (reason: string, refunds: readonly PaidBack[] = []): Judgement => ({ verdict: 'refuse', reason, refunds });
   if (found.meta.err !== null) return refuse('the transaction has failed');
-  const signers = message.staticAccountKeys.slice(0, message.header.numRequiredSignatures);
-  if (!signers.some((key) => key.toBase58() === wallet)) return refuse('the transaction is not signed by this wallet');
+  if (!signersOf(found).includes(wallet)) return refuse('the transaction is not signed by this wallet');
 
   const instructions = instructionsOf(found);
   const payments = paymentsOf(instructions, accounts);
@@ -133,7 +109,7 @@ export function judge(found: VersionedTransactionResponse, wallet: string, param
     return refuse(`the transaction pays ${payment.amount}, and a ticket costs ${parameters.ticketPrice}`, refunds);
   }
   if (arrived(payTo) !== payment.amount) return refuse('the transaction changes the treasury’s balance by another amount than the price', refunds);
-  const memos = instructions.filter(isMemo).map(({ data }) => data.toString('utf8'));
+  const memos = memosOf(instructions);
   if (memos.length !== 1 || memos[0] !== parameters.round) return refuse('the transaction must have one memo, the id of this round', refunds);
   const paidAt = found.blockTime * 1_000;
   if (paidAt >= millis(parameters.closesAt)) return refuse('the transaction came after the round had closed', refunds);

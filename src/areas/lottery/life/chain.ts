@@ -1,4 +1,5 @@
 import type { PublicKey, VersionedTransactionResponse } from '@solana/web3.js';
+import { instructionsOf, memosOf, signersOf } from '../../../chain/instructions.ts';
 import { rpc } from '../../../chain/solana.ts';
 import { MEMO_PROGRAM } from '../../../chain/tokens.ts';
 import type { App } from '../../../context.ts';
@@ -6,6 +7,8 @@ import type { LandedCommitment } from '../../../lib/draw/audit.ts';
 import { instantOf } from '../../../lib/draw/bytes.ts';
 import { MEMO_PREFIX } from '../../../lib/draw/commitment.ts';
 import { unavailable } from '../../../lib/errors.ts';
+
+const MEMOS = MEMO_PROGRAM.toBase58();
 
 /** Signatures in one answer: the most that nodes give. */
 const PAGE = 1_000;
@@ -25,24 +28,19 @@ export interface FoundMemo {
 }
 
 /** The commitment's memo in a transaction that succeeded; null where there is none that the committer signed. */
-function memoIn({ transaction, meta }: VersionedTransactionResponse, committer: PublicKey): string | null {
-  if (meta?.err !== null) return null;
-  const { message } = transaction;
-  for (const { programIdIndex, accountKeyIndexes, data } of message.compiledInstructions) {
-    if (!message.staticAccountKeys[programIdIndex]?.equals(MEMO_PROGRAM)) continue;
-    const signs = accountKeyIndexes.some((index) => message.isAccountSigner(index) && message.staticAccountKeys[index]?.equals(committer) === true);
-    const memo = Buffer.from(data).toString('utf8');
-    if (signs && memo.startsWith(MEMO_PREFIX)) return memo;
-  }
-  return null;
+function memoIn(found: VersionedTransactionResponse, committer: PublicKey): string | null {
+  const key = committer.toBase58();
+  if (found.meta?.err !== null || !signersOf(found).includes(key)) return null;
+  // Anybody may name the key: only a memo that it signs is its own.
+  const signed = instructionsOf(found).filter(({ program, accounts }) => program === MEMOS && accounts.includes(key));
+  return memosOf(signed).find((memo) => memo.startsWith(MEMO_PREFIX)) ?? null;
 }
 
 const read = (app: App, signature: string, commitment: 'confirmed' | 'finalized') =>
   rpc(() => app.chain.connection.getTransaction(signature, { commitment, maxSupportedTransactionVersion: 1 }));
 
-/** A commitment as it stands in its finalized block; null while the node does not have all of it. */
-export async function readLanded(app: App, signature: string): Promise<LandedCommitment | null> {
-  const committer = app.chain.address('committer');
+/** A commitment that a key has signed as it stands in its finalized block; null while the node does not have all of it. */
+export async function readLanded(app: App, signature: string, committer: PublicKey): Promise<LandedCommitment | null> {
   const found = await read(app, signature, 'finalized');
   const memo = found && memoIn(found, committer);
   if (!found || memo === null) return null;

@@ -36,7 +36,8 @@ export const drawCommitment: Kind = {
 };
 
 async function compose(app: App, subject: string): Promise<Draft | Outcome> {
-  const [round, own, { last, landed }] = await Promise.all([readRound(app.db, subject), placeOf(app.db, subject), newestPlaces(app.db)]);
+  const committer = app.chain.address('committer').toBase58();
+  const [round, own, { last, landed }] = await Promise.all([readRound(app.db, subject), placeOf(app.db, subject), newestPlaces(app.db, committer)]);
   if (own && own.signature !== null) return { do: 'done', signature: own.signature, slot: own.slot };
   if (!round || !isOpened(round) || round.state !== 'closing' || round.root === null) {
     return { do: 'manual', reason: `round ${subject} is not to be committed to: it is ${round?.state ?? 'not there'}` };
@@ -47,7 +48,7 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
   if (found !== null) return found;
 
   const chain = await beaconOf(app).chain();
-  const place = await app.tx((tx) => takePlace(tx, subject));
+  const place = await app.tx((tx) => takePlace(tx, subject, committer));
   if (place === null) return waiting('another commitment comes first');
   const { sequence, previous } = place;
   const beaconRound = roundToCommit(chain, await clockOf(app.db), round.parameters.leadSec);

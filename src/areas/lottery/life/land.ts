@@ -1,3 +1,4 @@
+import { PublicKey } from '@solana/web3.js';
 import { beaconOf, isInTime, timeOf } from '../../../chain/beacon.ts';
 import { landingOf, retry, submit } from '../../../chain/transactions.ts';
 import type { App } from '../../../context.ts';
@@ -8,7 +9,7 @@ import { type Commitment, parseMemo } from '../../../lib/draw/commitment.ts';
 import { readLanded } from './chain.ts';
 import { drawCommitment, misfitOf } from './commitment.ts';
 import { lockIn, lookAgainIn, type OpenedRound } from './rows.ts';
-import { recordLanded } from './sequence.ts';
+import { placeOf, recordLanded } from './sequence.ts';
 import { type Landed, undrawnAudit } from './undrawn.ts';
 import { voidCommitted } from './void.ts';
 
@@ -33,7 +34,10 @@ export async function land(app: App, round: OpenedRound): Promise<boolean> {
     });
     return false;
   }
-  const landed = await readLanded(app, standing.signature);
+  // The key may have been rotated since it was signed.
+  const place = await placeOf(app.db, id);
+  const committer = place ? new PublicKey(place.committer) : app.chain.address('committer');
+  const landed = await readLanded(app, standing.signature, committer);
   if (!landed) {
     app.log.warn({ round: id, signature: standing.signature }, 'the commitment of a round cannot be read back yet');
     return await later(app, id, SOON_MS);

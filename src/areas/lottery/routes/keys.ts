@@ -1,6 +1,7 @@
 import type { App } from '../../../context.ts';
 import { reply, route } from '../../../http/route.ts';
 import { Refusal } from '../../../lib/errors.ts';
+import { committersOf } from '../life/sequence.ts';
 import { receiptKey } from '../receipts.ts';
 import { KeysView } from '../results-schema.ts';
 import { FRESH } from './files.ts';
@@ -15,12 +16,14 @@ function told(read: () => { toBase58(): string }): string | null {
   }
 }
 
-function keysOf({ config, chain }: App) {
+async function keysOf({ config, chain, db }: App) {
   const { id, publicKey } = receiptKey({ config });
+  const committer = told(() => chain.address('committer'));
   const { chainHash, publicKey: beaconKey, urls } = config.chain.beacon;
   return {
     receipts: [{ id, algorithm: 'ed25519' as const, publicKey }],
-    committer: told(() => chain.address('committer')),
+    committer,
+    formerCommitters: (await committersOf(db)).filter((one) => one !== committer),
     treasury: told(() => chain.address('treasury')),
     mints: { reward: told(() => chain.rewardMint), usdc: told(() => chain.usdcMint) },
     beacon: { chainHash, publicKey: beaconKey, urls: [...urls] },
@@ -36,5 +39,5 @@ export const getKeys = route({
   returns: { 200: KeysView },
   fails: [],
   cache: FRESH,
-  handler: async ({ app }) => reply(200, keysOf(app)),
+  handler: async ({ app }) => reply(200, await keysOf(app)),
 });

@@ -1,4 +1,5 @@
-import { PublicKey, SystemProgram, type VersionedTransactionResponse } from '@solana/web3.js';
+import { ComputeBudgetProgram, PublicKey, SystemProgram, type VersionedTransactionResponse } from '@solana/web3.js';
+import { instructionsOf } from '../../../chain/instructions.ts';
 import { rpc } from '../../../chain/solana.ts';
 import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../chain/tokens.ts';
 import type { App } from '../../../context.ts';
@@ -11,6 +12,11 @@ const PAGE = 1_000;
 const MOST_PAGES = 20;
 const MOST_READ = 100;
 const READ_AT_ONCE = 8;
+
+const SYSTEM = SystemProgram.programId.toBase58();
+const TOKENS = TOKEN_PROGRAM.toBase58();
+const MEMOS = MEMO_PROGRAM.toBase58();
+const COMPUTE_BUDGET = ComputeBudgetProgram.programId.toBase58();
 
 /** The numbers of the instructions that are read: of the system program, and of the token program. */
 const ADVANCE_NONCE = 4;
@@ -68,35 +74,22 @@ const knownFindings = statement<{ signature: string; nonce: string | null; verdi
 
 /** Reads a transaction as far as it concerns a lane. */
 export function readFinding(address: PublicKey, signature: string, found: VersionedTransactionResponse): Finding {
-  const { message } = found.transaction;
-  const loaded = found.meta?.loadedAddresses;
-  const keys = [...message.staticAccountKeys, ...(loaded?.writable ?? []), ...(loaded?.readonly ?? [])];
-  const instructions = message.compiledInstructions.map(({ programIdIndex, accountKeyIndexes, data }) => ({
-    program: keys[programIdIndex],
-    accounts: accountKeyIndexes.map((index) => keys[index]),
-    data: Buffer.from(data),
-  }));
+  const instructions = instructionsOf(found);
   const [first] = instructions;
   const advances =
-    first?.program?.equals(SystemProgram.programId) &&
-    first.data.length >= 4 &&
-    first.data.readUInt32LE(0) === ADVANCE_NONCE &&
-    first.accounts[0]?.equals(address);
+    first?.program === SYSTEM && first.data.length >= 4 && first.data.readUInt32LE(0) === ADVANCE_NONCE && first.accounts[0] === address.toBase58();
   const transfers = instructions.flatMap(({ program, accounts, data }): Transfer[] => {
     const [, mint, to] = accounts;
-    const isTransfer = program?.equals(TOKEN_PROGRAM) && data[0] === TRANSFER_CHECKED && data.length === 10;
-    return isTransfer && mint && to ? [{ to: to.toBase58(), mint: mint.toBase58(), amount: String(data.readBigUInt64LE(1)) }] : [];
+    const isTransfer = program === TOKENS && data[0] === TRANSFER_CHECKED && data.length === 10;
+    return isTransfer && mint && to ? [{ to, mint, amount: String(data.readBigUInt64LE(1)) }] : [];
   });
-  const memos = instructions.flatMap(({ program, data }) => (program?.equals(MEMO_PROGRAM) ? [readPayoutMemo(data.toString('utf8'))] : []));
+  const memos = instructions.flatMap(({ program, data }) => (program === MEMOS ? [readPayoutMemo(data.toString('utf8'))] : []));
   const memo = memos.find((one) => one !== null) ?? null;
-  const nonce = advances ? message.recentBlockhash : null;
-  const movesNothing = instructions.every(
-    ({ program }, i) => (advances && i === 0) || program?.equals(MEMO_PROGRAM) || program?.equals(COMPUTE_BUDGET),
-  );
+  const nonce = advances ? found.transaction.message.recentBlockhash : null;
+  const movesNothing = instructions.every(({ program }, i) => (advances && i === 0) || program === MEMOS || program === COMPUTE_BUDGET);
   const harmless = nonce === null ? 'it uses no nonce' : found.meta?.err ? 'it landed as an error' : movesNothing ? 'it only uses the nonce' : null;
   return { signature, slot: found.slot, nonce, memo, transfers, harmless };
 }
-const COMPUTE_BUDGET = new PublicKey('ComputeBudget111111111111111111111111111111');
 
 /**
  * What happened on a lane since its last known landing, at finalized. Anybody can name an account in a transaction of

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { listTransactions } from '../../../chain/transactions.ts';
+import { type ListedTransaction, listTransactions, retryManual } from '../../../chain/transactions.ts';
 import { reply, route } from '../../../http/route.ts';
 import { PageQuery } from '../../../lib/paging.ts';
-import { HoldRequest, PayoutsView, ReleaseRequest, TransactionsQuery, TransactionView } from '../schema.ts';
+import { HoldRequest, PayoutsView, ReleaseRequest, TransactionPath, TransactionsQuery, TransactionView } from '../schema.ts';
 import { hold, release } from '../watch/hold.ts';
 import { payoutsStatus } from '../watch/status.ts';
 
@@ -47,6 +47,9 @@ export const postResume = route({
   },
 });
 
+/** What PostgreSQL holds as jsonb is JSON. */
+const shown = (row: ListedTransaction) => ({ ...row, error: z.json().parse(row.error), evidence: z.json().parse(row.evidence) });
+
 export const getTransactions = route({
   method: 'get',
   path: '/admin/transactions',
@@ -57,10 +60,21 @@ export const getTransactions = route({
   fails: [],
   handler: async ({ app, query }) => {
     const { transactions, total } = await listTransactions(app.db, query.state, query.limit, query.offset);
-    // What PostgreSQL holds as jsonb is JSON.
-    const shown = transactions.map((row) => ({ ...row, error: z.json().parse(row.error), evidence: z.json().parse(row.evidence) }));
-    return reply(200, shown, { 'X-Total-Count': String(total) });
+    return reply(200, transactions.map(shown), { 'X-Total-Count': String(total) });
   },
 });
 
-export const payoutAdminRoutes = [getPayouts, postPause, postResume, getTransactions];
+export const postTransactionRetry = route({
+  method: 'post',
+  path: '/admin/transactions/{id}/retry',
+  auth: { admin: 'money' },
+  summary: 'Try a chain transaction again that was set aside before it was signed',
+  description:
+    'For when its cause is gone: everything is looked at anew, and where the cause stands it is set aside again. One that may have landed is refused (409), with what is missing to tell.',
+  params: TransactionPath,
+  returns: { 200: TransactionView },
+  fails: [404, 409],
+  handler: async ({ app, params }) => reply(200, shown(await app.tx((tx) => retryManual(tx, params.id)))),
+});
+
+export const payoutAdminRoutes = [getPayouts, postPause, postResume, getTransactions, postTransactionRetry];

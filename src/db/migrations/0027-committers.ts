@@ -1,0 +1,20 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Each committer's key has a sequence of its own: what one did that nobody can undo does not stop the next. */
+export class Migration0027Committers extends Migration {
+  override up(): void {
+    this.addSql('alter table commitments drop constraint commitments_check, drop constraint commitments_pkey');
+    // The last place may be given, and nothing of it have landed: then its attempts tell the key, or there is none.
+    this.addSql(`
+      update commitments c set committer = coalesce(
+        (select a.signers[array_upper(a.signers, 1)] from chain_transactions t join chain_attempts a on a.transaction_id = t.id
+         where t.kind = 'draw-commitment' and t.subject = c.round::text order by a.n desc limit 1),
+        (select l.committer from commitments l where l.memo is not null order by l.sequence desc limit 1))
+      where committer is null`);
+    this.addSql('delete from commitments where committer is null');
+    this.addSql('alter table commitments alter column committer set not null, add primary key (committer, sequence)');
+    this.addSql(`
+      alter table commitments add constraint commitments_landed check (num_nulls(memo, hash, signature, slot, blockhash, block_time) in (0, 6))`);
+    this.addSql('create index commitments_first on commitments (slot) where sequence = 1');
+  }
+}
