@@ -154,3 +154,24 @@ test('a client that ends its side ends the stream', async () => {
   while (client.isOpen()) await sleep(5);
   while (streamsOf(t.app).size >= size) await sleep(5);
 });
+
+test('a stream that cannot be told of an event is cut off, and holds up no other', async () => {
+  const sockets: Socket[] = [];
+  const note = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
+  subscribe('http.server.request.start', note);
+  const broken = await listen(request('/events'));
+  unsubscribe('http.server.request.start', note);
+  const other = await listen(request('/events'));
+  for (const socket of sockets) {
+    socket.write = () => {
+      throw new Error('this stream cannot be told');
+    };
+  }
+  await notify('told to the others');
+  await other.until(/told to the others/);
+  while (broken.isOpen()) await sleep(5);
+  expect(broken.text()).not.toContain('told to the others');
+  await notify('and what comes after');
+  await other.until(/and what comes after/);
+  other.socket.destroy();
+});
