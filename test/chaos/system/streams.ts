@@ -23,23 +23,26 @@ export function streamFailures(listeners: readonly Listener[], events: readonly 
   });
 }
 
-/** Ids only grow while the feed is the same: nothing comes twice, and nothing late. */
+/**
+ * Ids only grow while the feed is the same: nothing comes twice, and nothing late. A Redis that lost its last second has a feed that ends
+ * earlier; a reset says so, and what comes after its place is told again.
+ */
 function disorder(listener: Listener): string[] {
   const found: string[] = [];
   const last = new Map<string, Bookmark>();
-  for (const { id } of listener.stretches.flatMap(({ messages }) => messages)) {
+  const seen = new Map<string, Bookmark>();
+  for (const { id, event } of listener.stretches.flatMap(({ messages }) => messages)) {
     const at = parseId(id);
     if (at === null) continue;
     const before = last.get(at.epoch);
-    // A reset may tell the same place twice: the feed was replaced, and the client came back.
-    if (before && compare(before, at) > 0) found.push(`${listener.name} was told ${id} after ${before.publication}-${before.seq}.${before.index}`);
     last.set(at.epoch, at);
-  }
-  const ids = listener.stretches.flatMap(({ messages }) => messages.filter(({ event }) => event !== 'reset').map(({ id }) => id));
-  const seen = new Set<string>();
-  for (const id of ids) {
+    if (event === 'reset') {
+      for (const [other, place] of seen) if (place.epoch === at.epoch && compare(place, at) > 0) seen.delete(other);
+      continue;
+    }
+    if (before && compare(before, at) > 0) found.push(`${listener.name} was told ${id} after ${before.publication}-${before.seq}.${before.index}`);
     if (seen.has(id)) found.push(`${listener.name} was told ${id} twice`);
-    seen.add(id);
+    seen.set(id, at);
   }
   return found;
 }
