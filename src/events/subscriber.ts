@@ -80,7 +80,8 @@ export class Subscriber implements Reader {
     while (this.#missing !== null && this.#socket.writable) {
       const window = this.#surroundings.window();
       const { from, sent } = this.#missing;
-      if (!window.covers(from) || sent > MAX_MISSED) {
+      // Where the feed ends earlier now, Redis has lost its end: that is as good as a gap.
+      if (!window.covers(from) || comparePlaces(from, window.last) > 0 || sent > MAX_MISSED) {
         this.#goLive(window, [this.#reset(window)]);
         return;
       }

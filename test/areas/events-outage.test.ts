@@ -1,6 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { notification } from '../../src/events/catalogue.ts';
+import { arcadeEvent, notification } from '../../src/events/catalogue.ts';
+import { feedKey } from '../../src/events/feed.ts';
+import { publishRound } from '../../src/events/publisher.ts';
 import { publishEvents } from '../../workers/publish-events.ts';
 import { startTestApp } from '../support/app.ts';
 import { testRedisUrl } from '../support/database.ts';
@@ -76,3 +79,42 @@ test('while Redis is away new streams are refused and open ones stay; when it is
     await redis.close();
   }
 });
+
+test('whoever is being told what it missed while Redis loses the end of the feed is told of a reset, not to go back in silence', async () => {
+  const t = await startTestApp({ workers: false });
+  const key = feedKey(t.app.config);
+  const [startsAt, endsAt] = [new Date(0).toISOString(), new Date(1).toISOString()];
+  const publish = async (count: number, payload: string) => {
+    const one = (n: number) => ({ id: `event-${n}`, name: 'An event', startsAt, endsAt, payload });
+    await t.app.tx(async (tx) =>
+      tx.emitAll(
+        arcadeEvent,
+        Array.from({ length: count }, (_, n) => one(n)),
+      ),
+    );
+    for (let again: number | null = 0; again !== null; again = await publishRound(t.app, async () => [])) await sleep(again);
+  };
+  // More than the buffers on the way hold for a client that does not read.
+  const long = 'x'.repeat(20_000);
+  const first = await openEvents(t);
+  try {
+    await publish(1, 'a place to come back to');
+    await first.count(1);
+    await publish(10, long);
+    const before = await t.app.redis.dumpBuffer(key);
+    await publish(340, long);
+    await first.count(351);
+    const late = await openEvents(t, { lastEventId: first.messages[0]?.id ?? '', paused: true });
+    await t.app.redis.restore(key, 0, before ?? '', 'REPLACE');
+    await first.until('a reset', () => first.types.includes('reset'));
+    late.resume();
+    await late.until('a reset', () => late.types.includes('reset'));
+    const places = late.messages.filter(({ event }) => event !== 'reset').map(({ id }) => Number(id.split(/[:-]/)[1]));
+    expect(places.length).toBeGreaterThan(11);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    late.close();
+  } finally {
+    first.close();
+    await t.close();
+  }
+}, 60_000);
