@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type Answer, headerOf, type Outcome } from './connection.ts';
 import type { Operation } from './document.ts';
 import type { Draft } from './requests.ts';
@@ -69,17 +70,28 @@ function faultsOfAnswer(draft: Draft, answer: Answer, world: World): string[] {
   return faults;
 }
 
-/** Replies to the same caller for the same key are the same, whatever it was sent with again. */
+/**
+ * Replies to the same caller for the same key name the same thing, whatever it was sent with again. What becomes of it (its state, its
+ * signature) is told as it stands.
+ */
 function faultsOfReplay(draft: Draft, { status, body }: Answer, { replies }: World): string[] {
   const [key, ...others] = draft.headers.filter(([name]) => name === 'Idempotency-Key');
   if (draft.isWild || !key || others.length > 0 || status >= 300 || !takesKey(draft.operation)) return [];
   const callers = draft.headers.filter(([name]) => name === 'Cookie' || name === 'Authorization');
   const scope = [draft.method, draft.path, key, callers].join(' ');
-  const text = `${status} ${body}`;
-  const before = replies.get(scope);
-  replies.set(scope, text);
-  // What was only accepted has an outcome by and by.
-  return before === undefined || before === text || before.startsWith('202 ') ? [] : [`an Idempotency-Key brought two answers, first ${before}`];
+  const ids = idsIn(body.toString('utf8'));
+  const before = replies.get(scope) ?? ids;
+  replies.set(scope, ids);
+  const other = Object.keys(ids).find((name) => name in before && before[name] !== ids[name]);
+  return other === undefined ? [] : [`an Idempotency-Key brought two things: ${other} was ${before[other]}`];
+}
+/** The ids that the fields of an answer hold. */
+function idsIn(text: string): Readonly<Record<string, string>> {
+  const parsed = z.record(z.string(), z.unknown()).safeParse(text === '' ? {} : JSON.parse(text));
+  const fields = Object.entries(parsed.data ?? {}).flatMap(([name, id]) =>
+    typeof id === 'string' && /^(?:id|\w+Id)$/.test(name) ? [[name, id]] : [],
+  );
+  return Object.fromEntries(fields);
 }
 const takesKey = ({ parameters }: Operation) => parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'Idempotency-Key');
 

@@ -28,7 +28,7 @@ export class World {
   /** Every session id that was ever given out. */
   readonly sessionIds = new Set<string>();
   /** What was replied under an `Idempotency-Key`, by who asked for what under which. */
-  readonly replies = new Map<string, string>();
+  readonly replies = new Map<string, Readonly<Record<string, string>>>();
   readonly #known = new Map<string, unknown[]>();
 
   constructor(target: Target) {

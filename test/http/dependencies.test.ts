@@ -1,5 +1,6 @@
 import { setTimeout as poll } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { z } from 'zod';
 import { expire } from '../../jobs/upkeep.ts';
 import { statement } from '../../src/db/sql.ts';
@@ -120,9 +121,9 @@ test('a PostgreSQL that is not there is 503', async () => {
 
 test('a PostgreSQL that hangs is 503', async () => {
   const database = await createDatabase();
-  const { searchParams, pathname } = new URL(database.url);
-  const way = await openGate(`${searchParams.get('host')}/.s.PGSQL.${searchParams.get('port') ?? 5432}`);
-  const url = `postgresql://${searchParams.get('user')}@127.0.0.1:${way.port}${pathname}`;
+  const { host, port, user, database: name } = new pg.Client({ connectionString: database.url });
+  const way = await openGate(`${host}/.s.PGSQL.${port}`);
+  const url = `postgresql://${user}@127.0.0.1:${way.port}/${name}`;
   const behind = await startKit(routes, { env: { DATABASE_URL: url } });
   try {
     await expectRecovery(`${behind.url}/sql`);
