@@ -16,7 +16,7 @@ const BENCHES: Readonly<Record<string, number>> = {
   epochs: 4,
   proofs: 2,
   claims: 5.5,
-  audit: 12,
+  audit: 15,
 };
 
 const wanted = process.argv.slice(2);

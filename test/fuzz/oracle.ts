@@ -6,6 +6,8 @@ import type { World } from './world.ts';
 
 /** Refusals that the kit gives to what is no request of any operation. */
 const GENERIC = new Set([400, 403, 404, 405, 408, 413, 414, 415, 417, 431]);
+/** Refusals of another operation, of the same path, that a request becomes by its method. */
+const OF_ANOTHER = new Set([409, 412, 429]);
 /** What only the inside of the service looks like. */
 const INSIDE: readonly RegExp[] = [
   /^\s+at .+:\d+:\d+/m,
@@ -101,6 +103,7 @@ function isDeclared(draft: Draft, answer: Answer): boolean {
       answer.status < 400 ||
       GENERIC.has(answer.status) ||
       draft.operation.statuses.has(answer.status) ||
+      (draft.twists.includes('method') && OF_ANOTHER.has(answer.status)) ||
       answer.status >= 500 ||
       answer.status === 401
     );
