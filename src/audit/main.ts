@@ -13,7 +13,7 @@ Proves on a live system what must always hold: that the record agrees with itsel
 Ends with 0 where everything holds, 1 where something differs, 2 where something could not be checked.
 
 Takes the service's own configuration: DATABASE_URL, REDIS_URL, REDIS_PREFIX and SOLANA_RPC_URL; MEDIA_* for clip-media; and, where they
-are set for the service, its caps, mints, TREASURY_ADDRESS, COMMITTER_ADDRESS and DRAND_*. No key is read.
+are set for the service, its caps, mints, TREASURY_ADDRESS and DRAND_*. No key is read.
 
 Each check reads the record as of one moment, in a transaction of its own: the database cleans up after each. Large tables are compared by
 sums of weighted rows, and row by row only where these differ. Where sums cannot tell, an eighth of the wallets is compared, another each
