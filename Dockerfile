@@ -21,10 +21,10 @@ COPY --from=all-packages /app/node_modules node_modules
 COPY package.json ./
 COPY programs programs
 COPY src src
-COPY localnet localnet
+COPY dev/localnet dev/localnet
 USER 1000:1000
 EXPOSE 8899
-CMD ["node", "localnet/main.ts"]
+CMD ["node", "dev/localnet/main.ts"]
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 METRICS_PORT=9464 MEDIA_FOLDER=/var/lib/coinop/media

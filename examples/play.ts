@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient, followEvents, keypairSigner, ok, signIn } from '../packages/client/src/index.ts';
+import { createClient, followEvents, keypairSigner, ok, signIn } from '#packages/client/src/index.ts';
 
 /**
  * Plays one game as a game's client would: signs in with a throw-away key, follows the events, plays, submits, and looks at the board.

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createClient, keypairSigner, signIn } from '../packages/client/src/index.ts';
+import { createClient, keypairSigner, signIn } from '#packages/client/src/index.ts';
 
 /**
  * Signs a wallet in, and prints what a shell needs to go on with curl:

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Wallet } from '../src/lib/scalars.ts';
+import { Wallet } from '#lib/scalars.ts';
 import { job } from './job.ts';
 
 /** Takes back every accepted score of a banned wallet. */

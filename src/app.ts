@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import Koa from 'koa';
 import { routes as allRoutes } from './areas/index.ts';
 import type { App } from './context.ts';
-import { drain } from './http/body.ts';
-import { bullBoard } from './http/bull-board.ts';
-import { docs } from './http/docs.ts';
-import { asRefusal } from './http/errors.ts';
-import { mount } from './http/mount.ts';
-import { cors } from './http/origin.ts';
-import type { AnyRoute } from './http/route.ts';
-import { openSessions } from './http/session.ts';
-import { beginRequest, observeRequest } from './metrics/measure.ts';
-import { traceRequest } from './tracing/tracing.ts';
+import { cors } from './platform/auth/origin.ts';
+import { openSessions } from './platform/auth/sessions.ts';
+import { drain } from './platform/http/body.ts';
+import { bullBoard } from './platform/http/bull-board.ts';
+import { asRefusal } from './platform/http/errors.ts';
+import { docs } from './platform/http/openapi/docs.ts';
+import type { AnyRoute } from './platform/http/route.ts';
+import { mount } from './platform/http/router.ts';
+import { beginRequest, observeRequest } from './platform/observability/metrics/metrics.ts';
+import { traceRequest } from './platform/observability/tracing/tracing.ts';
 
 /**
  * The HTTP application, middleware in order. It never listens, so tests can use it.

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ChainEnvironment, chainConfig } from './chain/config.ts';
 import { Wallet } from './lib/scalars.ts';
-import { StorageEnvironment, storageConfig } from './storage/config.ts';
-import { TracingEnvironment, tracingConfig } from './tracing/config.ts';
-import { XEnvironment, xConfig } from './x/config.ts';
+import { TracingEnvironment, tracingConfig } from './platform/observability/tracing/config.ts';
+import { ChainEnvironment, chainConfig } from './platform/solana/config.ts';
+import { StorageEnvironment, storageConfig } from './platform/storage/config.ts';
+import { XEnvironment, xConfig } from './platform/x/config.ts';
 
 const DEVELOPMENT_SESSION_KEY = 'development-session-key-not-secret';
 const DEVELOPMENT_RECEIPT_KEY = Buffer.from('development-receipt-key-32-bytes').toString('base64');

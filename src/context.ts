@@ -1,17 +1,17 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Redis } from 'ioredis';
-import { type Chain, openChain } from './chain/solana.ts';
 import type { Config } from './config.ts';
-import { openOrm } from './db/orm.ts';
-import { pooled, type Queryable } from './db/sql.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
-import { type Logger, openLog } from './log.ts';
-import { openQueues, type Queues } from './queues.ts';
-import { FAIL_FAST, openRedis, PATIENT } from './redis.ts';
-import { openReplies, type Replies } from './replies.ts';
-import { openStorage } from './storage/open.ts';
-import type { Storage } from './storage/storage.ts';
-import { type Transact, transactions } from './tx.ts';
+import { openOrm } from './platform/db/orm.ts';
+import { pooled, type Queryable } from './platform/db/sql.ts';
+import { type Transact, transactions } from './platform/db/transaction.ts';
+import { openQueues, type Queues } from './platform/jobs/queues.ts';
+import { openReplies, type Replies } from './platform/jobs/replies.ts';
+import { type Logger, openLog } from './platform/observability/log.ts';
+import { FAIL_FAST, openRedis, PATIENT } from './platform/redis/connection.ts';
+import { type Chain, openChain } from './platform/solana/solana.ts';
+import { openStorage } from './platform/storage/open.ts';
+import type { Storage } from './platform/storage/storage.ts';
 
 /** What every request and every job works with. The only wiring of the service. */
 export interface App {

@@ -1,12 +1,12 @@
 import { createApp } from './app.ts';
-import { attachVerification } from './areas/arcade/arcade.ts';
+import { attachVerification } from './areas/arcade/index.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
-import { drainStreams } from './events/stream.ts';
-import { startOperations } from './http/operations.ts';
-import { openServer } from './http/server.ts';
-import { GRACE_MS, stopOnSignal } from './stop.ts';
-import { startTracing } from './tracing/tracing.ts';
+import { drainStreams } from './platform/events/sse.ts';
+import { openServer } from './platform/http/server.ts';
+import { startOperations } from './platform/observability/health.ts';
+import { startTracing } from './platform/observability/tracing/tracing.ts';
+import { GRACE_MS, stopOnSignal } from './platform/shutdown.ts';
 
 /** Connections that may wait to be accepted: when another process goes, thousands of streams come at once. Who finds no room tries again seconds later. */
 const BACKLOG = 4_096;

@@ -1,7 +1,7 @@
-import type { advanceBattles as battlesJob, watchBurns as burnsJob, sweepClips as clipsJob } from '../jobs/arcade.ts';
-import { advanceBattles as advance } from '../src/areas/battles/battles.ts';
-import { endBurnEvents, watchBurns as watch } from '../src/areas/burns/burns.ts';
-import { sweepClips as sweep } from '../src/areas/clips/clips.ts';
+import { advanceBattles as advance } from '#areas/battles';
+import { endBurnEvents, watchBurns as watch } from '#areas/burns';
+import { sweepClips as sweep } from '#areas/clips';
+import type { advanceBattles as battlesJob, watchBurns as burnsJob, sweepClips as clipsJob } from '#jobs/arcade.ts';
 import type { Handler } from './handler.ts';
 
 /** Battles whose time has come. */

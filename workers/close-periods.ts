@@ -1,5 +1,5 @@
-import type { closePeriods as job } from '../jobs/upkeep.ts';
-import { closeEnded } from '../src/areas/points/points.ts';
+import { closeEnded } from '#areas/points';
+import type { closePeriods as job } from '#jobs/upkeep.ts';
 import type { Handler } from './handler.ts';
 
 /** Closes what has ended, and stores its final ranks. */

@@ -1,5 +1,5 @@
-import type { computeEpoch as job } from '../jobs/epochs.ts';
-import { computeEpoch as compute } from '../src/areas/rewards/rewards.ts';
+import { computeEpoch as compute } from '#areas/rewards';
+import type { computeEpoch as job } from '#jobs/epochs.ts';
 import type { Handler } from './handler.ts';
 
 /** Makes an epoch's leaves and tree. */

@@ -1,8 +1,8 @@
-import type { consumeActivities as job } from '../jobs/activities.ts';
-import { battleConsumer } from '../src/areas/battles/battles.ts';
-import { type Consumer, consumeActivities as consume } from '../src/areas/points/points.ts';
-import { questConsumer } from '../src/areas/quests/quests.ts';
-import { referralConsumer } from '../src/areas/referrals/referrals.ts';
+import { battleConsumer } from '#areas/battles';
+import { type Consumer, consumeActivities as consume } from '#areas/points';
+import { questConsumer } from '#areas/quests';
+import { referralConsumer } from '#areas/referrals';
+import type { consumeActivities as job } from '#jobs/activities.ts';
 import type { Handler } from './handler.ts';
 
 const consumers: readonly Consumer[] = [referralConsumer, questConsumer, battleConsumer];

@@ -1,5 +1,5 @@
-import type { expireEpochs as job } from '../jobs/rewards.ts';
-import { expireEpochs as expire } from '../src/areas/rewards/rewards.ts';
+import { expireEpochs as expire } from '#areas/rewards';
+import type { expireEpochs as job } from '#jobs/rewards.ts';
 import type { Handler } from './handler.ts';
 
 /** Ends the epochs whose time is over. */

@@ -1,6 +1,6 @@
-import type { followEpochs as job } from '../jobs/rewards.ts';
-import { followEpochs as follow } from '../src/areas/rewards/rewards.ts';
-import { Refusal } from '../src/lib/errors.ts';
+import { followEpochs as follow } from '#areas/rewards';
+import type { followEpochs as job } from '#jobs/rewards.ts';
+import { Refusal } from '#lib/errors.ts';
 import type { Handler } from './handler.ts';
 
 /** Learns what has become final of the open epochs. While the chain cannot be asked, the next run does. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { followTransactions as job } from '../jobs/chain.ts';
-import { followRound, ringDue } from '../src/chain/transactions.ts';
-import { Refusal } from '../src/lib/errors.ts';
+import type { followTransactions as job } from '#jobs/chain.ts';
+import { Refusal } from '#lib/errors.ts';
+import { followRound, ringDue } from '#platform/solana/submission/transactions.ts';
 import type { Handler } from './handler.ts';
-import { kinds } from './kinds.ts';
+import { kinds } from './transaction-types.ts';
 
 /** How long one run follows before it makes room for the next, ms. */
 const RUN_MS = 5_000;

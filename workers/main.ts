@@ -1,10 +1,10 @@
-import { readConfig } from '../src/config.ts';
-import { JOB_PATIENCE, openContext } from '../src/context.ts';
-import { startOperations } from '../src/http/operations.ts';
-import { stopOnSignal } from '../src/stop.ts';
-import { startTracing } from '../src/tracing/tracing.ts';
+import { readConfig } from '#config';
+import { JOB_PATIENCE, openContext } from '#context';
+import { startOperations } from '#platform/observability/health.ts';
+import { startTracing } from '#platform/observability/tracing/tracing.ts';
+import { stopOnSignal } from '#platform/shutdown.ts';
 import { publishEvents } from './publish-events.ts';
-import { serveQueues } from './run.ts';
+import { serveQueues } from './worker-pool.ts';
 
 /** A worker process: serves its queues and publishes events until it is told to stop. */
 const app = await openContext(readConfig(), 'worker', { patience: JOB_PATIENCE });

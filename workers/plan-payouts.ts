@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { planPayouts as job } from '../jobs/payouts.ts';
-import { runPlanner } from '../src/areas/payouts/payouts.ts';
+import { runPlanner } from '#areas/payouts';
+import type { planPayouts as job } from '#jobs/payouts.ts';
 import type { Handler } from './handler.ts';
 
 /** How long one run goes on before it makes room for the next, ms: a bell that rings meanwhile is not heard. */

@@ -1,5 +1,5 @@
-import type { projectDay as job } from '../jobs/epochs.ts';
-import { projectDay as project } from '../src/areas/rewards/rewards.ts';
+import { projectDay as project } from '#areas/rewards';
+import type { projectDay as job } from '#jobs/epochs.ts';
 import type { Handler } from './handler.ts';
 
 /** Computes what the running day would give. */

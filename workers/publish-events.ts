@@ -1,6 +1,6 @@
-import { gameBoard, rankOf } from '../src/areas/points/points.ts';
-import { type App, eventsBell } from '../src/context.ts';
-import { publishRound, type Ranks } from '../src/events/publisher.ts';
+import { gameBoard, rankOf } from '#areas/points';
+import { type App, eventsBell } from '#context';
+import { publishRound, type Ranks } from '#platform/events/publisher.ts';
 
 /** Without the bell, how often a publisher looks by itself, ms. */
 const IDLE_MS = 1_000;

@@ -1,5 +1,5 @@
-import type { rebuildBoard as job } from '../jobs/points.ts';
-import { rebuildBoard as rebuild } from '../src/areas/points/points.ts';
+import { rebuildBoard as rebuild } from '#areas/points';
+import type { rebuildBoard as job } from '#jobs/points.ts';
 import type { Handler } from './handler.ts';
 
 /** Fills a board in Redis from the standings. */

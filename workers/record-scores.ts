@@ -1,11 +1,11 @@
-import type { recordScores as job, Submission } from '../jobs/scores.ts';
-import { processScores } from '../src/areas/arcade/arcade.ts';
-import { admitScores } from '../src/areas/battles/battles.ts';
-import type { App } from '../src/context.ts';
-import { batching } from '../src/lib/batching.ts';
-import { observeScores } from '../src/metrics/measure.ts';
-import { answer } from '../src/replies.ts';
-import { carryTrace, traceBatch } from '../src/tracing/tracing.ts';
+import { processScores } from '#areas/arcade';
+import { admitScores } from '#areas/battles';
+import type { App } from '#context';
+import type { recordScores as job, Submission } from '#jobs/scores.ts';
+import { batching } from '#lib/batching.ts';
+import { answer } from '#platform/jobs/replies.ts';
+import { observeScores } from '#platform/observability/metrics/metrics.ts';
+import { carryTrace, traceBatch } from '#platform/observability/tracing/tracing.ts';
 import type { Handler } from './handler.ts';
 
 interface Asked {

@@ -1,5 +1,5 @@
-import type { refreshBoards as job } from '../jobs/points.ts';
-import { refreshBoards as refresh } from '../src/areas/points/points.ts';
+import { refreshBoards as refresh } from '#areas/points';
+import type { refreshBoards as job } from '#jobs/points.ts';
 import type { Handler } from './handler.ts';
 
 /** Shows voids and decisions on the boards. */

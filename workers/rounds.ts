@@ -1,5 +1,5 @@
-import type * as jobs from '../jobs/rounds.ts';
-import * as lottery from '../src/areas/lottery/lottery.ts';
+import * as lottery from '#areas/lottery';
+import type * as jobs from '#jobs/rounds.ts';
 import type { Handler } from './handler.ts';
 
 export const advanceRound: Handler<typeof jobs.advanceRound> = (app, { round }) => lottery.advanceRound(app, round);

@@ -1,5 +1,5 @@
-import type { sweepEpochs as job } from '../jobs/epochs.ts';
-import { sweepEpochs as sweep } from '../src/areas/rewards/rewards.ts';
+import { sweepEpochs as sweep } from '#areas/rewards';
+import type { sweepEpochs as job } from '#jobs/epochs.ts';
 import type { Handler } from './handler.ts';
 
 /** Begins the epochs that are due, and rings for those that are not finished. */

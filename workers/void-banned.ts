@@ -1,6 +1,6 @@
-import type { voidBanned as job } from '../jobs/bans.ts';
-import { voidBannedScores } from '../src/areas/arcade/arcade.ts';
-import { endSessions } from '../src/areas/auth/auth.ts';
+import { voidBannedScores } from '#areas/arcade';
+import { endSessions } from '#areas/auth';
+import type { voidBanned as job } from '#jobs/bans.ts';
 import type { Handler } from './handler.ts';
 
 /** Ends the sessions of a banned wallet and takes its scores back, wherever the request that banned it was cut off. */

@@ -1,5 +1,5 @@
-import type { watchBoards as job } from '../jobs/points.ts';
-import { watchBoards as watch } from '../src/areas/points/points.ts';
+import { watchBoards as watch } from '#areas/points';
+import type { watchBoards as job } from '#jobs/points.ts';
 import type { Handler } from './handler.ts';
 
 /** Has the boards rebuilt that Redis lost. */

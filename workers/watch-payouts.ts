@@ -1,6 +1,6 @@
-import type { watchPayouts as job } from '../jobs/payouts.ts';
-import { runWatch } from '../src/areas/payouts/payouts.ts';
-import { rememberBalances } from '../src/metrics/balances.ts';
+import { rememberBalances } from '#areas/lottery/treasury-gauges.ts';
+import { runWatch } from '#areas/payouts';
+import type { watchPayouts as job } from '#jobs/payouts.ts';
 import type { Handler } from './handler.ts';
 
 /** Stops payouts where the record and the chain do not fit, and lets them go on where they do. */

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { catalogue, RankedScore, ScoreUpdate, scoreUpdate } from '../../src/areas/event-catalogue.ts';
 import { routes } from '../../src/areas/index.ts';
 import { readConfig } from '../../src/config.ts';
-import { catalogue, RankedScore, ScoreUpdate, scoreUpdate } from '../../src/events/catalogue.ts';
-import { FRESH_STATE } from '../../src/events/frame.ts';
-import { openApi } from '../../src/http/openapi.ts';
+import { FRESH_STATE } from '../../src/platform/events/frame.ts';
+import { openApi } from '../../src/platform/http/openapi/document.ts';
 import { comment, field, nameIn, type Schema, typeOf } from './typescript.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { type PublicKey, SYSVAR_CLOCK_PUBKEY, SYSVAR_RENT_PUBKEY, SystemProgram, TransactionInstruction } from '@solana/web3.js';
-import { programDataAddress, UPGRADEABLE_LOADER } from '../../src/chain/distributor.ts';
+import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/distributor/index.ts';
 
 /** Bytes before a program's own in a buffer account, and the size of a program account. */
 const BUFFER_HEADER_BYTES = 37;

@@ -1,5 +1,5 @@
-import { healthz, readyz } from '../http/operations.ts';
-import type { AnyRoute } from '../http/route.ts';
+import type { AnyRoute } from '#platform/http/route.ts';
+import { healthz, readyz } from '#platform/observability/health.ts';
 import { arcadeOperations } from './admin/arcade.ts';
 import { getAudit } from './admin/audit.ts';
 import { postBan, postUnban } from './admin/bans.ts';

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { PublicKey } from '@solana/web3.js';
 import pg from 'pg';
-import { associatedTokenAddress, decodeTokenAccount } from '../../src/chain/tokens.ts';
-import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../../stack/system.ts';
-import { connect } from '../support/chain.ts';
-import { eventually, type PatientPlayer, patientPlayer } from '../support/player.ts';
-import { send } from '../support/wallet.ts';
+import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
+import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
+import { eventually, type PatientPlayer, patientPlayer } from '#test/support/areas/player.ts';
+import { connect } from '#test/support/solana/chain.ts';
+import { send } from '#test/support/wallet.ts';
 
 /** Rounds of every disaster; bin/soak asks for more. */
 const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1);

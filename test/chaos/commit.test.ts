@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { SYSTEM_ADMIN_TOKEN, startSystem } from '../../stack/system.ts';
-import { registerGame } from '../support/arcade.ts';
-import { contradictions } from '../support/invariants.ts';
-import { eventually, patientPlayer } from '../support/player.ts';
+import { SYSTEM_ADMIN_TOKEN, startSystem } from '#dev/stack/system.ts';
+import { registerGame } from '#test/support/areas/arcade.ts';
+import { eventually, patientPlayer } from '#test/support/areas/player.ts';
+import { contradictions } from '#test/support/invariants.ts';
 
 const GAME = 'commit-game';
 

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import bs58 from 'bs58';
 import pg from 'pg';
-import { EpochView } from '../../src/areas/rewards/schema.ts';
-import { buildTree, leafHash, rootOf } from '../../src/lib/merkle.ts';
-import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../../stack/system.ts';
+import { EpochView } from '#areas/rewards/schemas.ts';
+import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
+import { buildTree, leafHash, rootOf } from '#lib/merkle.ts';
 
 /** Days that are computed while their worker is killed; bin/soak asks for more. */
 const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1) * 3;

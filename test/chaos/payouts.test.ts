@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { PublicKey } from '@solana/web3.js';
 import pg from 'pg';
-import { associatedTokenAddress, decodeTokenAccount } from '../../src/chain/tokens.ts';
-import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../../stack/system.ts';
-import { startTestChain, type TestChain } from '../support/chain.ts';
-import { FAST_PAYOUTS } from '../support/payouts.ts';
-import { eventually } from '../support/player.ts';
-import { createWallet, send } from '../support/wallet.ts';
+import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
+import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
+import { FAST_PAYOUTS } from '#test/support/areas/payouts.ts';
+import { eventually } from '#test/support/areas/player.ts';
+import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
+import { createWallet, send } from '#test/support/wallet.ts';
 
 /** How long workers are killed, ms; and how many debts there are meanwhile. */
 const KILLING_MS = Number(process.env.CHAOS_KILLING_MS ?? 8_000);

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../../stack/system.ts';
-import { registerGame } from '../support/arcade.ts';
-import { contradictions } from '../support/invariants.ts';
-import { eventually, type PatientPlayer, patientPlayer, type Receipt } from '../support/player.ts';
+import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
+import { registerGame } from '#test/support/areas/arcade.ts';
+import { eventually, type PatientPlayer, patientPlayer, type Receipt } from '#test/support/areas/player.ts';
+import { contradictions } from '#test/support/invariants.ts';
 
 const GAME = 'chaos-game';
 /** Rounds of every kill; bin/soak asks for more. */

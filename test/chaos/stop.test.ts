@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { GRACE_MS } from '../../src/stop.ts';
-import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '../../stack/system.ts';
-import { registerGame } from '../support/arcade.ts';
-import { eventually, type PatientPlayer, patientPlayer } from '../support/player.ts';
-import { openEvents } from '../support/sse.ts';
+import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
+import { GRACE_MS } from '#platform/shutdown.ts';
+import { registerGame } from '#test/support/areas/arcade.ts';
+import { eventually, type PatientPlayer, patientPlayer } from '#test/support/areas/player.ts';
+import { openEvents } from '#test/support/http/sse.ts';
 
 const GAME = 'stop-game';
 let system: System;

@@ -4,9 +4,9 @@ import { expect, test } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfig } from '../../src/config.ts';
-import { GRACE_MS } from '../../src/stop.ts';
-import { DRAIN_LIMIT } from '../../stack/processes.ts';
+import { readConfig } from '#config';
+import { DRAIN_LIMIT } from '#dev/stack/processes.ts';
+import { GRACE_MS } from '#platform/shutdown.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -135,7 +135,7 @@ test('the Dockerfile is sound, runs the pinned Node as nobody in particular, and
 test('the images hold everything that their entry points import or read, and the packages that they run', () => {
   const { dependencies } = z.object({ dependencies: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
   const entries = ours.map(([name, { build, command }]) => [name, build?.target, command.find((word) => word.endsWith('.ts'))] as const);
-  for (const [name, target, entry] of [...entries, ['localnet', 'localnet', 'localnet/main.ts'] as const]) {
+  for (const [name, target, entry] of [...entries, ['localnet', 'localnet', 'dev/localnet/main.ts'] as const]) {
     if (entry === undefined) continue;
     const { files, packages } = needsOf(entry);
     const copies = stageOf(target)?.copies ?? [];

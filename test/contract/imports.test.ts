@@ -19,8 +19,8 @@ const place = (area: string) => AREAS.findIndex((line) => line.includes(area));
 /** Where an area may be entered other than by its door, and by whom: the lists of what every area has. */
 const LISTS: Record<string, RegExp> = {
   'src/areas/index.ts': /\.ts$/,
-  'src/db/entities.ts': /\/entities\.ts$/,
-  'src/db/seed.ts': /\/seeds?\.ts$/,
+  'src/areas/entities.ts': /\/entities\.ts$/,
+  'src/areas/seeds.ts': /\/seeds?\.ts$/,
 };
 
 function filesIn(folder: string): string[] {

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { routes as byTier } from '../../src/areas/index.ts';
-import { readConfig } from '../../src/config.ts';
-import { type OpenApi, openApi, operationId } from '../../src/http/openapi.ts';
-import { type AnyRoute, isStream, refusalsOf } from '../../src/http/route.ts';
-import { TAGS } from '../../src/http/tags.ts';
+import { routes as byTier } from '#areas/index.ts';
+import { readConfig } from '#config';
+import { type OpenApi, openApi, operationId } from '#platform/http/openapi/document.ts';
+import { TAGS } from '#platform/http/openapi/tags.ts';
+import { type AnyRoute, isStream, refusalsOf } from '#platform/http/route.ts';
 
 const routes: readonly AnyRoute[] = Object.values(byTier).flat();
 const nameOf = (route: AnyRoute) => `${route.method.toUpperCase()} ${route.path}`;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { MAX_JSON_BYTES } from '../../src/http/body.ts';
-import { ADMIN_TOKEN, startTestApp, type TestApp } from '../support/app.ts';
-import { type SignedIn, signIn } from '../support/wallet.ts';
-import { createSecret, standardHeaders, xHeaders } from '../support/webhook.ts';
+import { MAX_JSON_BYTES } from '#platform/http/body.ts';
+import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
+import { createSecret, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
+import { type SignedIn, signIn } from '#test/support/wallet.ts';
 import { BESIDES, type Caller, type Promised, SPECIFICATION } from './specification.ts';
 
 /** What is read here of the document, as it is served. */

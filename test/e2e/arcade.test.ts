@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { type Client, createClient, type EventOf, followEvents, ok, signIn } from '../../packages/client/src/index.ts';
-import { SYSTEM_ADMIN_TOKEN, startSystem } from '../../stack/system.ts';
-import { registerGame } from '../support/arcade.ts';
-import { contradictions } from '../support/invariants.ts';
-import { eventually } from '../support/player.ts';
-import { createWallet } from '../support/wallet.ts';
+import { SYSTEM_ADMIN_TOKEN, startSystem } from '#dev/stack/system.ts';
+import { type Client, createClient, type EventOf, followEvents, ok, signIn } from '#packages/client/src/index.ts';
+import { registerGame } from '#test/support/areas/arcade.ts';
+import { eventually } from '#test/support/areas/player.ts';
+import { contradictions } from '#test/support/invariants.ts';
+import { createWallet } from '#test/support/wallet.ts';
 
 const GAME = 'e2e-game';
 

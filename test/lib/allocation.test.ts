@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { allocate, amountOf, type Rules } from '../../src/lib/allocation.ts';
-import { generator } from '../support/board-model.ts';
+import { allocate, amountOf, type Rules } from '#lib/allocation.ts';
+import { generator } from '#test/support/areas/board-model.ts';
 
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789';
 interface Wallet {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { canonicalize } from '../../src/lib/canonical.ts';
+import { canonicalize } from '#lib/canonical.ts';
 
 test('keys are sorted by UTF-16 code units, at every depth, without white space', () => {
   const value = JSON.parse('{ "b": [ 2, { "z": null, "a": true } ], "a": "x", "10": 1, "9": 2 }');

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
-import { verifySignature } from '../../src/chain/beacon/signature.ts';
-import type { Audit, LandedCommitment, VoidReason } from '../../src/lib/draw/audit.ts';
-import { timeOf } from '../../src/lib/draw/beacon-chain.ts';
-import { buildAudit, type RoundFacts } from '../../src/lib/draw/build.ts';
-import { commitmentHash, commitmentMemo, parseMemo } from '../../src/lib/draw/commitment.ts';
-import type { Entry } from '../../src/lib/draw/entry.ts';
-import { verifyHistory } from '../../src/lib/draw/history.ts';
-import { parametersHash } from '../../src/lib/draw/parameters.ts';
-import { type Anchors, type Verdict, verifyRound } from '../../src/lib/draw/verify.ts';
-import { generator } from '../support/board-model.ts';
-import { leavesOf, tampered, textOf } from '../support/tampering.ts';
+import type { Audit, LandedCommitment, VoidReason } from '#lib/draw/audit.ts';
+import { timeOf } from '#lib/draw/beacon-chain.ts';
+import { buildAudit, type RoundFacts } from '#lib/draw/build.ts';
+import { commitmentHash, commitmentMemo, parseMemo } from '#lib/draw/commitment.ts';
+import type { Entry } from '#lib/draw/entry.ts';
+import { verifyHistory } from '#lib/draw/history.ts';
+import { parametersHash } from '#lib/draw/parameters.ts';
+import { type Anchors, type Verdict, verifyRound } from '#lib/draw/verify.ts';
+import { verifySignature } from '#platform/solana/beacon/signature.ts';
+import { generator } from '#test/support/areas/board-model.ts';
+import { leavesOf, tampered, textOf } from '#test/support/verify/tampering.ts';
 import { addressOf, CHAIN, COMMITTER, chatParameters, entriesOf, finished, legacyParameters, signatureOf, uuidOf } from './draw-rounds.ts';
 
 const random = generator(17);

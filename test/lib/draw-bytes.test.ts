@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { Audit, LandedCommitment } from '../../src/lib/draw/audit.ts';
-import { buildAudit } from '../../src/lib/draw/build.ts';
-import { Entry } from '../../src/lib/draw/entry.ts';
-import { RoundParameters } from '../../src/lib/draw/parameters.ts';
-import { generator } from '../support/board-model.ts';
+import { Audit, LandedCommitment } from '#lib/draw/audit.ts';
+import { buildAudit } from '#lib/draw/build.ts';
+import { Entry } from '#lib/draw/entry.ts';
+import { RoundParameters } from '#lib/draw/parameters.ts';
+import { generator } from '#test/support/areas/board-model.ts';
 import { CHAIN, chatParameters, entriesOf, finished, legacyParameters, signatureOf } from './draw-rounds.ts';
 
 /** A copy with the fields of each object the other way round. */

@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { drandChainHash } from '../../localnet/beacon.ts';
-import { chainHashOf, firstRoundFrom, isInTime, QUICKNET, roundAt, roundToCommit, timeOf } from '../../src/lib/draw/beacon-chain.ts';
-import { type Commitment, commitmentHash, commitmentMemo, NO_PREVIOUS, parseMemo } from '../../src/lib/draw/commitment.ts';
-import { drawSeed, randomnessOf } from '../../src/lib/draw/seed.ts';
-import { integersFrom, keyedHash, stream } from '../../src/lib/draw/stream.ts';
+import { drandChainHash } from '#dev/localnet/beacon/beacon.ts';
+import { chainHashOf, firstRoundFrom, isInTime, QUICKNET, roundAt, roundToCommit, timeOf } from '#lib/draw/beacon-chain.ts';
+import { type Commitment, commitmentHash, commitmentMemo, NO_PREVIOUS, parseMemo } from '#lib/draw/commitment.ts';
+import { drawSeed, randomnessOf } from '#lib/draw/seed.ts';
+import { integersFrom, keyedHash, stream } from '#lib/draw/stream.ts';
 import { naiveMemo, naiveSeed } from './draw-naive.ts';
 import { addressOf, bytesOf, CHAIN, uuidOf } from './draw-rounds.ts';
 

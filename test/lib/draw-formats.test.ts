@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import bs58 from 'bs58';
-import { hashOfParts, Millisecond, RoundId, Units } from '../../src/lib/draw/bytes.ts';
-import { Entry, entriesRoot, entryLeaf, entryLine, entryTree, proveEntry, treeRoot, verifyEntry } from '../../src/lib/draw/entry.ts';
-import { parametersHash, RoundParameters } from '../../src/lib/draw/parameters.ts';
-import { brokenRule } from '../../src/lib/draw/rules.ts';
-import { generator } from '../support/board-model.ts';
+import { hashOfParts, Millisecond, RoundId, Units } from '#lib/draw/bytes.ts';
+import { Entry, entriesRoot, entryLeaf, entryLine, entryTree, proveEntry, treeRoot, verifyEntry } from '#lib/draw/entry.ts';
+import { parametersHash, RoundParameters } from '#lib/draw/parameters.ts';
+import { brokenRule } from '#lib/draw/rules.ts';
+import { generator } from '#test/support/areas/board-model.ts';
 import { naiveLeaf, naiveParametersHash, naiveRoot } from './draw-naive.ts';
 import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from './draw-rounds.ts';
 

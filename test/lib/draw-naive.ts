@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import bs58 from 'bs58';
 import { MerkleTree } from 'merkletreejs';
-import type { Entry } from '../../src/lib/draw/entry.ts';
-import type { RoundParameters } from '../../src/lib/draw/parameters.ts';
+import type { Entry } from '#lib/draw/entry.ts';
+import type { RoundParameters } from '#lib/draw/parameters.ts';
 
 /** The draw once more, as plainly as what is written about it reads: slow, and with nothing of the product's in it but the shapes. */
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import bs58 from 'bs58';
-import { Beacon } from '../../localnet/beacon.ts';
-import type { LandedCommitment } from '../../src/lib/draw/audit.ts';
-import { type BeaconChain, roundToCommit, SCHEME } from '../../src/lib/draw/beacon-chain.ts';
-import type { RoundFacts } from '../../src/lib/draw/build.ts';
-import { commitmentMemo, NO_PREVIOUS } from '../../src/lib/draw/commitment.ts';
-import { type Entry, entriesRoot } from '../../src/lib/draw/entry.ts';
-import { type ChatParameters, type LegacyParameters, parametersHash, type RoundParameters } from '../../src/lib/draw/parameters.ts';
-import type { generator } from '../support/board-model.ts';
+import { Beacon } from '#dev/localnet/beacon/beacon.ts';
+import type { LandedCommitment } from '#lib/draw/audit.ts';
+import { type BeaconChain, roundToCommit, SCHEME } from '#lib/draw/beacon-chain.ts';
+import type { RoundFacts } from '#lib/draw/build.ts';
+import { commitmentMemo, NO_PREVIOUS } from '#lib/draw/commitment.ts';
+import { type Entry, entriesRoot } from '#lib/draw/entry.ts';
+import { type ChatParameters, type LegacyParameters, parametersHash, type RoundParameters } from '#lib/draw/parameters.ts';
+import type { generator } from '#test/support/areas/board-model.ts';
 
 /** Bytes that look random and are the same at every run. */
 export const bytesOf = (name: string) => createHash('sha256').update(name).digest();

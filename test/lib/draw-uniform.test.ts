@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import type { Entry } from '../../src/lib/draw/entry.ts';
-import { derivedNumbers } from '../../src/lib/draw/numbers.ts';
-import { stream } from '../../src/lib/draw/stream.ts';
-import { chatWinners, drawRound, TICKET_LABEL, type Winner } from '../../src/lib/draw/winners.ts';
+import type { Entry } from '#lib/draw/entry.ts';
+import { derivedNumbers } from '#lib/draw/numbers.ts';
+import { stream } from '#lib/draw/stream.ts';
+import { chatWinners, drawRound, TICKET_LABEL, type Winner } from '#lib/draw/winners.ts';
 import { addressOf, bytesOf, chatParameters, uuidOf } from './draw-rounds.ts';
 
 /** Fixed seeds: these tests answer the same at every run. A fair draw would pass each of them with 999 of 1,000 other sets of seeds. */

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import type { Entry } from '../../src/lib/draw/entry.ts';
-import { derivedNumbers, winningNumbers } from '../../src/lib/draw/numbers.ts';
-import type { RoundParameters } from '../../src/lib/draw/parameters.ts';
-import { chatWinners, drawRound } from '../../src/lib/draw/winners.ts';
-import { generator } from '../support/board-model.ts';
+import type { Entry } from '#lib/draw/entry.ts';
+import { derivedNumbers, winningNumbers } from '#lib/draw/numbers.ts';
+import type { RoundParameters } from '#lib/draw/parameters.ts';
+import { chatWinners, drawRound } from '#lib/draw/winners.ts';
+import { generator } from '#test/support/areas/board-model.ts';
 import { naiveDerived, naiveIntegers, naiveNumbers, naiveTie, naiveWinners } from './draw-naive.ts';
 import { addressOf, bytesOf, chatParameters, entriesOf, legacyParameters, uuidOf } from './draw-rounds.ts';
 

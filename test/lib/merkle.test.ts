@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { MerkleTree } from 'merkletreejs';
-import { CHUNK_BYTES, CHUNK_LEAVES, proofThrough, subtreeRoots } from '../../src/areas/rewards/tree-chunks.ts';
-import { buildTree, hashLeaves, leafHash, proofOf, rootFromProof, rootOf, verifyProof, verifyWithMerkletreejs } from '../../src/lib/merkle.ts';
-import { generator } from '../support/board-model.ts';
+import { CHUNK_BYTES, CHUNK_LEAVES, proofThrough, subtreeRoots } from '#areas/rewards/tree-chunks.ts';
+import { buildTree, hashLeaves, leafHash, proofOf, rootFromProof, rootOf, verifyProof, verifyWithMerkletreejs } from '#lib/merkle.ts';
+import { generator } from '#test/support/areas/board-model.ts';
 
 const sha256 = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest();
 const leavesOf = (count: number) => new Uint8Array(randomBytes(32 * count));

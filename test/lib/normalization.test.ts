@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Normalization, normalize, SCALE } from '../../src/lib/normalization.ts';
+import { Normalization, normalize, SCALE } from '#lib/normalization.ts';
 
 const linear = (min: number, max: number, direction: 'higher' | 'lower' = 'higher'): Normalization => ({ method: 'linear', min, max, direction });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { bucketOf, bucketStart, dayNumber, dayStart, PERIODS, parseDay } from '../../src/lib/periods.ts';
+import { bucketOf, bucketStart, dayNumber, dayStart, PERIODS, parseDay } from '#lib/periods.ts';
 
 const day = (text: string) => parseDay(text);
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { percentile, ranksOfPage, standing } from '../../src/lib/ranking.ts';
+import { percentile, ranksOfPage, standing } from '#lib/ranking.ts';
 
 test('ties share a rank and the next rank is skipped', () => {
   expect(ranksOfPage([9, 7, 7, 7, 3], 1, 0)).toEqual([1, 2, 2, 2, 5]);

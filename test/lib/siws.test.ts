@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { sameText } from '../../src/lib/same-text.ts';
-import { verifyStrict } from '../../src/lib/sign-in/ed25519.ts';
-import { MalformedTransaction, readMemoTransaction } from '../../src/lib/sign-in/memo-transaction.ts';
-import { nonceIn, renderSignIn } from '../../src/lib/sign-in/siws.ts';
-import { signInParts, transaction } from '../support/memo-transaction.ts';
-import { createWallet, signInText } from '../support/wallet.ts';
+import { sameText } from '#lib/constant-time-equal.ts';
+import { verifyStrict } from '#lib/sign-in/ed25519.ts';
+import { MalformedTransaction, readMemoTransaction } from '#lib/sign-in/memo-transaction.ts';
+import { nonceIn, renderSignIn } from '#lib/sign-in/siws.ts';
+import { signInParts, transaction } from '#test/support/solana/memo-transaction.ts';
+import { createWallet, signInText } from '#test/support/wallet.ts';
 
 const INPUT = {
   domain: 'localhost:3000',

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type BuildRecord, compile, compilerVersion, PROGRAM, PROGRAM_SOURCE, recordOf } from '../../programs/distributor/build.ts';
-import { link, murmur3 } from '../../programs/distributor/link.ts';
-import { distributorError } from '../../src/chain/distributor.ts';
+import { distributorError } from '#platform/solana/distributor/index.ts';
+import { type BuildRecord, compile, compilerVersion, PROGRAM, PROGRAM_SOURCE, recordOf } from '#programs/distributor/build.ts';
+import { link, murmur3 } from '#programs/distributor/link.ts';
 
 const SOURCES = join(import.meta.dirname, '../../programs/distributor/src');
 const FIXTURES = join(import.meta.dirname, 'fixtures');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair } from '@solana/web3.js';
-import { claimReward } from '../../src/chain/distributor.ts';
-import { associatedTokenAddress, mintTo } from '../../src/chain/tokens.ts';
+import { claimReward } from '#platform/solana/distributor/index.ts';
+import { associatedTokenAddress, mintTo } from '#platform/solana/tokens.ts';
 import { FEATURES } from './svm.ts';
 import { planOf, planOfPath, wallets } from './tree.ts';
 import { DAY, edited, key, World } from './world.ts';

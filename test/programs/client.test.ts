@@ -12,8 +12,8 @@ import {
   pageBytes,
   pageOf,
   parseClaim,
-} from '../../src/chain/distributor.ts';
-import { associatedTokenAddress } from '../../src/chain/tokens.ts';
+} from '#platform/solana/distributor/index.ts';
+import { associatedTokenAddress } from '#platform/solana/tokens.ts';
 import { planOfPath, wallets } from './tree.ts';
 import { key, World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { type PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
-import { associatedTokenAddress, TOKEN_PROGRAM } from '../../src/chain/tokens.ts';
+import { associatedTokenAddress, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { FEATURES } from './svm.ts';
 import { wallets } from './tree.ts';
 import { account, DAY, type Epoch, fixture, key, World } from './world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair, PublicKey, Transaction } from '@solana/web3.js';
-import { deploymentTransactions } from '../../programs/distributor/deploy.ts';
-import { deployedProgramMatches, programBytesAddress, programDataAddress, UPGRADEABLE_LOADER } from '../../src/chain/distributor.ts';
+import { deployedProgramMatches, programBytesAddress, programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/distributor/index.ts';
+import { deploymentTransactions } from '#programs/distributor/deploy.ts';
 import { FEATURES, Svm, wireOf } from './svm.ts';
 import { wallets } from './tree.ts';
 import { key, PROGRAM_BYTES, World } from './world.ts';

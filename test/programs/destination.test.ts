@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair, PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
-import { associatedTokenAddress, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM, u64 } from '../../src/chain/tokens.ts';
+import { associatedTokenAddress, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM, u64 } from '#platform/solana/tokens.ts';
 import { type Change, FEATURES } from './svm.ts';
 import { wallets } from './tree.ts';
 import { account, type Epoch, edited, key, World } from './world.ts';

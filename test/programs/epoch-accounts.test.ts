@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ComputeBudgetProgram, Keypair, type PublicKey, SYSVAR_CLOCK_PUBKEY, SYSVAR_RENT_PUBKEY, SystemProgram } from '@solana/web3.js';
-import { epochAddress, vaultAddress } from '../../src/chain/distributor.ts';
-import { ASSOCIATED_TOKEN_PROGRAM, associatedTokenAddress, MEMO_PROGRAM, mintTo, TOKEN_PROGRAM } from '../../src/chain/tokens.ts';
+import { epochAddress, vaultAddress } from '#platform/solana/distributor/index.ts';
+import { ASSOCIATED_TOKEN_PROGRAM, associatedTokenAddress, MEMO_PROGRAM, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { type Change, FEATURES } from './svm.ts';
 import { planOfPath, wallets } from './tree.ts';
 import { edited, fixture, key, PROGRAM_BYTES, World } from './world.ts';

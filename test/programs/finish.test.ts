@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair, type PublicKey, SystemProgram } from '@solana/web3.js';
-import { pageAddress } from '../../src/chain/distributor.ts';
-import { associatedTokenAddress, mintTo, TOKEN_PROGRAM } from '../../src/chain/tokens.ts';
+import { pageAddress } from '#platform/solana/distributor/index.ts';
+import { associatedTokenAddress, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { FEATURES } from './svm.ts';
 import { planOfPath, wallets } from './tree.ts';
 import { DAY, edited, key, World } from './world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair, PublicKey, SYSVAR_CLOCK_PUBKEY, SystemProgram, TransactionInstruction } from '@solana/web3.js';
-import { associatedTokenAddress, mintTo, TOKEN_PROGRAM } from '../../src/chain/tokens.ts';
+import { associatedTokenAddress, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { type Change, FEATURES } from './svm.ts';
 import { wallets } from './tree.ts';
 import { account, DAY, edited, key, World } from './world.ts';

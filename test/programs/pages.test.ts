@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { PublicKey } from '@solana/web3.js';
-import { CLAIMS_PER_PAGE, decodePage, isClaimed, pageAddress, pageBytes } from '../../src/chain/distributor.ts';
+import { CLAIMS_PER_PAGE, decodePage, isClaimed, pageAddress, pageBytes } from '#platform/solana/distributor/index.ts';
 import { FEATURES } from './svm.ts';
 import { type Plan, planOf, planOfPath, wallets } from './tree.ts';
 import { edited, key, World } from './world.ts';

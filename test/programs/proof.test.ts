@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair, PublicKey } from '@solana/web3.js';
-import { claimReward, MAX_PROOF } from '../../src/chain/distributor.ts';
-import { associatedTokenAddress } from '../../src/chain/tokens.ts';
+import { claimReward, MAX_PROOF } from '#platform/solana/distributor/index.ts';
+import { associatedTokenAddress } from '#platform/solana/tokens.ts';
 import { FEATURES } from './svm.ts';
 import { leafBytes, nodeOf, planOf, planOfPath, sha256, wallets } from './tree.ts';
 import { type Epoch, edited, key, World } from './world.ts';

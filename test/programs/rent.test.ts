@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair, type PublicKey, SYSVAR_RENT_PUBKEY, SystemProgram } from '@solana/web3.js';
-import { EPOCH_BYTES, pageBytes } from '../../src/chain/distributor.ts';
+import { EPOCH_BYTES, pageBytes } from '#platform/solana/distributor/index.ts';
 import { FEATURES } from './svm.ts';
 import { planOf, wallets } from './tree.ts';
 import { edited, World } from './world.ts';

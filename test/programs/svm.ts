@@ -1,6 +1,6 @@
 import { type Keypair, PublicKey, SystemProgram, Transaction, type TransactionInstruction } from '@solana/web3.js';
 import native from 'litesvm/dist/internal.js';
-import { distributorError } from '../../src/chain/distributor.ts';
+import { distributorError } from '#platform/solana/distributor/index.ts';
 
 /** As clusters have them now, and with everything that is being prepared. */
 export const FEATURES = ['default features', 'all features'] as const;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { TOKEN_PROGRAM } from '../../src/chain/tokens.ts';
+import { TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { FEATURES } from './svm.ts';
 import { wallets } from './tree.ts';
 import { fixture, key, World } from './world.ts';

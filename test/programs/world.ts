@@ -15,7 +15,7 @@ import {
   pageOf,
   settleEpoch,
   vaultAddress,
-} from '../../src/chain/distributor.ts';
+} from '#platform/solana/distributor/index.ts';
 import {
   associatedTokenAddress,
   createAssociatedTokenAccount,
@@ -23,7 +23,7 @@ import {
   MINT_BYTES,
   mintTo,
   TOKEN_PROGRAM,
-} from '../../src/chain/tokens.ts';
+} from '#platform/solana/tokens.ts';
 import { type Features, type Outcome, Svm } from './svm.ts';
 import { type Claim, type Plan, planOf } from './tree.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
-import { MINT_BYTES, TOKEN_PROGRAM } from '../../src/chain/tokens.ts';
+import { MINT_BYTES, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { FEATURES } from './svm.ts';
 import { wallets } from './tree.ts';
 import { account, World } from './world.ts';

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import { type App, openContext } from '../../src/context.ts';
-import { drainStreams } from '../../src/events/stream.ts';
-import type { Clock } from '../../src/lib/clock.ts';
-import { noteSuccesses } from './successes.ts';
+import { createApp } from '#app';
+import { readConfig } from '#config';
+import { type App, openContext } from '#context';
+import type { Clock } from '#lib/clock.ts';
+import { drainStreams } from '#platform/events/sse.ts';
+import { noteSuccesses } from './http/successes.ts';
 
 /**
  * A further API process of a test application, as far as one process can be two: a context and a server of its own.

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { readConfig } from '../../src/config.ts';
-import { openOrm } from '../../src/db/orm.ts';
-import { seed } from '../../src/db/seed.ts';
+import { seed } from '#areas/seeds.ts';
+import { readConfig } from '#config';
+import { openOrm } from '#platform/db/orm.ts';
 
 const root = join(import.meta.dirname, '../../src');
 
@@ -36,9 +36,9 @@ async function asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
 /** Changes with everything that a fresh database is made of. */
 function schemaHash(): string {
   const hash = createHash('sha256');
-  const folder = join(root, 'db/migrations');
+  const folder = join(root, 'platform/db/migrations');
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
-  for (const file of ['db/seed.ts', 'areas/arcade/seeds.ts']) hash.update(readFileSync(join(root, file)));
+  for (const file of ['areas/seeds.ts', 'areas/arcade/seeds.ts']) hash.update(readFileSync(join(root, file)));
   return hash.digest('hex').slice(0, 16);
 }
 

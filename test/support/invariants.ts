@@ -1,8 +1,8 @@
-import { runChecks } from '../../src/audit/audit.ts';
-import { boards } from '../../src/audit/boards.ts';
-import { playerChecks, scoreChecks } from '../../src/audit/players.ts';
-import { pointChecks } from '../../src/audit/points.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '#config';
+import { runChecks } from '#tools/audit/audit.ts';
+import { boards } from '#tools/audit/checks/boards.ts';
+import { playerChecks, scoreChecks } from '#tools/audit/checks/players.ts';
+import { pointChecks } from '#tools/audit/checks/points.ts';
 
 /** Where a system's record and its boards are. */
 export interface Places {

@@ -1,5 +1,5 @@
-import type { App } from '../../src/context.ts';
-import type { Queryable } from '../../src/db/sql.ts';
+import type { App } from '#context';
+import type { Queryable } from '#platform/db/sql.ts';
 
 /**
  * An application in which something happens right after a statement has been answered for the first time: what another process does at the moment

@@ -1,5 +1,5 @@
 import bs58 from 'bs58';
-import type { Statement } from '../../src/db/sql.ts';
+import type { Statement } from '#platform/db/sql.ts';
 import type { TestApp } from './app.ts';
 import { type JsonInit, type SignInInput, send, signInText, type TestWallet } from './wallet.ts';
 

@@ -1,4 +1,3 @@
-import { reply, route } from '../../http/route.ts';
 import {
   beginOneTimeEvent,
   CabinetView,
@@ -8,8 +7,9 @@ import {
   possessCabinet,
   releaseCabinet,
   versionTag,
-} from '../arcade/arcade.ts';
-import { EventReceipt, EventRequest, PossessRequest, ReleaseRequest, ThemePatch, ThemeView } from './schema.ts';
+} from '#areas/arcade';
+import { reply, route } from '#platform/http/route.ts';
+import { EventReceipt, EventRequest, PossessRequest, ReleaseRequest, ThemePatch, ThemeView } from './schemas.ts';
 
 const postTheme = route({
   method: 'post',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { listAudit } from '../../http/audit-log.ts';
-import { reply, route } from '../../http/route.ts';
-import { PageQuery } from '../../lib/paging.ts';
-import { AuditEntry } from './schema.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { listAudit } from '#platform/auth/audit-log.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { AuditEntry } from './schemas.ts';
 
 export const getAudit = route({
   method: 'get',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { reply, route } from '../../http/route.ts';
-import { line, Wallet } from '../../lib/scalars.ts';
-import { banWallet, unbanWallet } from '../arcade/arcade.ts';
-import { endSessions } from '../auth/auth.ts';
+import { banWallet, unbanWallet } from '#areas/arcade';
+import { endSessions } from '#areas/auth';
+import { line, Wallet } from '#lib/scalars.ts';
+import { reply, route } from '#platform/http/route.ts';
 
 const BanParams = z.strictObject({ wallet: Wallet });
 const Ban = z.strictObject({ wallet: Wallet, banned: z.boolean() }).meta({ id: 'Ban' });

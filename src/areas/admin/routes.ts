@@ -1,7 +1,7 @@
-import { reply, route } from '../../http/route.ts';
-import { fail } from '../../lib/errors.ts';
-import { CabinetView, earnsRewards, expectedVersions, findGame, forgetGames, GameView, putCabinet, putGame, versionTag } from '../arcade/arcade.ts';
-import { CabinetIdPath, CabinetRequest, GameIdPath, GameRequest } from './schema.ts';
+import { CabinetView, earnsRewards, expectedVersions, findGame, forgetGames, GameView, putCabinet, putGame, versionTag } from '#areas/arcade';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { CabinetIdPath, CabinetRequest, GameIdPath, GameRequest } from './schemas.ts';
 
 const putGameRoute = route({
   method: 'put',

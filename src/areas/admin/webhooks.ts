@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { workDelivery } from '../../../jobs/webhooks.ts';
-import { listDeliveries, readStoredDelivery, replayDelivery } from '../../http/deliveries.ts';
-import { reply, route } from '../../http/route.ts';
-import { fail } from '../../lib/errors.ts';
-import { PageQuery } from '../../lib/paging.ts';
-import { DeliveryBody, DeliveryFilter, DeliveryPath, DeliveryView } from './schema.ts';
+import { workDelivery } from '#jobs/webhooks.ts';
+import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { listDeliveries, readStoredDelivery, replayDelivery } from '#platform/webhooks/inbox.ts';
+import { DeliveryBody, DeliveryFilter, DeliveryPath, DeliveryView } from './schemas.ts';
 
 // Deliveries report payments, and working on one again may make one count: whoever sees and replays them handles money.
 const MONEY = { admin: 'money' } as const;

@@ -1,9 +1,9 @@
 import { LockMode, raw } from '@mikro-orm/core';
-import { type Queryable, statement } from '../../db/sql.ts';
-import { cabinetPossessed, cabinetReleased } from '../../events/catalogue.ts';
-import { canonicalize } from '../../lib/canonical.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
+import { cabinetPossessed, cabinetReleased } from '#areas/event-catalogue.ts';
+import { canonicalize } from '#lib/canonical.ts';
+import { fail } from '#lib/errors.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { CabinetRow } from './entities.ts';
 import { type Expected, isExpected, stale } from './versions.ts';
 

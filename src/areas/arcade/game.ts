@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Normalization } from '../../lib/normalization.ts';
-import { line, Slug } from '../../lib/scalars.ts';
+import { Normalization } from '#lib/normalization.ts';
+import { line, Slug } from '#lib/scalars.ts';
 
 /** Words that stand where a game's id would: `/game/referral/leaderboard`. */
 const RESERVED = new Set(['referral']);

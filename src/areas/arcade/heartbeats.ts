@@ -1,8 +1,8 @@
 import { type RawData, WebSocket } from 'ws';
 import { z } from 'zod';
-import type { App } from '../../context.ts';
-import { unavailable } from '../../lib/errors.ts';
-import { type Beats, type Cause, limitOf, noteGap, readBeats, saveBeats, type Timing } from './beats.ts';
+import type { App } from '#context';
+import { unavailable } from '#lib/errors.ts';
+import { type Beats, type Cause, limitOf, noteGap, readBeats, saveBeats, type Timing } from './play-session.ts';
 import type { Presence } from './presence.ts';
 
 /** Why a session's socket is closed (RFC 6455; 4000 and above are our own). */

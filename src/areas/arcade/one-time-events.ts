@@ -1,7 +1,7 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { arcadeEvent } from '../../events/catalogue.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Tx } from '../../tx.ts';
+import { arcadeEvent } from '#areas/event-catalogue.ts';
+import { newId } from '#lib/ids.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** Something that happens in the arcade once: an animation, an announcement. */
 export interface OneTimeEvent {

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Tx } from '../../tx.ts';
-import { appendActivities, COUNTER_SHARDS } from '../points/points.ts';
+import { appendActivities, COUNTER_SHARDS } from '#areas/points';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** Plays that a wallet may leave without a score within an hour. */
 export const MAX_UNFINISHED = 200;

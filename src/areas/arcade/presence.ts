@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { App } from '../../context.ts';
-import { script } from '../../redis-script.ts';
-import type { Timing } from './beats.ts';
+import type { App } from '#context';
+import { script } from '#platform/redis/script.ts';
+import type { Timing } from './play-session.ts';
 
 /**
  * Keys of the API processes' presence, on one node of a cluster:

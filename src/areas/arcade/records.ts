@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { instant, statement } from '../../db/sql.ts';
-import { canonicalize } from '../../lib/canonical.ts';
-import { fail } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Tx } from '../../tx.ts';
+import { canonicalize } from '#lib/canonical.ts';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { instant, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** The hash before the first record of a chain. */
 export const GENESIS = Buffer.alloc(32);

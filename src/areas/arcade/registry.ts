@@ -1,9 +1,9 @@
 import { LockMode, raw } from '@mikro-orm/core';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { canonicalize } from '../../lib/canonical.ts';
-import { type TtlCache, ttlCache } from '../../lib/ttl-cache.ts';
-import type { Tx } from '../../tx.ts';
+import type { App } from '#context';
+import { canonicalize } from '#lib/canonical.ts';
+import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { GameRow } from './entities.ts';
 import type { Game, GameDefinition } from './game.ts';
 import { type Expected, isExpected, stale } from './versions.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Queryable, statement } from '../../db/sql.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import { GameDefinition } from './game.ts';
 import { DEFAULT_THEME, THEME } from './theme.ts';
 

@@ -1,7 +1,7 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { type TtlCache, ttlCache } from '../../lib/ttl-cache.ts';
-import { gameBoard } from '../points/points.ts';
+import { gameBoard } from '#areas/points';
+import type { App } from '#context';
+import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import { statement } from '#platform/db/sql.ts';
 
 /** How long a process tells the same figures of a game: they cost one read of its board. */
 const MAX_AGE_MS = 2_000;

@@ -1,5 +1,5 @@
 import type Koa from 'koa';
-import { fail } from '../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
 
 /** The `ETag` of something that has versions: 1 for the first, 0 while there is none. */
 export const versionTag = (version: number): string => `"${version}"`;

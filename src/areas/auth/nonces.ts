@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import type { Queryable } from '../../db/sql.ts';
-import { instant, statement } from '../../db/sql.ts';
-import { NONCE_LENGTH, type SignInInput } from '../../lib/sign-in/siws.ts';
-import type { Tx } from '../../tx.ts';
+import { NONCE_LENGTH, type SignInInput } from '#lib/sign-in/siws.ts';
+import type { Queryable } from '#platform/db/sql.ts';
+import { instant, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const iso = (column: string) => `${instant(column)} as ${column}`;

@@ -1,12 +1,12 @@
-import type { Queryable } from '../../db/sql.ts';
-import { fail, type Refusal } from '../../lib/errors.ts';
-import { sameText } from '../../lib/same-text.ts';
-import { decodeBase58 } from '../../lib/scalars.ts';
-import { verifyStrict } from '../../lib/sign-in/ed25519.ts';
-import { MAX_TRANSACTION_BYTES, MalformedTransaction, readMemoTransaction, signInBlockhash } from '../../lib/sign-in/memo-transaction.ts';
-import { nonceIn, renderSignIn } from '../../lib/sign-in/siws.ts';
+import { sameText } from '#lib/constant-time-equal.ts';
+import { fail, type Refusal } from '#lib/errors.ts';
+import { decodeBase58 } from '#lib/scalars.ts';
+import { verifyStrict } from '#lib/sign-in/ed25519.ts';
+import { MAX_TRANSACTION_BYTES, MalformedTransaction, readMemoTransaction, signInBlockhash } from '#lib/sign-in/memo-transaction.ts';
+import { nonceIn, renderSignIn } from '#lib/sign-in/siws.ts';
+import type { Queryable } from '#platform/db/sql.ts';
 import { openNonce } from './nonces.ts';
-import type { SignInProof } from './schema.ts';
+import type { SignInProof } from './schemas.ts';
 
 /** What was signed, however it came. */
 interface SignedText {

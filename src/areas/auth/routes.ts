@@ -1,12 +1,12 @@
-import { glanceAt } from '../../chain/gate.ts';
-import { reply, route } from '../../http/route.ts';
-import { enterSession, leaveSession, sessionOf } from '../../http/session.ts';
-import { createSession } from '../../http/session-store.ts';
-import { fail } from '../../lib/errors.ts';
-import { ensurePlayer } from '../points/points.ts';
+import { ensurePlayer } from '#areas/points';
+import { fail } from '#lib/errors.ts';
+import { createSession } from '#platform/auth/session-store.ts';
+import { enterSession, leaveSession, sessionOf } from '#platform/auth/sessions.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { glanceAt } from '#platform/solana/token-gate.ts';
 import { issueNonce, useNonce } from './nonces.ts';
 import { checkProof, notAccepted } from './proof.ts';
-import { Me, SignedIn, SignedOut, SignInNonce, SignInProof } from './schema.ts';
+import { Me, SignedIn, SignedOut, SignInNonce, SignInProof } from './schemas.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 

@@ -1,7 +1,7 @@
-import type { Submission } from '../../../jobs/scores.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import type { Inadmissible } from '../arcade/arcade.ts';
+import type { Inadmissible } from '#areas/arcade';
+import type { App } from '#context';
+import type { Submission } from '#jobs/scores.ts';
+import { statement } from '#platform/db/sql.ts';
 
 export const selectEntrants = statement<{ gameId: string | null; running: boolean; seated: boolean }>(
   'select_battle_entrants',

@@ -1,7 +1,7 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { battleResult } from '../../events/battles.ts';
-import { tryBattleAlone } from '../arcade/arcade.ts';
+import { tryBattleAlone } from '#areas/arcade';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import { battleResult } from './events.ts';
 import { COUNTED } from './tally.ts';
 
 /** Battles of one transaction. */

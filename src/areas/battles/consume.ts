@@ -1,6 +1,6 @@
-import { advanceBattles } from '../../../jobs/arcade.ts';
-import { statement } from '../../db/sql.ts';
-import type { Consumer } from '../points/points.ts';
+import type { Consumer } from '#areas/points';
+import { advanceBattles } from '#jobs/arcade.ts';
+import { statement } from '#platform/db/sql.ts';
 import { COUNTED } from './tally.ts';
 
 // Whoever makes the result waits for this, or this for the result: after it nothing is counted.

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { App } from '../../context.ts';
-import { reply, route } from '../../http/route.ts';
-import { fail } from '../../lib/errors.ts';
-import { forgetGames, type Game, loadGames } from '../arcade/arcade.ts';
+import { forgetGames, type Game, loadGames } from '#areas/arcade';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { type Battle, listActive, readBattle } from './rows.ts';
-import { BattlePath, BattlesQuery, BattleTerms, BattleView, presentBattle } from './schema.ts';
+import { BattlePath, BattlesQuery, BattleTerms, BattleView, presentBattle } from './schemas.ts';
 import { createBattle, joinBattle, MOST_OWN, startBattle } from './seats.ts';
 
 /** A game; the registry is read anew for one that it does not hold yet. */

@@ -1,4 +1,4 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
 export const BATTLE_STATES = ['open', 'running', 'finished', 'expired'] as const;
 

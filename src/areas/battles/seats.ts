@@ -1,11 +1,11 @@
-import { statement } from '../../db/sql.ts';
-import { battleStarted } from '../../events/battles.ts';
-import { fail } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Tx } from '../../tx.ts';
-import { lockPlayers } from '../points/points.ts';
+import { lockPlayers } from '#areas/points';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { battleStarted } from './events.ts';
 import { type Battle, countOwn, readBattle } from './rows.ts';
-import type { BattleTerms } from './schema.ts';
+import type { BattleTerms } from './schemas.ts';
 
 /** Battles that a wallet has created may be open or running at a time. */
 export const MOST_OWN = 5;

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
-import { percentile, ranksOfPage } from '../../lib/ranking.ts';
-import type { BurnBoard, BurnRank, BurnStanding } from './schema.ts';
+import type { App } from '#context';
+import { percentile, ranksOfPage } from '#lib/ranking.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { BurnBoard, BurnRank, BurnStanding } from './schemas.ts';
 
 /** The ranges of a board ($1 event, $2 board), each with how many standings are above it. */
 const RANGES = `r as materialized (

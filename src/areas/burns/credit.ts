@@ -1,11 +1,11 @@
-import type { Burn } from '../../chain/burns.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { burnRecorded } from '../../events/burns.ts';
-import type { Tx } from '../../tx.ts';
-import { appendActivities } from '../points/points.ts';
+import { appendActivities } from '#areas/points';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { Burn } from '#platform/solana/burn-instructions.ts';
+import { burnRecorded } from './events.ts';
 import { countChanges } from './ranges.ts';
-import { type BurnBoard, SOURCES, type Source } from './schema.ts';
+import { type BurnBoard, SOURCES, type Source } from './schemas.ts';
 import { whichHold } from './sources.ts';
 
 /** A finalized transaction as far as it concerns burn events; `burns` is empty where it does not. */

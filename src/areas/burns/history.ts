@@ -1,9 +1,9 @@
 import { type ConfirmedSignatureInfo, type Connection, PublicKey } from '@solana/web3.js';
-import { rpc } from '../../chain/solana.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { Refusal } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
+import type { App } from '#context';
+import { Refusal } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { rpc } from '#platform/solana/solana.ts';
 
 /** Signatures of the newest page, which is asked for all the time, and of the pages behind it: nodes give no more. */
 const NEWEST = 100;

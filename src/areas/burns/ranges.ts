@@ -1,6 +1,6 @@
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
-import type { BurnBoard } from './schema.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { BurnBoard } from './schemas.ts';
 
 /** Standings that a range holds before it is made two. */
 export const MOST_IN_RANGE = 2_000;

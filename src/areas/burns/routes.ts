@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { App } from '../../context.ts';
-import { reply, route } from '../../http/route.ts';
-import { fail } from '../../lib/errors.ts';
-import { PageQuery } from '../../lib/paging.ts';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { readBoard, readRank } from './boards.ts';
-import { activateEvent, createEvent, endEvent, MOST_PENDING } from './life.ts';
+import { activateEvent, createEvent, endEvent, MOST_PENDING } from './lifecycle.ts';
 import { presentEvent, readActive, readBegun, readEvent } from './rows.ts';
-import { type BurnBoard, BurnBoardQuery, BurnEventTerms, BurnEventView, BurnPath, BurnRank, BurnStanding } from './schema.ts';
+import { type BurnBoard, BurnBoardQuery, BurnEventTerms, BurnEventView, BurnPath, BurnRank, BurnStanding } from './schemas.ts';
 
 /** What may change is asked for anew each time. */
 const FRESH = 'no-cache';

@@ -1,7 +1,7 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import { Id } from '../../lib/scalars.ts';
-import type { BurnEventView } from './schema.ts';
+import { fail } from '#lib/errors.ts';
+import { Id } from '#lib/scalars.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { BurnEventView } from './schemas.ts';
 
 /** A burn event as the record has it. Times are ISO 8601 in UTC, amounts base units as text. */
 export interface BurnEventRow {

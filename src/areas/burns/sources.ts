@@ -1,8 +1,8 @@
-import type { Queryable } from '../../db/sql.ts';
-import { playedAmong } from '../points/points.ts';
-import { referredBefore } from '../referrals/referrals.ts';
-import { linkedBefore } from '../social/social.ts';
-import { SOURCES, type Source } from './schema.ts';
+import { playedAmong } from '#areas/points';
+import { referredBefore } from '#areas/referrals';
+import { linkedBefore } from '#areas/social';
+import type { Queryable } from '#platform/db/sql.ts';
+import { SOURCES, type Source } from './schemas.ts';
 
 /** Where a wallet says that a burn came from. */
 export interface Named {

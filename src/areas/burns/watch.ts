@@ -1,7 +1,7 @@
-import { rpc } from '../../chain/solana.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { readFound } from './found.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { readFound } from './found-burns.ts';
 import { fillGaps, listNewest } from './history.ts';
 
 const selectWatched = statement<{ mint: string; ended: boolean }>(

@@ -1,17 +1,17 @@
-import type { App } from '../../context.ts';
-import type { Verdict } from '../../http/deliveries.ts';
-import { explain, refuse } from '../../http/explain.ts';
-import { countWithin } from '../../http/rate-limit.ts';
-import { faultOf } from '../../lib/draw/rules.ts';
-import { Refusal } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Tx } from '../../tx.ts';
-import { type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from '../lottery/lottery.ts';
-import { findLinked, type LinkedAccount } from '../social/social.ts';
+import { type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from '#areas/lottery';
+import { findLinked, type LinkedAccount } from '#areas/social';
+import type { App } from '#context';
+import { faultOf } from '#lib/draw/rules.ts';
+import { Refusal } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { countWithin } from '#platform/auth/rate-limit.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { explain, refuse } from '#platform/http/validation-errors.ts';
+import type { Verdict } from '#platform/webhooks/inbox.ts';
 import { type Command, HOW_TO_ENTER, readCommand } from './command.ts';
 import { isKnown, storeMessages } from './messages.ts';
 import { readSanctions, walletAuthor } from './sanctions.ts';
-import { BridgedMessage } from './schema.ts';
+import { BridgedMessage } from './schemas.ts';
 import { limitOf, nameOf } from './submit.ts';
 
 const worked = (verdict: string): Verdict => ({ outcome: 'worked', verdict });

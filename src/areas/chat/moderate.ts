@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { chatModeration } from '../../events/rounds.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
+import { chatModeration } from '#areas/lottery/events.ts';
+import { fail } from '#lib/errors.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { eraseMessage } from './messages.ts';
 import { muteAuthor, sanction, walletAuthor } from './sanctions.ts';
-import type { Moderation, ModerationRequest } from './schema.ts';
+import type { Moderation, ModerationRequest } from './schemas.ts';
 
 /**
  * Deletes a message's text, or says who may not (or may again) write; what changes is told to everybody. An entry that was accepted stays.

@@ -1,7 +1,7 @@
-import type { App } from '../../context.ts';
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
-import { type AcceptedEntry, acceptEntries, lockActiveRound } from '../lottery/lottery.ts';
+import { type AcceptedEntry, acceptEntries, lockActiveRound } from '#areas/lottery';
+import type { App } from '#context';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { Command } from './command.ts';
 import { type MessageKey, OWN, storeMessages } from './messages.ts';
 import { readSanctions, walletAuthor } from './sanctions.ts';

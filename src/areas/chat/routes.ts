@@ -1,10 +1,19 @@
-import { workDelivery } from '../../../jobs/webhooks.ts';
-import { reply, route } from '../../http/route.ts';
-import { Acknowledged, acknowledged } from '../../http/webhook.ts';
-import { receiptOf } from '../lottery/lottery.ts';
+import { receiptOf } from '#areas/lottery';
+import { workDelivery } from '#jobs/webhooks.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { shownMessages } from './messages.ts';
 import { moderate } from './moderate.ts';
-import { BridgedDelivery, ChatMessages, ChatStatus, MessageReceipt, MessageRequest, MessagesQuery, Moderation, ModerationRequest } from './schema.ts';
+import {
+  BridgedDelivery,
+  ChatMessages,
+  ChatStatus,
+  MessageReceipt,
+  MessageRequest,
+  MessagesQuery,
+  Moderation,
+  ModerationRequest,
+} from './schemas.ts';
 import { chatStatus } from './status.ts';
 import { say } from './submit.ts';
 

@@ -1,5 +1,5 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { OWN } from './messages.ts';
 
 /** Who writes: an account of a bridged chat; in our own (`chat`), a wallet. */

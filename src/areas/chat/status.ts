@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '../../context.ts';
-import { instant, statement } from '../../db/sql.ts';
-import { type TtlCache, ttlCache } from '../../lib/ttl-cache.ts';
-import type { ChatStatus } from './schema.ts';
+import type { App } from '#context';
+import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import { instant, statement } from '#platform/db/sql.ts';
+import type { ChatStatus } from './schemas.ts';
 
 /** All who ask within this time share an answer, ms. */
 const SHARED_MS = 1_000;

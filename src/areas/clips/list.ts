@@ -1,4 +1,4 @@
-import { type Queryable, type Statement, statement } from '../../db/sql.ts';
+import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
 import { CLIP_COLUMNS, type Clip } from './rows.ts';
 
 /** Which clips are asked for. */

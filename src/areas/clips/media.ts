@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import type Koa from 'koa';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { hasVersion } from '../../http/cache.ts';
-import { rangeOf } from '../../http/range.ts';
-import { reply, type StreamBody } from '../../http/route.ts';
-import { fail } from '../../lib/errors.ts';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
+import { hasVersion } from '#platform/http/conditional.ts';
+import { rangeOf } from '#platform/http/range.ts';
+import { reply, type StreamBody } from '#platform/http/route.ts';
 import { CLIP_COLUMNS, type Clip } from './rows.ts';
 
 const selectClip = statement<Clip & { sha256: Buffer }>(

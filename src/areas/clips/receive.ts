@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type Koa from 'koa';
-import type { App } from '../../context.ts';
-import { readForm } from '../../http/upload.ts';
-import { fail, unavailable } from '../../lib/errors.ts';
+import type { App } from '#context';
+import { fail, unavailable } from '#lib/errors.ts';
+import { readForm } from '#platform/http/uploads.ts';
 import { MEDIA_TYPES, type MediaType, mediaTypeOf } from './media-type.ts';
 import { type Clip, findGame } from './rows.ts';
-import { ClipFields, MAX_CLIP_BYTES } from './schema.ts';
+import { ClipFields, MAX_CLIP_BYTES } from './schemas.ts';
 import { checkUsage, keepUpload } from './upload.ts';
 
 /** Uploads that a process receives at once, of one wallet and of all: each takes its size on the disk until it is kept. */

@@ -1,7 +1,7 @@
-import { sweepClips as sweepJob } from '../../../jobs/arcade.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
+import type { App } from '#context';
+import { sweepClips as sweepJob } from '#jobs/arcade.ts';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
 
 const remove = statement<{ id: string }>(
   'remove_clip',

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import type { App } from '../../context.ts';
-import { formStream, reply, route, streamOf } from '../../http/route.ts';
-import { MAX_FORM_OVERHEAD_BYTES } from '../../http/upload.ts';
-import { PageQuery } from '../../lib/paging.ts';
-import { Id, Slug, Wallet } from '../../lib/scalars.ts';
+import type { App } from '#context';
+import { PageQuery } from '#lib/paging.ts';
+import { Id, Slug, Wallet } from '#lib/scalars.ts';
+import { formStream, reply, route, streamOf } from '#platform/http/route.ts';
+import { MAX_FORM_OVERHEAD_BYTES } from '#platform/http/uploads.ts';
 import { listClips } from './list.ts';
 import { readClip, sendMedia } from './media.ts';
 import { MEDIA_TYPES } from './media-type.ts';
 import { receiveClip } from './receive.ts';
 import { removeClip } from './remove.ts';
 import type { Clip } from './rows.ts';
-import { ClipUpload, ClipView, MAX_CLIP_BYTES } from './schema.ts';
+import { ClipUpload, ClipView, MAX_CLIP_BYTES } from './schemas.ts';
 import { MOST_BYTES, MOST_CLIPS } from './upload.ts';
 
 const ClipPath = z.strictObject({ id: Id });

@@ -1,4 +1,4 @@
-import { instant, statement } from '../../db/sql.ts';
+import { instant, statement } from '#platform/db/sql.ts';
 import type { MediaType } from './media-type.ts';
 
 /** An upload that has arrived whole. */

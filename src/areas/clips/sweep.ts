@@ -1,5 +1,5 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
 
 /** Clips of one run, and removals at once. */
 const MOST = 100;

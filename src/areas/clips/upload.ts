@@ -1,9 +1,9 @@
-import type { App } from '../../context.ts';
-import { fail } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Draft } from '../../storage/draft.ts';
-import type { Tx } from '../../tx.ts';
-import { appendActivities, lockPlayers } from '../points/points.ts';
+import { appendActivities, lockPlayers } from '#areas/points';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { Draft } from '#platform/storage/draft.ts';
 import { abandonClips, type Clip, clipExists, completeClip, type Earlier, findEarlier, insertClip, readUsage, type Upload } from './rows.ts';
 
 /** What one wallet may upload in a UTC day. */

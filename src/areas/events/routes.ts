@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { catalogue } from '../../events/catalogue.ts';
-import { streamsOf } from '../../events/stream.ts';
-import { bitOf } from '../../events/window.ts';
-import { reply, route, stream } from '../../http/route.ts';
-import { PageQuery } from '../../lib/paging.ts';
-import { listCabinets, loadGames, readTheme } from '../arcade/arcade.ts';
-import { BurnPath, readEvent } from '../burns/burns.ts';
-import { openQuests, presentQuest, QuestView } from '../quests/quests.ts';
-import { listGoingOn } from './going-on.ts';
-import { ArcadeState, categoriesOf, EventsQuery } from './schema.ts';
+import { listCabinets, loadGames, readTheme } from '#areas/arcade';
+import { BurnPath, readEvent } from '#areas/burns';
+import { catalogue } from '#areas/event-catalogue.ts';
+import { openQuests, presentQuest, QuestView } from '#areas/quests';
+import { PageQuery } from '#lib/paging.ts';
+import { bitOf } from '#platform/events/replay-buffer.ts';
+import { streamsOf } from '#platform/events/sse.ts';
+import { reply, route, stream } from '#platform/http/route.ts';
+import { listGoingOn } from './active-events.ts';
+import { ArcadeState, categoriesOf, EventsQuery } from './schemas.ts';
 
 const TYPES = [...catalogue.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
 

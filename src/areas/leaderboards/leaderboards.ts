@@ -1,12 +1,12 @@
-import type { App } from '../../context.ts';
-import { reply } from '../../http/route.ts';
-import { SharedBody } from '../../http/shared.ts';
-import { fail } from '../../lib/errors.ts';
-import { bucketOf, bucketStart, dayNumber, dayStart, type Period, parseDay } from '../../lib/periods.ts';
-import type { Neighbourhood } from '../../lib/ranking.ts';
-import { findGame } from '../arcade/arcade.ts';
-import { gameBoard, type PageAsk, type Ranked, readPage, readPointTotals, readRank } from '../points/points.ts';
-import type { BoardQuery, GlobalStats, PeriodStats, QuestStats, WhenQuery } from './schema.ts';
+import { findGame } from '#areas/arcade';
+import { gameBoard, type PageAsk, type Ranked, readPage, readPointTotals, readRank } from '#areas/points';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { bucketOf, bucketStart, dayNumber, dayStart, type Period, parseDay } from '#lib/periods.ts';
+import type { Neighbourhood } from '#lib/ranking.ts';
+import { SharedBody } from '#platform/http/cached-body.ts';
+import { reply } from '#platform/http/route.ts';
+import type { BoardQuery, GlobalStats, PeriodStats, QuestStats, WhenQuery } from './schemas.ts';
 import { sharing } from './sharing.ts';
 
 /** Own writes must show in the next read: a page is kept, but asked for anew. Stored finals never change. */

@@ -1,6 +1,6 @@
-import { reply, route } from '../../http/route.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { boardOfGame, FRESH, globalStats, listBoard, periodStats, placeOn, questStats } from './leaderboards.ts';
-import { BoardQuery, BoardRank, GameParams, GlobalStats, Leaderboard, PeriodQuery, PeriodStats, QuestStats, WhenQuery } from './schema.ts';
+import { BoardQuery, BoardRank, GameParams, GlobalStats, Leaderboard, PeriodQuery, PeriodStats, QuestStats, WhenQuery } from './schemas.ts';
 
 const ORDER = 'Best first; wallets of the same score share a rank and are listed by address, descending.';
 

@@ -1,5 +1,5 @@
-import type { App } from '../../context.ts';
-import { gather } from '../../lib/gather.ts';
+import type { App } from '#context';
+import { coalesce } from '#lib/coalesce.ts';
 
 /** Reads something for a request, or shares the read with others that ask for the same key. */
 type SharedRead<T> = (key: string, read: () => Promise<T>) => Promise<T>;
@@ -10,7 +10,7 @@ export function sharing<T>(): (app: App, key: string, read: () => Promise<T>) =>
   return (app, key, read) => {
     let shared = processes.get(app);
     if (!shared) {
-      shared = gather<() => Promise<T>, T>(([first]) => first());
+      shared = coalesce<() => Promise<T>, T>(([first]) => first());
       processes.set(app, shared);
     }
     return shared(key, read);

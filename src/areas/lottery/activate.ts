@@ -1,14 +1,14 @@
-import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
-import { roundStarted } from '../../events/rounds.ts';
-import { instantOf } from '../../lib/draw/bytes.ts';
-import { type ChatParameters, parametersHash } from '../../lib/draw/parameters.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
-import type { Currency } from '../payouts/payouts.ts';
+import type { Currency } from '#areas/payouts';
+import type { App } from '#context';
+import { instantOf } from '#lib/draw/bytes.ts';
+import { type ChatParameters, parametersHash } from '#lib/draw/parameters.ts';
+import { fail } from '#lib/errors.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { roundStarted } from './events.ts';
 import { lockTreasury, type Moment, mintOf, momentBefore, promised, readHoldings } from './reserve.ts';
 import { type RoundRow, readRound } from './rows.ts';
-import { ChatRoundTerms } from './schema.ts';
+import { ChatRoundTerms } from './schemas.ts';
 
 const lockRow = statement<{ id: string }>('lock_chat_round_to_start', `select id::text from rounds where id = $1 and kind = 'chat' for update`);
 const findActive = statement<{ id: string }>('find_active_chat_round', `select id::text from rounds where kind = 'chat' and state = 'active'`);

@@ -1,4 +1,4 @@
-import type { Audit } from '../../lib/draw/audit.ts';
+import type { Audit } from '#lib/draw/audit.ts';
 
 /** An audit as it is stored with its round: its entry hashes are level 0 of the round's tree. */
 export type StoredAudit = Omit<Audit, 'entryHashes'>;

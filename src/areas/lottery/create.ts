@@ -1,8 +1,8 @@
-import { statement } from '../../db/sql.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Tx } from '../../tx.ts';
+import { newId } from '#lib/ids.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { type RoundRow, readRound } from './rows.ts';
-import type { ChatRoundTerms } from './schema.ts';
+import type { ChatRoundTerms } from './schemas.ts';
 
 const insert = statement(
   'insert_chat_round',

@@ -1,10 +1,10 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { newEntry } from '../../events/rounds.ts';
-import type { Entry } from '../../lib/draw/entry.ts';
-import { derivedNumbers } from '../../lib/draw/numbers.ts';
-import type { RoundParameters } from '../../lib/draw/parameters.ts';
-import { faultOf } from '../../lib/draw/rules.ts';
-import type { Tx } from '../../tx.ts';
+import type { Entry } from '#lib/draw/entry.ts';
+import { derivedNumbers } from '#lib/draw/numbers.ts';
+import type { RoundParameters } from '#lib/draw/parameters.ts';
+import { faultOf } from '#lib/draw/rules.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { newEntry } from './events.ts';
 import type { RoundKind, RoundState } from './rows.ts';
 
 /** A round whose row this transaction holds: nobody else adds entries, and it is not frozen meanwhile. */

@@ -1,6 +1,6 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import type { Entry, EntryProof } from '../../lib/draw/entry.ts';
-import { fail } from '../../lib/errors.ts';
+import type { Entry, EntryProof } from '#lib/draw/entry.ts';
+import { fail } from '#lib/errors.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { type Glance, noRound, notThere } from './published.ts';
 import type { RoundKind } from './rows.ts';
 

@@ -1,11 +1,11 @@
 import type { PublicKey } from '@solana/web3.js';
-import { rpc } from '../../chain/solana.ts';
-import { associatedTokenAddress, decodeTokenAccount } from '../../chain/tokens.ts';
-import { spendsUnderway, type UnderwaySpend } from '../../chain/transactions.ts';
-import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
-import { type Currency, owedByTreasury, payoutBatch } from '../payouts/payouts.ts';
+import { type Currency, owedByTreasury, payoutBatch } from '#areas/payouts';
+import type { App } from '#context';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { spendsUnderway, type UnderwaySpend } from '#platform/solana/submission/transactions.ts';
+import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 
 const OPEN = `r.state in ('active', 'closing', 'committed')`;
 const sumReserved = statement<{ amount: string }>(

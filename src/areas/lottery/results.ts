@@ -1,7 +1,7 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { Audit } from '../../lib/draw/audit.ts';
-import { parseMemo } from '../../lib/draw/commitment.ts';
-import { type Payment, paymentId, readPayments } from '../payouts/payouts.ts';
+import { type Payment, paymentId, readPayments } from '#areas/payouts';
+import { Audit } from '#lib/draw/audit.ts';
+import { parseMemo } from '#lib/draw/commitment.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { type Glance, glanceAt, noRound, notThere } from './published.ts';
 import type { PrizeTerms } from './rows.ts';
 

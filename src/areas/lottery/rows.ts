@@ -1,7 +1,7 @@
-import type { Queryable } from '../../db/sql.ts';
-import { instant, statement } from '../../db/sql.ts';
-import type { VoidReason } from '../../lib/draw/audit.ts';
-import type { RoundParameters } from '../../lib/draw/parameters.ts';
+import type { VoidReason } from '#lib/draw/audit.ts';
+import type { RoundParameters } from '#lib/draw/parameters.ts';
+import type { Queryable } from '#platform/db/sql.ts';
+import { instant, statement } from '#platform/db/sql.ts';
 
 export const ROUND_STATES = ['pending', 'active', 'closing', 'committed', 'finalized', 'void'] as const;
 export type RoundState = (typeof ROUND_STATES)[number];

@@ -1,8 +1,8 @@
-import { planPayouts } from '../../../jobs/payouts.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { payoutConfirmed } from '../../events/catalogue.ts';
-import { fail } from '../../lib/errors.ts';
+import { payoutConfirmed } from '#areas/event-catalogue.ts';
+import type { App } from '#context';
+import { planPayouts } from '#jobs/payouts.ts';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
 import { type Payer, type PaymentState, readPayment } from './payments.ts';
 import { paidBy, whyNotPaidBy } from './transfers.ts';
 

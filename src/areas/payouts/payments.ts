@@ -1,4 +1,4 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
 /** What payments are made in: stablecoin, and the arcade's own token. */
 export const CURRENCIES = ['usdc', 'reward'] as const;

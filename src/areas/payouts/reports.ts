@@ -1,10 +1,10 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { payoutConfirmed, payoutFailed } from '../../events/catalogue.ts';
-import type { Received, Verdict } from '../../http/deliveries.ts';
-import type { Tx } from '../../tx.ts';
+import { payoutConfirmed, payoutFailed } from '#areas/event-catalogue.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { Received, Verdict } from '#platform/webhooks/inbox.ts';
 import type { Payer, PaymentState } from './payments.ts';
-import { PaymentStatus, type Reported } from './schema.ts';
+import { PaymentStatus, type Reported } from './schemas.ts';
 import { type Paid, paidBy, whyNotPaidBy } from './transfers.ts';
 
 interface Row {

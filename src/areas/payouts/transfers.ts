@@ -1,9 +1,9 @@
 import type { TokenBalance } from '@solana/web3.js';
-import { rpc } from '../../chain/solana.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { decodeBase58 } from '../../lib/scalars.ts';
-import type { Tx } from '../../tx.ts';
+import type { App } from '#context';
+import { decodeBase58 } from '#lib/scalars.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { rpc } from '#platform/solana/solana.ts';
 import type { Currency } from './payments.ts';
 
 /** What a transaction has paid a wallet, as the chain tells. */

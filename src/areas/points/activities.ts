@@ -1,5 +1,5 @@
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 export const ACTIVITY_KINDS = ['play', 'score', 'void', 'clip', 'burn', 'link', 'follow', 'repost', 'mention', 'bind'] as const;
 

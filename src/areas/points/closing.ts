@@ -1,6 +1,6 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { bucketOf, PERIODS, type Period } from '../../lib/periods.ts';
+import type { App } from '#context';
+import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
+import { statement } from '#platform/db/sql.ts';
 import { firstDay, storeFinals } from './finals.ts';
 import { DAY_LOCK } from './ledger.ts';
 

@@ -1,7 +1,7 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { asRefusal } from '../../http/errors.ts';
-import type { Tx } from '../../tx.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { asRefusal } from '#platform/http/errors.ts';
 import type { Activity } from './activities.ts';
 import { appendPoints, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
 import { refreshLater } from './standings.ts';

@@ -1,5 +1,5 @@
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { OpenDay } from './ledger.ts';
 import type { Mode } from './standings.ts';
 

@@ -1,9 +1,9 @@
-import type { App } from '../../context.ts';
-import { type Statement, statement } from '../../db/sql.ts';
-import { bucketOf, PERIODS, type Period } from '../../lib/periods.ts';
-import { BOARD_KINDS, type BoardKind, kindOf, type Spot, valueParams, valuesSql } from './board-values.ts';
-import { knownBoards } from './known-boards.ts';
-import { type Ask, type Placed, type PlacedRow, placed } from './placed.ts';
+import type { App } from '#context';
+import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
+import { type Statement, statement } from '#platform/db/sql.ts';
+import { knownBoards } from './boards/list-boards.ts';
+import { type Ask, type Placed, type PlacedRow, placed } from './boards/positions.ts';
+import { BOARD_KINDS, type BoardKind, kindOf, type Spot, valueParams, valuesSql } from './boards/values.ts';
 
 // Plain conditions on one index each: a plan that reads a whole period would take a second.
 const countFinals = statement<{ total: number }>(

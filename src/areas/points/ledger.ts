@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { instant, statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import { instant, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { bucketsOf, feedStandings, type Mode, type StandingRow } from './standings.ts';
 
 /** One entry of the ledger. Its cause is unique: (source, sourceId, wallet, reason, mode). */

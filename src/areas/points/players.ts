@@ -1,5 +1,5 @@
-import { type Queryable, statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { Tally } from './earnings.ts';
 import { type Mode, STANDING_COLUMNS, type StandingRow } from './standings.ts';
 

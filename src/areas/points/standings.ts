@@ -1,7 +1,7 @@
-import { refreshBoards } from '../../../jobs/points.ts';
-import { statement } from '../../db/sql.ts';
-import { bucketOf, PERIODS } from '../../lib/periods.ts';
-import type { Tx } from '../../tx.ts';
+import { refreshBoards } from '#jobs/points.ts';
+import { bucketOf, PERIODS } from '#lib/periods.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** Points of regular mode feed public boards; beta points are kept apart. */
 export type Mode = 'regular' | 'beta';

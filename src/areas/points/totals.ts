@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { LedgerEntry } from './ledger.ts';
 
 export type PointKind = LedgerEntry['kind'];

@@ -1,8 +1,8 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import type { Tx } from '../../tx.ts';
-import { appendPoints, type LedgerEntry, lockPlayers, openDay, readTotals, refreshLater } from '../points/points.ts';
+import { appendPoints, type LedgerEntry, lockPlayers, openDay, readTotals, refreshLater } from '#areas/points';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** A rate has six decimals at most. */
 const MICRO = 1_000_000n;

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import { glanceAt } from '../../chain/gate.ts';
-import type { App } from '../../context.ts';
-import { fail } from '../../lib/errors.ts';
-import { owedTo } from '../payouts/payouts.ts';
-import { type Holder, readRank } from '../points/points.ts';
-import { listLinked } from '../social/social.ts';
+import { owedTo } from '#areas/payouts';
+import { type Holder, readRank } from '#areas/points';
+import { listLinked } from '#areas/social';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { glanceAt } from '#platform/solana/token-gate.ts';
 import { holdingsOf, pointsOf, scoresIn } from './breakdown.ts';
 import { newestConversions } from './convert.ts';
-import type { BetaPoints, BetaStats, PointsBreakdown, Profile, UserStats } from './schema.ts';
+import type { BetaPoints, BetaStats, PointsBreakdown, Profile, UserStats } from './schemas.ts';
 
 /** Games that a profile shows. */
 const TOP_GAMES = 5;

@@ -1,6 +1,6 @@
-import { reply, route } from '../../http/route.ts';
-import { fail } from '../../lib/errors.ts';
-import { choosePlayerMode, type Mode, readPlayerMode } from '../points/points.ts';
+import { choosePlayerMode, type Mode, readPlayerMode } from '#areas/points';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { convertBeta } from './convert.ts';
 import { readBetaPoints, readBetaStats, readBreakdown, readProfile, readUserStats } from './present.ts';
 import {
@@ -14,7 +14,7 @@ import {
   Profile,
   UserPath,
   UserStats,
-} from './schema.ts';
+} from './schemas.ts';
 
 const getProfile = route({
   method: 'get',

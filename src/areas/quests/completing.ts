@@ -1,8 +1,8 @@
-import { type Queryable, statement } from '../../db/sql.ts';
-import { questCompleted } from '../../events/quests.ts';
-import type { Tx } from '../../tx.ts';
-import type { LedgerEntry, Mode, OpenDay } from '../points/points.ts';
-import { linkedAmong } from '../social/social.ts';
+import type { LedgerEntry, Mode, OpenDay } from '#areas/points';
+import { linkedAmong } from '#areas/social';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { questCompleted } from './events.ts';
 import { readActiveDays, streakOn } from './metrics.ts';
 import { type Factors, multiplied, multiplierOf, RULE, STREAK_DAYS } from './multiplier.ts';
 import type { Quest } from './rows.ts';

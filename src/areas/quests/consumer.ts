@@ -1,8 +1,8 @@
-import { knownHolders } from '../../chain/gate.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
-import type { Consumer, Happened, LedgerEntry, OpenDay } from '../points/points.ts';
+import type { Consumer, Happened, LedgerEntry, OpenDay } from '#areas/points';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { knownHolders } from '#platform/solana/token-gate.ts';
 import { complete, readCompletions } from './completing.ts';
 import { Estimates, type WindowEstimates } from './estimates.ts';
 import { readFacts, unrewardedGames } from './facts.ts';

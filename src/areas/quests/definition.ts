@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Instant, line, Slug } from '../../lib/scalars.ts';
+import { Instant, line, Slug } from '#lib/scalars.ts';
 import { REPEATS } from './windows.ts';
 
 /** Bounds of a requirement. */

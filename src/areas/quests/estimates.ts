@@ -1,4 +1,4 @@
-import type { Happened } from '../points/points.ts';
+import type { Happened } from '#areas/points';
 import { type Condition, conditionsOf } from './definition.ts';
 import { type Facts, holds, isCounted, progressOf } from './progress.ts';
 import type { Quest } from './rows.ts';

@@ -1,6 +1,6 @@
-import type { App } from '../../context.ts';
-import type { Queryable } from '../../db/sql.ts';
-import { earnsRewards, loadGames } from '../arcade/arcade.ts';
+import { earnsRewards, loadGames } from '#areas/arcade';
+import type { App } from '#context';
+import type { Queryable } from '#platform/db/sql.ts';
 import { readActiveDays, readMetrics, type Span, streakOn, type Wanted } from './metrics.ts';
 import { type Facts, isMet, measuredKinds, streakNeed, subjectsOf } from './progress.ts';
 import { type Quest, questWindow } from './rows.ts';

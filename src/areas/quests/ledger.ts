@@ -1,5 +1,5 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import type { Mode } from '../points/points.ts';
+import type { Mode } from '#areas/points';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Factors } from './multiplier.ts';
 
 /** What a quest gave a wallet. */

@@ -1,6 +1,6 @@
-import { type Queryable, statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
-import type { Happened } from '../points/points.ts';
+import type { Happened } from '#areas/points';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
 
 /** The Monday of a day's ISO week, by day numbers. */

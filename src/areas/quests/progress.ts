@@ -1,4 +1,4 @@
-import type { ACTIVITY_KINDS } from '../points/points.ts';
+import type { ACTIVITY_KINDS } from '#areas/points';
 import { type Condition, conditionsOf, type Requirement } from './definition.ts';
 
 type ActivityKind = (typeof ACTIVITY_KINDS)[number];

@@ -1,13 +1,13 @@
-import type { App } from '../../context.ts';
-import { type Queryable, type Statement, statement } from '../../db/sql.ts';
-import { explain, refuse } from '../../http/explain.ts';
-import { canonicalize } from '../../lib/canonical.ts';
-import { fail } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import { dayNumber } from '../../lib/periods.ts';
-import { Slug } from '../../lib/scalars.ts';
-import type { Tx } from '../../tx.ts';
-import { type Expected, forgetGames, loadGames } from '../arcade/arcade.ts';
+import { type Expected, forgetGames, loadGames } from '#areas/arcade';
+import type { App } from '#context';
+import { canonicalize } from '#lib/canonical.ts';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { dayNumber } from '#lib/periods.ts';
+import { Slug } from '#lib/scalars.ts';
+import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { explain, refuse } from '#platform/http/validation-errors.ts';
 import { conditionsOf, QuestDefinition, type QuestPatch } from './definition.ts';
 import { type QuestWindow, windowOf } from './windows.ts';
 

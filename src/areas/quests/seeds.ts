@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../db/sql.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import { NewQuest } from './definition.ts';
 
 /** The quests that an arcade opens with. They ask for scores, which are verified: beginning a play costs nothing, and a clip little. */

@@ -1,4 +1,4 @@
-import { bucketOf, bucketStart, dayNumber, dayStart } from '../../lib/periods.ts';
+import { bucketOf, bucketStart, dayNumber, dayStart } from '#lib/periods.ts';
 
 /** How often a quest can be completed: once at all, once a UTC day, once an ISO week. */
 export const REPEATS = ['once', 'daily', 'weekly'] as const;

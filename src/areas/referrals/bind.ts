@@ -1,7 +1,7 @@
-import { instant, statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
-import { appendActivities, lockPlayers } from '../points/points.ts';
+import { appendActivities, lockPlayers } from '#areas/points';
+import { fail } from '#lib/errors.ts';
+import { instant, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { readCode } from './codes.ts';
 
 /** How far up a chain of referrals is looked for a cycle. */

@@ -1,6 +1,6 @@
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
-import type { Consumer, Happened, LedgerEntry, Mode } from '../points/points.ts';
+import type { Consumer, Happened, LedgerEntry, Mode } from '#areas/points';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** What of a referred wallet's game points the referrer gets, percent. */
 export const SHARE_PERCENT = 10;

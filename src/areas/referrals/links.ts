@@ -1,8 +1,8 @@
-import type { App } from '../../context.ts';
-import { instant, statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
-import { lockPlayers } from '../points/points.ts';
+import { lockPlayers } from '#areas/points';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { instant, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { newCode } from './codes.ts';
 
 /** How many links a wallet may have; the table says the same. */

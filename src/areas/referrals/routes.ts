@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { App } from '../../context.ts';
-import { reply, route } from '../../http/route.ts';
-import { PageQuery } from '../../lib/paging.ts';
+import type { App } from '#context';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { bindWallet } from './bind.ts';
 import { SHARE_PERCENT } from './consume.ts';
 import { findOrMakeLink, MOST_LINKS, makeLink, type ReferralLink, urlOf } from './links.ts';
-import { BindRequest, ReferralBinding, ReferralLinkView, ReferralStats, ReferralSummary, ReferredWallet } from './schema.ts';
+import { BindRequest, ReferralBinding, ReferralLinkView, ReferralStats, ReferralSummary, ReferredWallet } from './schemas.ts';
 import { readReferred, readStats, readSummary } from './stats.ts';
 
 const present = (app: App, { code, createdAt }: ReferralLink) => ({ code, url: urlOf(app.config.publicUrl, code), createdAt });

@@ -1,8 +1,8 @@
-import type { App } from '../../context.ts';
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { dayNumber, dayStart } from '../../lib/periods.ts';
+import type { App } from '#context';
+import { dayNumber, dayStart } from '#lib/periods.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { urlOf } from './links.ts';
-import type { ReferralStats, ReferralSummary, ReferredWallet } from './schema.ts';
+import type { ReferralStats, ReferralSummary, ReferredWallet } from './schemas.ts';
 
 /** Days of `earnings.byDay`, today included; wallets of `earnings.topWallets`. */
 const DAYS = 30;

@@ -1,4 +1,4 @@
-import { instant, type Queryable, statement } from '../../db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { type EpochState, STATE } from './epochs.ts';
 
 /** A reward that a wallet has not claimed. */

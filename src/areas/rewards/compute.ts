@@ -1,6 +1,6 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { Built, BuiltTree, EpochBuilder } from './build/builder.ts';
 import { buildFrom } from './build/open.ts';
 import { onComputed } from './computed.ts';

@@ -1,6 +1,6 @@
-import { submit } from '../../chain/transactions.ts';
-import { epochComputed } from '../../events/catalogue.ts';
-import type { Tx } from '../../tx.ts';
+import { epochComputed } from '#areas/event-catalogue.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { submit } from '#platform/solana/submission/transactions.ts';
 import { epochRoot } from './chain/root.ts';
 import { markSettled } from './chain/settlement.ts';
 

@@ -1,8 +1,8 @@
-import { type Queryable, statement } from '../../db/sql.ts';
-import { canonicalize } from '../../lib/canonical.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
-import type { Expected } from '../arcade/arcade.ts';
+import type { Expected } from '#areas/arcade';
+import { canonicalize } from '#lib/canonical.ts';
+import { fail } from '#lib/errors.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { DEFAULT_RULES, type RewardRules } from './rules.ts';
 
 /** Rules, and which version of them; 0 while nobody has set any. */

@@ -1,8 +1,8 @@
-import type { App } from '../../context.ts';
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { FORMULA } from '../../lib/allocation.ts';
-import type { Tx } from '../../tx.ts';
-import { ON_CHAIN } from './chain/places.ts';
+import type { App } from '#context';
+import { FORMULA } from '#lib/allocation.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { ON_CHAIN } from './chain/epoch-accounts.ts';
 import { readRules, type StoredRules } from './config.ts';
 
 export const EPOCH_STATES = ['computing', 'empty', 'computed', 'committed', 'expired', 'settled'] as const;

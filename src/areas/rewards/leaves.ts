@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
 import { readEpoch } from './epochs.ts';
 
 /** Rows that are read at once: some 100 KB of text, which no request waits for noticeably. */

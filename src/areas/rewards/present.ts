@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { App } from '../../context.ts';
-import { FORMULA } from '../../lib/allocation.ts';
-import { dayStart } from '../../lib/periods.ts';
+import type { App } from '#context';
+import { FORMULA } from '#lib/allocation.ts';
+import { dayStart } from '#lib/periods.ts';
 import type { StoredRules } from './config.ts';
 import type { Epoch } from './epochs.ts';
-import type { EpochView, RewardsConfig } from './schema.ts';
+import type { EpochView, RewardsConfig } from './schemas.ts';
 
 /** An epoch as it is answered. */
 export function epochView({ createdAt, computedAt, ...epoch }: Epoch): EpochView {

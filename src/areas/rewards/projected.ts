@@ -1,9 +1,9 @@
-import { projectDay } from '../../../jobs/epochs.ts';
-import type { App } from '../../context.ts';
-import { type Queryable, statement } from '../../db/sql.ts';
-import { amountOf, FORMULA } from '../../lib/allocation.ts';
-import { dayStart } from '../../lib/periods.ts';
-import { type TtlCache, ttlCache } from '../../lib/ttl-cache.ts';
+import type { App } from '#context';
+import { projectDay } from '#jobs/epochs.ts';
+import { amountOf, FORMULA } from '#lib/allocation.ts';
+import { dayStart } from '#lib/periods.ts';
+import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import { readRules } from './config.ts';
 import type { CurvePoint } from './curve.ts';
 import { emptyProjection, type Outlook, Projection, readOutlook } from './projection.ts';

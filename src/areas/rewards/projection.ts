@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { App } from '../../context.ts';
-import { instant, type Queryable, statement } from '../../db/sql.ts';
-import { allocate, type Shares } from '../../lib/allocation.ts';
+import type { App } from '#context';
+import { allocate, type Shares } from '#lib/allocation.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { buildFrom } from './build/open.ts';
 import { readRules } from './config.ts';
 import { distributionCurve } from './curve.ts';

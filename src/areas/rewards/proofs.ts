@@ -1,8 +1,8 @@
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import { gather } from '../../lib/gather.ts';
-import { buildTree, rootOf } from '../../lib/merkle.ts';
+import type { App } from '#context';
+import { coalesce } from '#lib/coalesce.ts';
+import { fail } from '#lib/errors.ts';
+import { buildTree, rootOf } from '#lib/merkle.ts';
+import { statement } from '#platform/db/sql.ts';
 import { CHUNK_LEAVES, CHUNK_LEVELS, proofThrough } from './tree-chunks.ts';
 
 /** A wallet's leaf of an epoch, with what proves it. Nothing of it ever changes. */
@@ -46,7 +46,7 @@ const readers = new WeakMap<App, (key: string, ask: Ask) => Promise<ReadonlyMap<
 async function readRow(app: App, ask: Ask): Promise<ProofRow | undefined> {
   let read = readers.get(app);
   if (!read) {
-    read = gather(async (asks: readonly Ask[]) => {
+    read = coalesce(async (asks: readonly Ask[]) => {
       const rows = await app.db.query(selectProofs, [asks.map(({ epoch }) => epoch), asks.map(({ wallet }) => wallet)]);
       return new Map(
         rows.flatMap((row) => {

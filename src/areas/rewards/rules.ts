@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Rules } from '../../lib/allocation.ts';
+import type { Rules } from '#lib/allocation.ts';
 
 /** The most that a token amount can be: 64 bits. */
 export const MAX_AMOUNT = 2n ** 64n - 1n;

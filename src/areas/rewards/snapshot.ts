@@ -1,5 +1,5 @@
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** Some of an epoch's wallets: addresses, and their points or amounts, both with commas in between. */
 export interface Page {

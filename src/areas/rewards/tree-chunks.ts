@@ -1,4 +1,4 @@
-import { buildTree, HASH_BYTES, proofOf, rootOf } from '../../lib/merkle.ts';
+import { buildTree, HASH_BYTES, proofOf, rootOf } from '#lib/merkle.ts';
 
 /**
  * A stored tree is cut into subtrees of 32 leaves: of each, the hashes of its leaves, and in one piece the roots of all of

@@ -1,8 +1,8 @@
-import { computeEpoch } from '../../../jobs/epochs.ts';
-import type { App } from '../../context.ts';
-import { statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
+import type { App } from '#context';
+import { computeEpoch } from '#jobs/epochs.ts';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { CLOSED } from './compute.ts';
 import { readRules } from './config.ts';
 import { beginEpochs, readEpoch, runningDay } from './epochs.ts';

@@ -1,6 +1,6 @@
-import { type Queryable, statement } from '../../db/sql.ts';
-import { fail } from '../../lib/errors.ts';
-import type { Tx } from '../../tx.ts';
+import { fail } from '#lib/errors.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** An account elsewhere. `platform` names the network or the bridged chat; `accountId` is what it never changes. */
 export interface Account {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Queryable, statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** A wallet's latest attempts are kept, so many; an older one is forgotten. */
 export const MOST_ATTEMPTS = 5;

@@ -1,6 +1,6 @@
-import { statement } from '../../db/sql.ts';
-import type { Tx } from '../../tx.ts';
-import { KEPT_DAYS } from './engagement/kept.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { KEPT_DAYS } from './engagement/pending-engagement.ts';
 import { REST_DAYS } from './link.ts';
 
 /** How many rows one call removes from each table, at most. */

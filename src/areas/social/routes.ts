@@ -1,6 +1,6 @@
-import { reply, route } from '../../http/route.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { REST_DAYS, unlink } from './link.ts';
-import { Link, LinkPath, LinkStart, LinkStartRequest, LinkVerifyRequest } from './schema.ts';
+import { Link, LinkPath, LinkStart, LinkStartRequest, LinkVerifyRequest } from './schemas.ts';
 import { startChallenge, startOAuth, verifyOAuth, verifyPost } from './x-linking.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();

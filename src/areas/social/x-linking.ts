@@ -1,8 +1,8 @@
-import type { App } from '../../context.ts';
-import { countWithin, type Limit } from '../../http/rate-limit.ts';
-import { fail, unavailable } from '../../lib/errors.ts';
-import { authorizationUrl, composerUrl, dropToken, exchangeCode, readPost, whoseToken, type XAccount } from '../../x/api.ts';
-import { lockPlayers } from '../points/points.ts';
+import { lockPlayers } from '#areas/points';
+import type { App } from '#context';
+import { fail, unavailable } from '#lib/errors.ts';
+import { countWithin, type Limit } from '#platform/auth/rate-limit.ts';
+import { authorizationUrl, composerUrl, dropToken, exchangeCode, readPost, whoseToken, type XAccount } from '#platform/x/api.ts';
 import type { LinkedAccount } from './accounts.ts';
 import { beginAttempt, newCode, newSecret, openCodes, releaseAttempt, useAttempt } from './attempts.ts';
 import { confirmLink } from './link.ts';

@@ -1,5 +1,5 @@
-import type { App } from '../../context.ts';
-import { findWalletByHandle as findByHandle } from '../social/social.ts';
+import { findWalletByHandle as findByHandle } from '#areas/social';
+import type { App } from '#context';
 
 /**
  * The wallet that has linked an account of the social network; null where none has.

@@ -1,7 +1,7 @@
-import { isOnCurve, NAME_RULE, type Name, parseName, walletOfName } from '../../chain/names.ts';
-import type { App } from '../../context.ts';
-import { fail } from '../../lib/errors.ts';
-import { Wallet } from '../../lib/scalars.ts';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { Wallet } from '#lib/scalars.ts';
+import { isOnCurve, NAME_RULE, type Name, parseName, walletOfName } from '#platform/solana/names/names.ts';
 import { findWalletByHandle } from './handles.ts';
 
 /** What somebody may call a wallet by. */

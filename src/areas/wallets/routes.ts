@@ -1,9 +1,9 @@
-import { holdingOf } from '../../chain/gate.ts';
-import { PRICE_FRESH_MS, solPrice } from '../../chain/price.ts';
-import { reply, route } from '../../http/route.ts';
-import { fail } from '../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { PRICE_FRESH_MS, solPrice } from '#platform/solana/price.ts';
+import { holdingOf } from '#platform/solana/token-gate.ts';
 import { readIdentifier, resolveIdentifier } from './identifiers.ts';
-import { Eligibility, ResolvedWallet, ResolveRequest, SolPrice } from './schema.ts';
+import { Eligibility, ResolvedWallet, ResolveRequest, SolPrice } from './schemas.ts';
 
 /** How long a price may be kept that is older than it should be, seconds. */
 const STALE_MAX_AGE_SEC = 5;

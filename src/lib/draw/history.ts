@@ -1,6 +1,6 @@
 import type { LandedCommitment } from './audit.ts';
 import { commitmentHash, MEMO_PREFIX, NO_PREVIOUS, parseMemo } from './commitment.ts';
-import type { Misfit } from './misfit.ts';
+import type { Misfit } from './mismatch.ts';
 
 /** A memo that landed, and in which transaction. */
 export type LandedMemo = Pick<LandedCommitment, 'memo' | 'signature'>;

@@ -1,6 +1,6 @@
 import { millis } from './bytes.ts';
 import type { Entry } from './entry.ts';
-import type { Misfit } from './misfit.ts';
+import type { Misfit } from './mismatch.ts';
 import type { RoundParameters } from './parameters.ts';
 
 /**

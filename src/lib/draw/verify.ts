@@ -4,7 +4,7 @@ import { buildAudit, type RoundFacts, treeOf } from './build.ts';
 import { millis } from './bytes.ts';
 import { type Commitment, parseMemo } from './commitment.ts';
 import { Entry, leavesOf, rootOverLeaves, treeRoot } from './entry.ts';
-import { firstDifference, type Misfit, shapeMisfit } from './misfit.ts';
+import { firstDifference, type Misfit, shapeMisfit } from './mismatch.ts';
 import { parametersHash } from './parameters.ts';
 import { brokenRule } from './rules.ts';
 

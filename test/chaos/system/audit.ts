@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { z } from 'zod';
-import { withoutKeys } from '../../../stack/localnet.ts';
-import type { System } from '../../../stack/system.ts';
+import { withoutKeys } from '#dev/stack/localnet.ts';
+import type { System } from '#dev/stack/system.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 
@@ -34,7 +34,7 @@ interface Ran {
 const run = (env: NodeJS.ProcessEnv): Promise<Ran> =>
   new Promise((resolve) => {
     const options = { env, cwd: checkout, maxBuffer: 16 * 1024 * 1024 };
-    execFile(process.execPath, [join(checkout, 'src/audit/main.ts'), '--all', '--json'], options, (error, out, complaint) =>
+    execFile(process.execPath, [join(checkout, 'tools/audit/main.ts'), '--all', '--json'], options, (error, out, complaint) =>
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, out, complaint }),
     );
   });

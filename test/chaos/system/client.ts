@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import bs58 from 'bs58';
-import { cookiesOf, createWallet, type JsonInit, type SignInInput, send, signInText, type TestWallet } from '../../support/wallet.ts';
+import { cookiesOf, createWallet, type JsonInit, type SignInInput, send, signInText, type TestWallet } from '#test/support/wallet.ts';
 import type { Ledger } from './confirmed.ts';
 import type { Random } from './random.ts';
 

@@ -1,4 +1,4 @@
-import type { Fault as RpcFault } from '../../../localnet/orders.ts';
+import type { Fault as RpcFault } from '#dev/localnet/control/orders.ts';
 import type { Random } from './random.ts';
 
 /** What goes wrong, drawn before the run begins, so that a seed tells all of it. Durations in ms. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { LocalnetControl } from '../../../localnet/control.ts';
-import { describeExit, type Exit } from '../../../stack/child.ts';
-import type { Replaceable, System } from '../../../stack/system.ts';
+import { LocalnetControl } from '#dev/localnet/control/control.ts';
+import { describeExit, type Exit } from '#dev/stack/child.ts';
+import type { Replaceable, System } from '#dev/stack/system.ts';
 import { describe, type Fault, type PlannedFault } from './faults.ts';
 import { breakCommits, cutPostgres, stall } from './postgres-faults.ts';
 

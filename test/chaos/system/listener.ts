@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bookmark, formatId, parseId } from '../../../src/events/frame.ts';
-import { type Message, openEvents, type SseClient } from '../../support/sse.ts';
+import { type Bookmark, formatId, parseId } from '#platform/events/frame.ts';
+import { type Message, openEvents, type SseClient } from '#test/support/http/sse.ts';
 import type { Client } from './client.ts';
 import type { Random } from './random.ts';
 

@@ -1,5 +1,5 @@
 import { PublicKey } from '@solana/web3.js';
-import { associatedTokenAddress, decodeTokenAccount } from '../../../src/chain/tokens.ts';
+import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import type { Confirmed } from './confirmed.ts';
 import type { Database } from './database.ts';
 import type { WalletChain } from './wallet-chain.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SYSTEM_ADMIN_TOKEN } from '../../../stack/system.ts';
-import { TEST_GAME } from '../../support/arcade.ts';
-import type { JsonInit } from '../../support/wallet.ts';
+import { SYSTEM_ADMIN_TOKEN } from '#dev/stack/system.ts';
+import { TEST_GAME } from '#test/support/areas/arcade.ts';
+import type { JsonInit } from '#test/support/wallet.ts';
 import { type Answer, type Client, newKey } from './client.ts';
 import { GAME, type Scene, TASK, TICKET_PRICE, unlessGivenUp } from './players.ts';
 import type { Random } from './random.ts';

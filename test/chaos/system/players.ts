@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { form, mp4 } from '../../support/clips.ts';
-import { standardHeaders } from '../../support/webhook.ts';
+import { form, mp4 } from '#test/support/areas/clips.ts';
+import { standardHeaders } from '#test/support/http/webhook.ts';
 import { Client, GaveUp, newKey } from './client.ts';
 import type { Ledger } from './confirmed.ts';
 import type { Random } from './random.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Keypair } from '@solana/web3.js';
-import { type System, startSystem } from '../../../stack/system.ts';
-import { contradictions } from '../../support/invariants.ts';
-import { createSecret } from '../../support/webhook.ts';
+import { type System, startSystem } from '#dev/stack/system.ts';
+import { createSecret } from '#test/support/http/webhook.ts';
+import { contradictions } from '#test/support/invariants.ts';
 import { audit } from './audit.ts';
 import { Client, newKey } from './client.ts';
 import { newLedger, summary } from './confirmed.ts';

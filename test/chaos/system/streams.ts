@@ -1,6 +1,6 @@
-import { comparePlaces } from '../../../src/events/feed.ts';
-import { type Bookmark, parseId } from '../../../src/events/frame.ts';
-import type { Message } from '../../support/sse.ts';
+import { type Bookmark, parseId } from '#platform/events/frame.ts';
+import { comparePlaces } from '#platform/events/redis-stream.ts';
+import type { Message } from '#test/support/http/sse.ts';
 import type { Told } from './database.ts';
 import type { Listener, Stretch } from './listener.ts';
 

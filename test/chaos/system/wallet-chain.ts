@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, PublicKey, Transaction } from '@solana/web3.js';
 import bs58 from 'bs58';
-import { associatedTokenAddress, memo, transferChecked } from '../../../src/chain/tokens.ts';
-import { connect } from '../../support/chain.ts';
-import type { TestWallet } from '../../support/wallet.ts';
+import { associatedTokenAddress, memo, transferChecked } from '#platform/solana/tokens.ts';
+import { connect } from '#test/support/solana/chain.ts';
+import type { TestWallet } from '#test/support/wallet.ts';
 
 const STEP_MS = 100;
 /** Blocks beyond the last one that a transaction can be in, until it is taken for dead. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { listCabinets } from '../cabinets.ts';
-import { CabinetView } from '../schema.ts';
+import { CabinetView } from '../schemas.ts';
 
 const cabinets = route({
   method: 'get',

@@ -1,9 +1,9 @@
-import { refusalToPlay } from '../../../chain/gate.ts';
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { refusalToPlay } from '#platform/solana/token-gate.ts';
 import { heartbeatUrl, MAX_UNFINISHED, startPlay } from '../plays.ts';
 import { findGame } from '../registry.ts';
-import { GamePath, PlayReceipt } from '../schema.ts';
+import { GamePath, PlayReceipt } from '../schemas.ts';
 
 const play = route({
   method: 'post',

@@ -1,8 +1,8 @@
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { appendRecord, MOST_IN } from '../records.ts';
 import { findGame } from '../registry.ts';
-import { FreeObject, GamePath, RecordReceipt } from '../schema.ts';
+import { FreeObject, GamePath, RecordReceipt } from '../schemas.ts';
 
 const record = route({
   method: 'post',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
-import { SCALE } from '../../../lib/normalization.ts';
+import { fail } from '#lib/errors.ts';
+import { SCALE } from '#lib/normalization.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { earnsRewards } from '../game.ts';
 import { findGame, loadGames } from '../registry.ts';
-import { GamePath, GameStatsView, GameSummary, NormalizationConfig } from '../schema.ts';
+import { GamePath, GameStatsView, GameSummary, NormalizationConfig } from '../schemas.ts';
 import { gameStats } from '../stats.ts';
 
 /** Clients may keep the registry a little longer than our processes do. */

@@ -1,7 +1,7 @@
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { findGame } from '../registry.ts';
-import { FreeJson, GamePath, StateSaved, StateView } from '../schema.ts';
+import { FreeJson, GamePath, StateSaved, StateView } from '../schemas.ts';
 import { readState, saveState } from '../states.ts';
 import { alreadyHas, expectedVersions, versionTag } from '../versions.ts';
 

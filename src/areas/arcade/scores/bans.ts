@@ -1,7 +1,7 @@
-import { voidBanned } from '../../../../jobs/bans.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { fail } from '../../../lib/errors.ts';
+import type { App } from '#context';
+import { voidBanned } from '#jobs/bans.ts';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
 import { voidScores } from './decide.ts';
 
 /** Scores taken back in one transaction. */

@@ -1,10 +1,10 @@
-import type { Submission } from '../../../../jobs/scores.ts';
-import type { App } from '../../../context.ts';
+import type { App } from '#context';
+import type { Submission } from '#jobs/scores.ts';
 import { forgetGames, loadGames } from '../registry.ts';
 import type { Admit } from './battles.ts';
 import { recordBatch } from './record.ts';
 import { respond } from './respond.ts';
-import type { ScoreOutcome } from './schema.ts';
+import type { ScoreOutcome } from './schemas.ts';
 
 /**
  * Records a batch of submissions, shows it on the boards, and tells what each of them is answered with.

@@ -1,8 +1,8 @@
-import type { Submission } from '../../../../jobs/scores.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import type { Tx } from '../../../tx.ts';
-import { appendActivities } from '../../points/points.ts';
+import { appendActivities } from '#areas/points';
+import type { App } from '#context';
+import type { Submission } from '#jobs/scores.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** Why a score may not count for the battle that it names. */
 export interface Inadmissible {

@@ -1,7 +1,7 @@
-import { statement } from '../../../db/sql.ts';
-import { bucketStart, PERIODS } from '../../../lib/periods.ts';
-import type { Tx } from '../../../tx.ts';
-import { gameBoard, type Mode, readStandings, resetBest, type StandingRow } from '../../points/points.ts';
+import { gameBoard, type Mode, readStandings, resetBest, type StandingRow } from '#areas/points';
+import { bucketStart, PERIODS } from '#lib/periods.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 const bestOf = statement<{ best: number }>(
   'best_of_remaining_scores',

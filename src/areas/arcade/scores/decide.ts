@@ -1,8 +1,4 @@
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { scoreDecided } from '../../../events/catalogue.ts';
-import { fail } from '../../../lib/errors.ts';
-import type { Tx } from '../../../tx.ts';
+import { scoreDecided } from '#areas/event-catalogue.ts';
 import {
   appendPoints,
   countScores,
@@ -15,13 +11,17 @@ import {
   raiseBests,
   refreshLater,
   saveEarnings,
-} from '../../points/points.ts';
+} from '#areas/points';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { earnsRewards, type Game } from '../game.ts';
 import { appendScores } from './battles.ts';
 import { recomputeBests } from './bests.ts';
 import { type DecidedScore, lockScores } from './held.ts';
 import { pointsFor } from './record.ts';
-import type { ScoreStatus } from './schema.ts';
+import type { ScoreStatus } from './schemas.ts';
 
 const decide = statement(
   'decide_scores',

@@ -1,7 +1,7 @@
-import { instant, type Queryable, statement } from '../../../db/sql.ts';
-import type { Tx } from '../../../tx.ts';
-import type { Mode } from '../../points/points.ts';
-import type { ScoreDetail, ScoreStatus } from './schema.ts';
+import type { Mode } from '#areas/points';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { ScoreDetail, ScoreStatus } from './schemas.ts';
 
 /** What a decision needs to know of a score. */
 export interface DecidedScore {

@@ -1,8 +1,4 @@
-import type { Submission } from '../../../../jobs/scores.ts';
-import type { App } from '../../../context.ts';
-import { scoreHeld, scoreUpdate } from '../../../events/catalogue.ts';
-import { normalize } from '../../../lib/normalization.ts';
-import type { Tx } from '../../../tx.ts';
+import { scoreHeld, scoreUpdate } from '#areas/event-catalogue.ts';
 import {
   appendPoints,
   countScores,
@@ -17,11 +13,15 @@ import {
   readTotals,
   type StandingRow,
   saveEarnings,
-} from '../../points/points.ts';
+} from '#areas/points';
+import type { App } from '#context';
+import type { Submission } from '#jobs/scores.ts';
+import { normalize } from '#lib/normalization.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { judgeHeartbeats } from '../evaluate-heartbeats.ts';
 import { earnsRewards, type Game } from '../game.ts';
-import { judgeHeartbeats } from '../judge-heartbeats.ts';
 import { appendScores, type Inadmissible } from './battles.ts';
-import { type Heartbeats, judge, type Play } from './judge.ts';
+import { type Heartbeats, judge, type Play } from './evaluate.ts';
 import { insertNewScores, readEarlier, readPlays, type ScoreRow } from './rows.ts';
 
 /** A refusal, or the row that answers a submission: its own, or the earlier one of the same play or key. */

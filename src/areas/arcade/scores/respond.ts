@@ -1,8 +1,8 @@
-import type { App } from '../../../context.ts';
-import type { Neighbourhood } from '../../../lib/ranking.ts';
-import { applyToBoard, gameBoard, readRank } from '../../points/points.ts';
+import { applyToBoard, gameBoard, readRank } from '#areas/points';
+import type { App } from '#context';
+import type { Neighbourhood } from '#lib/ranking.ts';
 import type { Recorded, RecordedBatch } from './record.ts';
-import type { ScoreOutcome } from './schema.ts';
+import type { ScoreOutcome } from './schemas.ts';
 
 /**
  * Shows a committed batch on the boards, and makes the answers: each with the wallet's place after the commit.

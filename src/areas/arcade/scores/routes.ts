@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
-import { PageQuery } from '../../../lib/paging.ts';
-import { Id } from '../../../lib/scalars.ts';
+import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { Id } from '#lib/scalars.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { findGame } from '../registry.ts';
 import { decideScore, voidScore } from './decide.ts';
 import { listHeldScores, readScore } from './held.ts';
-import { DecisionRequest, ScoreDetail, ScoreReceipt, ScoreRequest, VoidRequest } from './schema.ts';
+import { DecisionRequest, ScoreDetail, ScoreReceipt, ScoreRequest, VoidRequest } from './schemas.ts';
 import { submitScore } from './submit.ts';
 
 export const postScore = route({

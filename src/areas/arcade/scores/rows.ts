@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
-import type { Submission } from '../../../../jobs/scores.ts';
-import { instant, type Queryable, statement } from '../../../db/sql.ts';
-import type { Tx } from '../../../tx.ts';
-import { COUNTER_SHARDS, type Mode, type OpenDay } from '../../points/points.ts';
-import type { Play } from './judge.ts';
-import type { ScoreStatus } from './schema.ts';
+import { COUNTER_SHARDS, type Mode, type OpenDay } from '#areas/points';
+import type { Submission } from '#jobs/scores.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { Play } from './evaluate.ts';
+import type { ScoreStatus } from './schemas.ts';
 
 /** A score as it is stored. */
 export interface ScoreRow {

@@ -1,9 +1,9 @@
 import type { VersionedTransactionResponse } from '@solana/web3.js';
-import { checkTicket as checkTicketJob } from '../../../../jobs/rounds.ts';
-import { rpc } from '../../../chain/solana.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import type { LegacyParameters } from '../../../lib/draw/parameters.ts';
+import type { App } from '#context';
+import { checkTicket as checkTicketJob } from '#jobs/rounds.ts';
+import type { LegacyParameters } from '#lib/draw/parameters.ts';
+import { statement } from '#platform/db/sql.ts';
+import { rpc } from '#platform/solana/solana.ts';
 import { type Checking, decide, giveUp } from './decide.ts';
 import { judge, treasuryAccounts } from './payment.ts';
 

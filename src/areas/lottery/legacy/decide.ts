@@ -1,12 +1,12 @@
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { ticketConfirmed, ticketRefused } from '../../../events/rounds.ts';
-import type { Tx } from '../../../tx.ts';
-import { owe } from '../../payouts/payouts.ts';
+import { owe } from '#areas/payouts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { appendEntries, type LockedRound, lockRound, takesEntries } from '../entries.ts';
+import { ticketConfirmed, ticketRefused } from '../events.ts';
 import type { Judgement, PaidBack } from './payment.ts';
 import type { RefundRow } from './rows.ts';
-import { MOST_TICKETS } from './schema.ts';
+import { MOST_TICKETS } from './schemas.ts';
 
 /** A ticket that is being checked. */
 export interface Checking {

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import type { App } from '../../../context.ts';
-import { fail } from '../../../lib/errors.ts';
-import type { Tx } from '../../../tx.ts';
-import { readPayments } from '../../payouts/payouts.ts';
+import { readPayments } from '#areas/payouts';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { lockRound, takesEntries } from '../entries.ts';
-import { closeRound } from '../life/freeze.ts';
+import { closeRound } from '../lifecycle/freeze.ts';
 import { type RoundRow, readRound } from '../rows.ts';
 import { prizePool, readWinner } from './present.ts';
-import type { LegacyResult } from './schema.ts';
+import type { LegacyResult } from './schemas.ts';
 
 /**
  * Closes a round that is active, if the caller may. What is closed goes on by itself.

@@ -1,12 +1,12 @@
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { roundStarted } from '../../../events/rounds.ts';
-import { type LegacyParameters, parametersHash } from '../../../lib/draw/parameters.ts';
-import { fail } from '../../../lib/errors.ts';
-import { newId } from '../../../lib/ids.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import { type LegacyParameters, parametersHash } from '#lib/draw/parameters.ts';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { roundStarted } from '../events.ts';
 import { type RoundRow, readRound } from '../rows.ts';
-import type { LegacyRoundTerms } from './schema.ts';
+import type { LegacyRoundTerms } from './schemas.ts';
 
 /** Rounds that a wallet may have open at a time. */
 const MOST_OPEN = 5;

@@ -1,9 +1,9 @@
 import { PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
-import { addressesOf, type Instruction, instructionsOf, memosOf, signersOf } from '../../../chain/instructions.ts';
-import { associatedTokenAddress, TOKEN_PROGRAM } from '../../../chain/tokens.ts';
-import { instantOf, millis } from '../../../lib/draw/bytes.ts';
-import type { LegacyParameters } from '../../../lib/draw/parameters.ts';
-import type { Currency } from '../../payouts/payouts.ts';
+import type { Currency } from '#areas/payouts';
+import { instantOf, millis } from '#lib/draw/bytes.ts';
+import type { LegacyParameters } from '#lib/draw/parameters.ts';
+import { addressesOf, type Instruction, instructionsOf, memosOf, signersOf } from '#platform/solana/instructions.ts';
+import { associatedTokenAddress, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 
 /** What a wallet has paid to the treasury in a transaction, in one currency. */
 export interface PaidBack {

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import type { App } from '../../../context.ts';
-import { type Queryable, statement } from '../../../db/sql.ts';
-import { type Payment, readPayment } from '../../payouts/payouts.ts';
+import { type Payment, readPayment } from '#areas/payouts';
+import type { App } from '#context';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import { receiptOf } from '../receipts.ts';
 import type { RoundRow } from '../rows.ts';
-import { type LegacyRoundView, presentCommon } from '../schema.ts';
+import { type LegacyRoundView, presentCommon } from '../schemas.ts';
 import { ticketAccount } from './payment.ts';
 import type { TicketRow } from './rows.ts';
-import type { TicketView } from './schema.ts';
+import type { TicketView } from './schemas.ts';
 
 const selectWinner = statement<{ index: number; wallet: string }>(
   'select_winning_ticket',

@@ -1,7 +1,7 @@
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import type { Tx } from '../../../tx.ts';
-import { owe, paymentId } from '../../payouts/payouts.ts';
+import { owe, paymentId } from '#areas/payouts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /** Tickets that one statement takes. */
 const CHUNK = 5_000;

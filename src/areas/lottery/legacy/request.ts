@@ -1,11 +1,11 @@
-import { checkTicket } from '../../../../jobs/rounds.ts';
-import { statement } from '../../../db/sql.ts';
-import { ticketConfirmed } from '../../../events/rounds.ts';
-import { fail } from '../../../lib/errors.ts';
-import { newId } from '../../../lib/ids.ts';
-import type { Tx } from '../../../tx.ts';
-import { waitingFor } from '../../../waiting.ts';
+import { checkTicket } from '#jobs/rounds.ts';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { waitingFor } from '#platform/jobs/polling.ts';
 import { appendEntries, lockRound } from '../entries.ts';
+import { ticketConfirmed } from '../events.ts';
 import { whyFull } from './decide.ts';
 import { readTicketOf, readTickets, type TicketRow } from './rows.ts';
 

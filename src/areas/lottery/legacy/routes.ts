@@ -1,14 +1,14 @@
-import { preferredWait } from '../../../http/prefer.ts';
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { preferredWait } from '#platform/http/prefer-header.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { readRound } from '../rows.ts';
-import { LegacyRoundView, RoundPath } from '../schema.ts';
+import { LegacyRoundView, RoundPath } from '../schemas.ts';
 import { askToFinalize, resultOf } from './finalize.ts';
 import { openRound } from './open.ts';
 import { presentLegacyRound, presentTicket } from './present.ts';
 import { locationOf, outcomeOf, requestTicket } from './request.ts';
 import { readTickets } from './rows.ts';
-import { LegacyResult, LegacyRoundTerms, TicketPath, TicketRequest, TicketView } from './schema.ts';
+import { LegacyResult, LegacyRoundTerms, TicketPath, TicketRequest, TicketView } from './schemas.ts';
 
 /** How long a ticket's request waits for the chain, ms; less where the caller prefers so. */
 const WAIT_MS = 20_000;

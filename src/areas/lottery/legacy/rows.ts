@@ -1,6 +1,6 @@
-import { instant, type Queryable, statement } from '../../../db/sql.ts';
-import type { Entry } from '../../../lib/draw/entry.ts';
-import type { Currency } from '../../payouts/payouts.ts';
+import type { Currency } from '#areas/payouts';
+import type { Entry } from '#lib/draw/entry.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
 /** What each state means stands with the table. */
 export const TICKET_STATES = ['checking', 'confirmed', 'refused', 'refunded'] as const;

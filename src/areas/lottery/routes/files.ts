@@ -1,11 +1,11 @@
 import type Koa from 'koa';
 import { z } from 'zod';
-import { hasVersion } from '../../../http/cache.ts';
-import { jsonOrStream, reply, route } from '../../../http/route.ts';
+import { hasVersion } from '#platform/http/conditional.ts';
+import { jsonOrStream, reply, route } from '#platform/http/route.ts';
 import { auditFile, entryFile, glanceAt, listEntries, type PublicFile } from '../published.ts';
-import { EntriesQuery, EntryView, RoundAudit } from '../results-schema.ts';
+import { EntriesQuery, EntryView, RoundAudit } from '../results-schemas.ts';
 import type { RoundKind } from '../rows.ts';
-import { RoundPath } from '../schema.ts';
+import { RoundPath } from '../schemas.ts';
 
 /** What may change is asked for anew each time; what never does is kept. */
 export const FRESH = 'no-cache';

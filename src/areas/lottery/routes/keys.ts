@@ -1,9 +1,9 @@
-import type { App } from '../../../context.ts';
-import { reply, route } from '../../../http/route.ts';
-import { Refusal } from '../../../lib/errors.ts';
-import { committersOf } from '../life/sequence.ts';
+import type { App } from '#context';
+import { Refusal } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { committersOf } from '../lifecycle/sequence.ts';
 import { receiptKey } from '../receipts.ts';
-import { KeysView } from '../results-schema.ts';
+import { KeysView } from '../results-schemas.ts';
 import { FRESH } from './files.ts';
 
 /** An address, or null where this process was not told. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
-import { PageQuery } from '../../../lib/paging.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { readEntryProof } from '../proofs.ts';
 import { glanceAt, notThere } from '../published.ts';
 import { listFinalized, readNumbers, readPayouts, readWinners } from '../results.ts';
-import { ALGORITHM, EntryPath, EntryProofView, FinalizedView, PayoutsOfRound, RootView, WinnerView, WinningNumbersView } from '../results-schema.ts';
-import { RoundPath } from '../schema.ts';
+import { ALGORITHM, EntryPath, EntryProofView, FinalizedView, PayoutsOfRound, RootView, WinnerView, WinningNumbersView } from '../results-schemas.ts';
+import { RoundPath } from '../schemas.ts';
 import { FOREVER, FRESH, roundFileRoutes } from './files.ts';
 import { getKeys } from './keys.ts';
 

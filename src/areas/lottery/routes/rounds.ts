@@ -1,9 +1,9 @@
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { startChatRound } from '../activate.ts';
 import { createChatRound } from '../create.ts';
 import { readActiveChatRound, readRound } from '../rows.ts';
-import { ChatRoundTerms, ChatRoundView, presentChatRound, RoundPath } from '../schema.ts';
+import { ChatRoundTerms, ChatRoundView, presentChatRound, RoundPath } from '../schemas.ts';
 
 /** What may change is asked for anew each time; what never does is kept. */
 const FRESH = 'no-cache';

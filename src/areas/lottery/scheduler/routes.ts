@@ -1,7 +1,7 @@
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { scheduleStatus, startSchedule, stopSchedule } from './schedule.ts';
-import { AutoStart, AutoStatus } from './schema.ts';
+import { AutoStart, AutoStatus } from './schemas.ts';
 
 const YEAR_MS = 366 * 86_400_000;
 

@@ -1,11 +1,11 @@
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { asRefusal } from '../../../http/errors.ts';
-import { newId } from '../../../lib/ids.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import { newId } from '#lib/ids.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { asRefusal } from '#platform/http/errors.ts';
 import { startChatRound } from '../activate.ts';
 import { createChatRound } from '../create.ts';
-import { ChatRoundTerms } from '../schema.ts';
+import { ChatRoundTerms } from '../schemas.ts';
 import { titleOf } from './title.ts';
 
 /** Who creates the rounds of the schedule. */

@@ -1,5 +1,5 @@
-import { instant, type Queryable, statement } from '../../../db/sql.ts';
-import type { AutoStart, AutoStatus } from './schema.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { AutoStart, AutoStatus } from './schemas.ts';
 
 const STATUS = `next_at is not null as running, interval_sec as "intervalSec", template, ${instant('next_at')} as "nextAt", last_round::text as "lastRound",
   ${instant('last_started_at')} as "lastStartedAt", last_error as "lastError", started_by as "startedBy"`;

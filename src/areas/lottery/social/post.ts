@@ -1,4 +1,4 @@
-import type { Config } from '../../../config.ts';
+import type { Config } from '#config';
 import { CARD_SIZE } from './card/size.ts';
 import type { SharedRound } from './rounds.ts';
 import { linksOf, outcomeOf, prizesOf, sentenceOf } from './summary.ts';

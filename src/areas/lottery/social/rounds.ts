@@ -1,5 +1,5 @@
-import { type Queryable, type Statement, statement } from '../../../db/sql.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
 import { ROUND_COLUMNS, type RoundRow } from '../rows.ts';
 
 /** Winners that a summary names; the others are counted. */

@@ -1,10 +1,10 @@
-import { hasVersion } from '../../../http/cache.ts';
-import { reply, route, stream } from '../../../http/route.ts';
-import { RoundPath } from '../schema.ts';
-import { FRESH_SEC, readCard } from './card/cards.ts';
+import { hasVersion } from '#platform/http/conditional.ts';
+import { reply, route, stream } from '#platform/http/route.ts';
+import { RoundPath } from '../schemas.ts';
+import { FRESH_SEC, readCard } from './card/card-cache.ts';
 import { postOf } from './post.ts';
 import { readLatest, readShared } from './rounds.ts';
-import { RoundPostView, SharedRoundView } from './schema.ts';
+import { RoundPostView, SharedRoundView } from './schemas.ts';
 import { summaryOf } from './summary.ts';
 import { readDecimals } from './units.ts';
 

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Config } from '../../../config.ts';
+import type { Config } from '#config';
 import type { PrizeTerms, RoundRow } from '../rows.ts';
 import { CARD_SIZE } from './card/size.ts';
 import type { SharedRound } from './rounds.ts';
-import type { SharedRoundView } from './schema.ts';
+import type { SharedRoundView } from './schemas.ts';
 import { type Decimals, readable, readableSum } from './units.ts';
 import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from './wording.ts';
 

@@ -1,10 +1,10 @@
 import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
-import { lastGood } from '../../../chain/last-good.ts';
-import { rpc } from '../../../chain/solana.ts';
-import { decodeMint } from '../../../chain/tokens.ts';
-import type { App } from '../../../context.ts';
-import { unavailable } from '../../../lib/errors.ts';
+import type { App } from '#context';
+import { unavailable } from '#lib/errors.ts';
+import { lastGood } from '#platform/redis/stale-while-revalidate.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { decodeMint } from '#platform/solana/tokens.ts';
 import type { PrizeTerms } from '../rows.ts';
 
 type Mint = PrizeTerms['mint'];

@@ -1,4 +1,4 @@
-import type { VoidReason } from '../../../lib/draw/audit.ts';
+import type { VoidReason } from '#lib/draw/audit.ts';
 import type { RoundRow } from '../rows.ts';
 
 /** A wallet where it is only to be recognised: 9xQe…VFin. */

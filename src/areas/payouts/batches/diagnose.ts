@@ -1,12 +1,12 @@
 import { PublicKey } from '@solana/web3.js';
-import { rpc } from '../../../chain/solana.ts';
-import { associatedTokenAddress, decodeTokenAccount } from '../../../chain/tokens.ts';
-import type { ChainError, Outcome } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
+import type { App } from '#context';
+import { rpc } from '#platform/solana/solana.ts';
+import type { ChainError, Outcome } from '#platform/solana/submission/transactions.ts';
+import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { alert } from '../alerts.ts';
-import { MEMBER_ERROR } from './books.ts';
 import { type Member, memberAt } from './members.ts';
 import type { Batch } from './rows.ts';
+import { MEMBER_ERROR } from './settlement.ts';
 
 /** How long a batch waits that nothing is wrong with, ms. */
 const WAIT_MS = 1_000;

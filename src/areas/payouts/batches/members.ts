@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ComputeBudgetProgram, PublicKey, SystemProgram, type TransactionInstruction, TransactionMessage } from '@solana/web3.js';
 import { parse } from 'uuid';
-import { associatedTokenAddress, createAssociatedTokenAccount, memo, transferChecked } from '../../../chain/tokens.ts';
+import { associatedTokenAddress, createAssociatedTokenAccount, memo, transferChecked } from '#platform/solana/tokens.ts';
 
 /** One payment in a batch. */
 export interface Member {

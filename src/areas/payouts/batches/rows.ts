@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../../../db/sql.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Member, Terms } from './members.ts';
 
 /** A batch as it is composed: its terms, its nonce, and how it stands. */

@@ -1,10 +1,10 @@
 import { PublicKey } from '@solana/web3.js';
-import { planPayouts } from '../../../../jobs/payouts.ts';
-import { rpc } from '../../../chain/solana.ts';
-import { memo } from '../../../chain/tokens.ts';
-import type { Draft, Kind, Outcome } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import { planPayouts } from '#jobs/payouts.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import type { Draft, Kind, Outcome } from '#platform/solana/submission/transactions.ts';
+import { memo } from '#platform/solana/tokens.ts';
 import { decodeNonce } from './account.ts';
 import { markStale, selectLane } from './rows.ts';
 

@@ -1,9 +1,9 @@
 import { ComputeBudgetProgram, PublicKey, SystemProgram, type VersionedTransactionResponse } from '@solana/web3.js';
-import { instructionsOf } from '../../../chain/instructions.ts';
-import { rpc } from '../../../chain/solana.ts';
-import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../chain/tokens.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import { instructionsOf } from '#platform/solana/instructions.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { MEMO_PROGRAM, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { readPayoutMemo } from '../batches/members.ts';
 import type { Lane } from './rows.ts';
 

@@ -1,9 +1,9 @@
 import { SystemProgram } from '@solana/web3.js';
-import { planPayouts } from '../../../../jobs/payouts.ts';
-import { rpc } from '../../../chain/solana.ts';
-import { type Draft, type Kind, type Outcome, retry, submit } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import { planPayouts } from '#jobs/payouts.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { type Draft, type Kind, type Outcome, retry, submit } from '#platform/solana/submission/transactions.ts';
 import { alert } from '../alerts.ts';
 import { decodeNonce, laneAddress, laneSeed, NONCE_BYTES } from './account.ts';
 import { insertLane, markStale } from './rows.ts';

@@ -1,4 +1,4 @@
-import { statement } from '../../../db/sql.ts';
+import { statement } from '#platform/db/sql.ts';
 
 /** A lane: a durable nonce account, and the batch that has it at the moment. */
 export interface Lane {

@@ -1,5 +1,5 @@
 import type { Member } from '../batches/members.ts';
-import type { Survey } from './survey.ts';
+import type { Survey } from './read-chain-state.ts';
 
 /** A payment that might go into the next batch. */
 export interface Candidate {

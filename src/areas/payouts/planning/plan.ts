@@ -1,17 +1,17 @@
 import type { PublicKey } from '@solana/web3.js';
-
-import { selectPause } from '../../../chain/landing/rows.ts';
-import { outflowLeft, submit, TOKEN_ACCOUNTS } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import { newId } from '../../../lib/ids.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import { newId } from '#lib/ids.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { selectPause } from '#platform/solana/submission/rows.ts';
+import { outflowLeft, submit, TOKEN_ACCOUNTS } from '#platform/solana/submission/transactions.ts';
 import { alert } from '../alerts.ts';
-import { PAYOUTS } from '../batches/kind.ts';
 import { membersHash, packed, type Terms } from '../batches/members.ts';
+import { PAYOUTS } from '../batches/transaction-type.ts';
 import { type Lane, lockLane, markStale, takeLane } from '../lanes/rows.ts';
 import { setAside } from '../manual.ts';
 import type { Currency } from '../payments.ts';
 import { type Candidate, type Choice, choose, type Means } from './choose.ts';
+import { type Survey, survey } from './read-chain-state.ts';
 import {
   delayPayments,
   insertBatch,
@@ -23,7 +23,6 @@ import {
   selectOpened,
   selectUnderway,
 } from './rows.ts';
-import { type Survey, survey } from './survey.ts';
 
 /** How long payments wait while nothing at all can be paid in their token, ms. */
 const STANDSTILL_MS = 5_000;

@@ -1,4 +1,4 @@
-import { statement } from '../../../db/sql.ts';
+import { statement } from '#platform/db/sql.ts';
 
 /** Payments that one look takes: more than fit into a transaction. */
 const MOST_CANDIDATES = 24;

@@ -1,14 +1,14 @@
 import type { PublicKey } from '@solana/web3.js';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { Refusal } from '../../../lib/errors.ts';
+import type { App } from '#context';
+import { Refusal } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
 import { alert } from '../alerts.ts';
 import { addressOf, openLane } from '../lanes/open.ts';
+import { tendLanes } from '../lanes/reconcile.ts';
 import { selectLane, selectLanesInDemand } from '../lanes/rows.ts';
-import { tendLanes } from '../lanes/tend.ts';
 import type { Currency } from '../payments.ts';
-import { selectWatch } from '../watch/rows.ts';
-import { report, watch } from '../watch/watch.ts';
+import { report, watch } from '../reconciliation/reconciliation.ts';
+import { selectWatch } from '../reconciliation/rows.ts';
 import { planLane } from './plan.ts';
 
 const selectTrouble = statement<{ stale: boolean; busy: boolean; paused: boolean }>(

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type ListedTransaction, listTransactions, retryManual } from '../../../chain/transactions.ts';
-import { reply, route } from '../../../http/route.ts';
-import { PageQuery } from '../../../lib/paging.ts';
-import { HoldRequest, PayoutsView, ReleaseRequest, TransactionPath, TransactionsQuery, TransactionView } from '../schema.ts';
-import { hold, release } from '../watch/hold.ts';
-import { payoutsStatus } from '../watch/status.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { type ListedTransaction, listTransactions, retryManual } from '#platform/solana/submission/transactions.ts';
+import { hold, release } from '../reconciliation/pause.ts';
+import { payoutsStatus } from '../reconciliation/status.ts';
+import { HoldRequest, PayoutsView, ReleaseRequest, TransactionPath, TransactionsQuery, TransactionView } from '../schemas.ts';
 
 export const getPayouts = route({
   method: 'get',

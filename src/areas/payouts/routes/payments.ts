@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
-import { PageQuery } from '../../../lib/paging.ts';
-import { owe } from '../debts.ts';
+import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { owe } from '../create-payment.ts';
 import { resolveByHand, retryPayment } from '../decisions.ts';
 import { listPayments, readPayment } from '../payments.ts';
-import { OweRequest, PaymentFilterQuery, PaymentPath, PaymentResolution, PaymentView } from '../schema.ts';
+import { OweRequest, PaymentFilterQuery, PaymentPath, PaymentResolution, PaymentView } from '../schemas.ts';
 
 /** Payments that operators owe have causes of this kind; their ids are the references. */
 const BY_HAND = 'by-hand';

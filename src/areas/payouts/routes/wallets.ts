@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
-import { PageQuery } from '../../../lib/paging.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { listWallet, owedTo } from '../payments.ts';
-import { PaymentView, PendingView, WalletPath } from '../schema.ts';
+import { PaymentView, PendingView, WalletPath } from '../schemas.ts';
 
 export const myPayments = route({
   method: 'get',

@@ -1,7 +1,7 @@
-import { workDelivery } from '../../../../jobs/webhooks.ts';
-import { route } from '../../../http/route.ts';
-import { Acknowledged, acknowledged } from '../../../http/webhook.ts';
-import { PaymentStatus } from '../schema.ts';
+import { workDelivery } from '#jobs/webhooks.ts';
+import { route } from '#platform/http/route.ts';
+import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
+import { PaymentStatus } from '../schemas.ts';
 
 export const postPaymentStatus = route({
   method: 'post',

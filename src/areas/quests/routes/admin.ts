@@ -1,7 +1,6 @@
-import { reply, route } from '../../../http/route.ts';
-import { expectedVersions, versionTag } from '../../arcade/arcade.ts';
+import { expectedVersions, versionTag } from '#areas/arcade';
+import { reply, route } from '#platform/http/route.ts';
 import { NewQuest, QuestPatch } from '../definition.ts';
-import { completeByHand, glanceAtHolding } from '../own.ts';
 import { changeQuest, checkGames, createQuest, deleteQuest, readQuest, readVersions } from '../rows.ts';
 import {
   CompleteQuest,
@@ -12,7 +11,8 @@ import {
   QuestCompleted,
   QuestDetail,
   QuestPath,
-} from '../schema.ts';
+} from '../schemas.ts';
+import { completeByHand, glanceAtHolding } from '../wallet-quests.ts';
 
 const CONTENT = { admin: 'content' } as const;
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
-import type { PageQuery } from '../../../lib/paging.ts';
-import { openQuests } from '../own.ts';
+import type { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
 import type { Quest } from '../rows.ts';
-import { presentQuest, QuestsQuery, QuestView } from '../schema.ts';
+import { presentQuest, QuestsQuery, QuestView } from '../schemas.ts';
+import { openQuests } from '../wallet-quests.ts';
 
 /** A page of what one statement read: there are at most 200 quests. */
 export const paged = <T>(all: readonly T[], { limit, offset }: z.output<typeof PageQuery>) => ({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
-import { PageQuery } from '../../../lib/paging.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { unrewardedGames } from '../facts.ts';
 import { readQuestEntries } from '../ledger.ts';
-import { completeTask, glanceAtHolding, openQuests, ownQuests, standingOf } from '../own.ts';
-import { CompleteTask, MultiplierView, OwnQuest, presentFactors, presentMultiplier, QuestEntry, QuestsQuery, TaskCompleted } from '../schema.ts';
+import { CompleteTask, MultiplierView, OwnQuest, presentFactors, presentMultiplier, QuestEntry, QuestsQuery, TaskCompleted } from '../schemas.ts';
+import { completeTask, glanceAtHolding, openQuests, ownQuests, standingOf } from '../wallet-quests.ts';
 import { inCategory, paged } from './public.ts';
 
 const getOwnQuests = route({

@@ -1,6 +1,6 @@
 import bs58 from 'bs58';
-import { allocate, type Rules, type Shares } from '../../../lib/allocation.ts';
-import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '../../../lib/merkle.ts';
+import { allocate, type Rules, type Shares } from '#lib/allocation.ts';
+import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/merkle.ts';
 import { type CurvePoint, distributionCurve } from '../curve.ts';
 import { subtreeRoots } from '../tree-chunks.ts';
 

@@ -1,8 +1,8 @@
 import type { AccountInfo, Commitment, PublicKey } from '@solana/web3.js';
-import { rpc } from '../../../chain/solana.ts';
-import type { App } from '../../../context.ts';
-import { gather } from '../../../lib/gather.ts';
-import { ttlCache } from '../../../lib/ttl-cache.ts';
+import type { App } from '#context';
+import { coalesce } from '#lib/coalesce.ts';
+import { ttlCache } from '#lib/ttl-cache.ts';
+import { rpc } from '#platform/solana/solana.ts';
 
 export type Account = AccountInfo<Buffer> | null;
 
@@ -31,7 +31,7 @@ function sharedOf(app: App): Shared {
   const known = shared.get(app);
   if (known) return known;
   const readers = new Map(
-    (['confirmed', 'finalized'] as const).map((commitment) => [commitment, gather<Ask, Map<Ask, Read>>((asks) => readAll(app, commitment, asks))]),
+    (['confirmed', 'finalized'] as const).map((commitment) => [commitment, coalesce<Ask, Map<Ask, Read>>((asks) => readAll(app, commitment, asks))]),
   );
   const made: Shared = {
     async read(commitment, ask) {

@@ -1,14 +1,14 @@
 import type { ConfirmedSignatureInfo } from '@solana/web3.js';
-import { CLAIMS_PER_PAGE, decodePage, type EpochAccount, isClaimed, pageAddress } from '../../../chain/distributor.ts';
-import { rpc } from '../../../chain/solana.ts';
-import { subjectsOf } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { type ClaimedIndex, finishLeaves } from '../claims/books.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import { CLAIMS_PER_PAGE, decodePage, type EpochAccount, isClaimed, pageAddress } from '#platform/solana/distributor/index.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { subjectsOf } from '#platform/solana/submission/transactions.ts';
 import { CLAIM } from '../claims/rows.ts';
+import { type ClaimedIndex, finishLeaves } from '../claims/settlement.ts';
 import { readAccounts } from './accounts.ts';
+import { type Followed, placeOf } from './epoch-accounts.ts';
 import { claimedIn, type History, readHistory, readTransaction } from './history.ts';
-import { type Followed, placeOf } from './places.ts';
 
 /** Strangers' transactions that one round reads, and how many at once. */
 const MOST_READ = 500;

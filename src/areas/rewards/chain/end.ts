@@ -1,9 +1,9 @@
-import { followEpochs } from '../../../../jobs/rewards.ts';
-import { closeEpoch, closePage, decodeEpoch, decodePage, type EpochAccount, pageAddress, settleEpoch } from '../../../chain/distributor.ts';
-import type { Draft, Kind, Outcome } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
+import type { App } from '#context';
+import { followEpochs } from '#jobs/rewards.ts';
+import { closeEpoch, closePage, decodeEpoch, decodePage, type EpochAccount, pageAddress, settleEpoch } from '#platform/solana/distributor/index.ts';
+import type { Draft, Kind, Outcome } from '#platform/solana/submission/transactions.ts';
 import { readAccounts } from './accounts.ts';
-import { type Place, placeOf, selectPlace } from './places.ts';
+import { type Place, placeOf, selectPlace } from './epoch-accounts.ts';
 import { SETTLE } from './settlement.ts';
 
 /** How long until what cannot be signed is looked at again, ms. */

@@ -1,6 +1,6 @@
-import { retry, submit } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import { retry, submit } from '#platform/solana/submission/transactions.ts';
 import { epochClose, epochPageClose, epochSettle } from './end.ts';
 import { epochRoot } from './root.ts';
 

@@ -1,9 +1,9 @@
-import { CLAIMS_PER_PAGE, type EpochAccount } from '../../../chain/distributor.ts';
-import { submit } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import { CLAIMS_PER_PAGE, type EpochAccount } from '#platform/solana/distributor/index.ts';
+import { submit } from '#platform/solana/submission/transactions.ts';
 import { epochClose, epochPageClose, pageSubject } from './end.ts';
-import type { Followed } from './places.ts';
+import type { Followed } from './epoch-accounts.ts';
 import { markSettled } from './settlement.ts';
 
 // Whoever asks for an epoch's settlement locks this row: what is read under the lock is not asked for a moment later.

@@ -1,11 +1,11 @@
-import { decodeEpoch, type EpochAccount } from '../../../chain/distributor.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { gather } from '../../../lib/gather.ts';
+import type { App } from '#context';
+import { coalesce } from '#lib/coalesce.ts';
+import { statement } from '#platform/db/sql.ts';
+import { decodeEpoch, type EpochAccount } from '#platform/solana/distributor/index.ts';
 import { type Account, readAccounts } from './accounts.ts';
 import { attribute, skipHistory } from './attribute.ts';
+import { type Followed, placeOf } from './epoch-accounts.ts';
 import { finish } from './finish.ts';
-import { type Followed, placeOf } from './places.ts';
 
 /** Epochs are open for 400 days at most. */
 const MOST_FOLLOWED = 1_000;
@@ -50,7 +50,7 @@ const followers = new WeakMap<App, (epoch: string, ask: number) => Promise<void>
 
 /** Follows one epoch; those who ask for it while it is being followed share the next round. */
 export function followEpoch(app: App, epoch: number): Promise<void> {
-  const follower = followers.get(app) ?? gather<number, void>(([first]) => followEpochs(app, first));
+  const follower = followers.get(app) ?? coalesce<number, void>(([first]) => followEpochs(app, first));
   followers.set(app, follower);
   return follower(String(epoch), epoch);
 }

@@ -1,9 +1,9 @@
 import { type ConfirmedSignatureInfo, PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
 import bs58 from 'bs58';
-import { parseClaim } from '../../../chain/distributor.ts';
-import { rpc } from '../../../chain/solana.ts';
-import type { App } from '../../../context.ts';
-import type { Place } from './places.ts';
+import type { App } from '#context';
+import { parseClaim } from '#platform/solana/distributor/index.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import type { Place } from './epoch-accounts.ts';
 
 /** Signatures in one answer: the most that nodes give. */
 const PAGE = 1_000;

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deployedProgramMatches, programBytesAddress } from '../../../chain/distributor.ts';
-import { rpc } from '../../../chain/solana.ts';
-import type { App } from '../../../context.ts';
+import type { App } from '#context';
+import { deployedProgramMatches, programBytesAddress } from '#platform/solana/distributor/index.ts';
+import { rpc } from '#platform/solana/solana.ts';
 
 const FILE = join(import.meta.dirname, '../../../../programs/distributor/distributor.so');
 

@@ -1,5 +1,12 @@
 import type { PublicKey } from '@solana/web3.js';
-import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '../../../chain/distributor.ts';
+import { epochCommitted } from '#areas/event-catalogue.ts';
+import { lockTreasury, momentBefore, promised } from '#areas/lottery';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
+import type { Draft, Kind, Outcome } from '#platform/solana/submission/transactions.ts';
 import {
   associatedTokenAddress,
   createAssociatedTokenAccount,
@@ -7,17 +14,10 @@ import {
   decodeTokenAccount,
   TOKEN_ACCOUNT_BYTES,
   transferChecked,
-} from '../../../chain/tokens.ts';
-import type { Draft, Kind, Outcome } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import { type Queryable, statement } from '../../../db/sql.ts';
-import { epochCommitted } from '../../../events/catalogue.ts';
-import { fail } from '../../../lib/errors.ts';
-import type { Tx } from '../../../tx.ts';
-import { lockTreasury, momentBefore, promised } from '../../lottery/lottery.ts';
+} from '#platform/solana/tokens.ts';
 import { type Account, readAccounts, rentOf } from './accounts.ts';
+import { type Place, type PlaceRow, placeOf } from './epoch-accounts.ts';
 import { findOpening } from './history.ts';
-import { type Place, type PlaceRow, placeOf } from './places.ts';
 import { isProgramOurs } from './program.ts';
 import { SETTLED, settleUncommitted } from './settlement.ts';
 

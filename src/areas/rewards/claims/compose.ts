@@ -1,13 +1,22 @@
 import { PublicKey, SystemProgram } from '@solana/web3.js';
-import { claimReward, decodeEpoch, decodePage, type EpochAccount, isClaimed, pageAddress, pageBytes, pageOf } from '../../../chain/distributor.ts';
-import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, TOKEN_ACCOUNT_BYTES } from '../../../chain/tokens.ts';
-import { type Draft, type Outcome, type Spend, TOKEN_ACCOUNTS } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { HASH_BYTES } from '../../../lib/merkle.ts';
+import type { App } from '#context';
+import { HASH_BYTES } from '#lib/merkle.ts';
+import { statement } from '#platform/db/sql.ts';
+import {
+  claimReward,
+  decodeEpoch,
+  decodePage,
+  type EpochAccount,
+  isClaimed,
+  pageAddress,
+  pageBytes,
+  pageOf,
+} from '#platform/solana/distributor/index.ts';
+import { type Draft, type Outcome, type Spend, TOKEN_ACCOUNTS } from '#platform/solana/submission/transactions.ts';
+import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, TOKEN_ACCOUNT_BYTES } from '#platform/solana/tokens.ts';
 import { type Account, readAccounts, rentOf } from '../chain/accounts.ts';
+import { type Place, type PlaceRow, placeOf } from '../chain/epoch-accounts.ts';
 import { followEpoch } from '../chain/follow.ts';
-import { type Place, type PlaceRow, placeOf } from '../chain/places.ts';
 import { SETTLED } from '../chain/settlement.ts';
 import { isBeingOpened } from './pages.ts';
 import { RELAY_MARGIN } from './request.ts';

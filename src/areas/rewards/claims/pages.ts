@@ -1,7 +1,7 @@
-import { CLAIMS_PER_PAGE, pageOf } from '../../../chain/distributor.ts';
-import { type Queryable, statement } from '../../../db/sql.ts';
-import { fail } from '../../../lib/errors.ts';
-import type { Tx } from '../../../tx.ts';
+import { fail } from '#lib/errors.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { CLAIMS_PER_PAGE, pageOf } from '#platform/solana/distributor/index.ts';
 
 // For some seconds only: an opener that does not land must not hold up everybody of its page.
 const selectOpener = statement<{ id: string }>(

@@ -1,10 +1,10 @@
 import bs58 from 'bs58';
-import { retry, submit } from '../../../chain/transactions.ts';
-import { statement } from '../../../db/sql.ts';
-import { fail } from '../../../lib/errors.ts';
-import { newId } from '../../../lib/ids.ts';
-import { leafHash, verifyWithMerkletreejs } from '../../../lib/merkle.ts';
-import type { Tx } from '../../../tx.ts';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { leafHash, verifyWithMerkletreejs } from '#lib/merkle.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { retry, submit } from '#platform/solana/submission/transactions.ts';
 import { CLAIM, type ClaimRow, insertClaim, lockClaim, requeueClaim } from './rows.ts';
 
 /** Claims are not relayed any more so long before their epoch expires: what is signed then might come too late. */

@@ -1,4 +1,4 @@
-import { instant, statement } from '../../../db/sql.ts';
+import { instant, statement } from '#platform/db/sql.ts';
 
 /** `confirmed` may be shown and may still vanish; `claimed` is final; what `failed` may be asked for again. */
 export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'failed'] as const;

@@ -1,8 +1,8 @@
-import { type Outcome, outflowLeft, TOKEN_ACCOUNTS } from '../../../chain/transactions.ts';
-import type { App } from '../../../context.ts';
-import { statement } from '../../../db/sql.ts';
-import { fail } from '../../../lib/errors.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { type Outcome, outflowLeft, TOKEN_ACCOUNTS } from '#platform/solana/submission/transactions.ts';
 
 /** What a wallet is told whose token account we do not open. */
 export const OPEN_FIRST = 'open a token account first: the wallet has none for the reward token';

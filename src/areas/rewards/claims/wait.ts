@@ -1,4 +1,4 @@
-import { waitingFor } from '../../../waiting.ts';
+import { waitingFor } from '#platform/jobs/polling.ts';
 import { selectClaims } from './rows.ts';
 
 /** Waits, outside any transaction, until a claim is confirmed, claimed or failed. What was confirmed may still vanish: then the wait goes on. */

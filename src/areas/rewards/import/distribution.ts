@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { explain, refuse } from '../../../http/explain.ts';
-import { WALLET_BYTES } from '../../../lib/merkle.ts';
-import { decodeBase58 } from '../../../lib/scalars.ts';
+import { WALLET_BYTES } from '#lib/merkle.ts';
+import { decodeBase58 } from '#lib/scalars.ts';
+import { explain, refuse } from '#platform/http/validation-errors.ts';
 import { MAX_AMOUNT } from '../rules.ts';
 
 /** Rows of one import. */

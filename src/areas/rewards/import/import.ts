@@ -1,8 +1,8 @@
-import { computeEpoch } from '../../../../jobs/epochs.ts';
-import type { App } from '../../../context.ts';
-import { fail } from '../../../lib/errors.ts';
-import { newId } from '../../../lib/ids.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import { computeEpoch } from '#jobs/epochs.ts';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { readRules } from '../config.ts';
 import { awaitEpoch, beginEpochs, type Epoch, readEpoch, runningDay } from '../epochs.ts';
 import { type Distribution, type DistributionPage, MAX_OFFENDING } from './distribution.ts';

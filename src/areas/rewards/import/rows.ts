@@ -1,5 +1,5 @@
-import { type Queryable, statement } from '../../../db/sql.ts';
-import type { Tx } from '../../../tx.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { DistributionPage } from './distribution.ts';
 
 /** What was imported for an epoch, and what became of it. Hashes are hex. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { preferredWait } from '../../../http/prefer.ts';
-import { reply, route } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
-import { Id } from '../../../lib/scalars.ts';
+import { fail } from '#lib/errors.ts';
+import { Id } from '#lib/scalars.ts';
+import { preferredWait } from '#platform/http/prefer-header.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { requestClaim } from '../claims/request.ts';
-import { ClaimBody, ClaimReceipt, ClaimView, receiptOf } from '../claims/schema.ts';
+import { ClaimBody, ClaimReceipt, ClaimView, receiptOf } from '../claims/schemas.ts';
 import { outcomeOf } from '../claims/wait.ts';
 
 /** How long a claim's request waits for the chain, ms; less where the caller prefers so. */

@@ -1,8 +1,8 @@
-import { reply, route } from '../../../http/route.ts';
-import { expectedVersions, versionTag } from '../../arcade/arcade.ts';
+import { expectedVersions, versionTag } from '#areas/arcade';
+import { reply, route } from '#platform/http/route.ts';
 import { putRules, readRules } from '../config.ts';
 import { configView } from '../present.ts';
-import { RewardsConfig, RulesRequest } from '../schema.ts';
+import { RewardsConfig, RulesRequest } from '../schemas.ts';
 
 const getConfig = route({
   method: 'get',

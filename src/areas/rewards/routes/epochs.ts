@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { hasVersion } from '../../../http/cache.ts';
-import { reply, route, stream } from '../../../http/route.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail } from '#lib/errors.ts';
+import { hasVersion } from '#platform/http/conditional.ts';
+import { reply, route, stream } from '#platform/http/route.ts';
 import { listEpochs, readEpoch } from '../epochs.ts';
 import { leafFile } from '../leaves.ts';
 import { epochView } from '../present.ts';
 import { readProof } from '../proofs.ts';
-import { EpochPath, EpochsQuery, EpochView, EpochWalletPath, ProofView } from '../schema.ts';
+import { EpochPath, EpochsQuery, EpochView, EpochWalletPath, ProofView } from '../schemas.ts';
 
 /** What may change is asked for anew each time; what never does is kept. */
 const FRESH = 'no-cache';

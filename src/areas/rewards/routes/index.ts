@@ -1,6 +1,6 @@
+import { postImport, postTrigger } from './compute.ts';
 import { configRoutes, putConfig } from './config.ts';
 import { epochRoutes } from './epochs.ts';
-import { postImport, postTrigger } from './making.ts';
 import { walletRoutes } from './wallets.ts';
 
 /** The endpoints of epochs, by who may call them. */

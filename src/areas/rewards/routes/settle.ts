@@ -1,6 +1,6 @@
-import { reply, route } from '../../../http/route.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { settleOffChain } from '../chain/settlement.ts';
-import { Settlements, SettleRequest } from '../claims/schema.ts';
+import { Settlements, SettleRequest } from '../claims/schemas.ts';
 
 export const postSettledOffChain = route({
   method: 'post',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { reply, route } from '../../../http/route.ts';
+import { reply, route } from '#platform/http/route.ts';
 import { listClaimable } from '../claimable.ts';
 import { poolToday, projectedFor } from '../projected.ts';
-import { ClaimableQuery, ClaimableView, PoolView, ProjectedView, WalletPath } from '../schema.ts';
+import { ClaimableQuery, ClaimableView, PoolView, ProjectedView, WalletPath } from '../schemas.ts';
 
 const getClaimable = route({
   method: 'get',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { XId } from '../../../x/api.ts';
-import { explicit, Handle, MentionEntity, nothingTold, TextRange, type Told, When } from './told.ts';
+import { XId } from '#platform/x/api.ts';
+import { explicit, Handle, MentionEntity, nothingTold, TextRange, type Told, When } from './parsed-delivery.ts';
 
 /** In posts `id` is a number that has lost its last digits, and `id_str` is right; in follows `id` is text. */
 const User = z.union([

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { XHandle, XId } from '../../../x/api.ts';
-import { explicit, Handle, MentionEntity, nothingTold, TextRange, type Told, When } from './told.ts';
+import { XHandle, XId } from '#platform/x/api.ts';
+import { explicit, Handle, MentionEntity, nothingTold, TextRange, type Told, When } from './parsed-delivery.ts';
 
 /** All of these tell a post; which of them it is says how X came to tell it, and its post says what it is. */
 const POSTS = new Set(['post.create', 'post.mention.create', 'post.reply.create', 'post.quote.create', 'post.repost.create']);

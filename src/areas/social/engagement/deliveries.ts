@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { App } from '../../../context.ts';
-import type { Received, Verdict } from '../../../http/deliveries.ts';
-import type { Tx } from '../../../tx.ts';
+import type { App } from '#context';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { Received, Verdict } from '#platform/webhooks/inbox.ts';
 import { confirmHandle, findAllLinked } from '../accounts.ts';
 import { readAccountActivity } from './account-activity.ts';
 import { readActivityEvent } from './activity-event.ts';
-import { judge } from './judge.ts';
-import { creditOrKeep, type Deed, lockAccounts } from './kept.ts';
-import type { Named, Told } from './told.ts';
+import { judge } from './evaluate.ts';
+import type { Named, Told } from './parsed-delivery.ts';
+import { creditOrKeep, type Deed, lockAccounts } from './pending-engagement.ts';
 
 const PLATFORM = 'x';
 const MOST_VERDICT = 500;

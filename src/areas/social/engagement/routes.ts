@@ -1,9 +1,9 @@
-import { workDelivery } from '../../../../jobs/webhooks.ts';
-import { reply, route } from '../../../http/route.ts';
-import { Acknowledged, acknowledged } from '../../../http/webhook.ts';
-import { signatureOfX } from '../../../http/webhook-signature.ts';
-import { unavailable } from '../../../lib/errors.ts';
-import { CrcAnswer, CrcQuery, XDelivery } from '../schema.ts';
+import { workDelivery } from '#jobs/webhooks.ts';
+import { unavailable } from '#lib/errors.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
+import { signatureOfX } from '#platform/webhooks/signature.ts';
+import { CrcAnswer, CrcQuery, XDelivery } from '../schemas.ts';
 
 export const getXChallenge = route({
   method: 'get',

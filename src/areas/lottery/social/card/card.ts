@@ -1,4 +1,4 @@
-import type { Config } from '../../../../config.ts';
+import type { Config } from '#config';
 import type { RoundState } from '../../rows.ts';
 import type { SharedRound } from '../rounds.ts';
 import { prizeOf, prizesOf } from '../summary.ts';

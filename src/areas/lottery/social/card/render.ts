@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { unavailable } from '../../../../lib/errors.ts';
+import { unavailable } from '#lib/errors.ts';
 import type { Card } from './card.ts';
 
 /** A card takes some 50 ms; beyond this something is wrong. */

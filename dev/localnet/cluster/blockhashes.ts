@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import bs58 from 'bs58';
+import { type Key, keyOf } from '../keys.ts';
+
+/** Blocks of a fork that lost were `from` to `to`; the blocks that took their places have other hashes. */
+export interface Fork {
+  readonly from: number;
+  readonly to: number;
+  readonly id: number;
+}
+
+/**
+ * Block hashes that nobody has to remember: random to look at, a function of the seed, the slot and the fork, and the slot
+ * can be read out of them by who has the seed. A million idle slots cost nothing.
+ */
+export class Blockhashes {
+  readonly #seed: Buffer;
+  readonly #forks: Fork[] = [];
+
+  constructor(seed: Buffer) {
+    this.#seed = seed;
+  }
+
+  addFork(fork: Fork): void {
+    this.#forks.push(fork);
+  }
+
+  get forks(): number {
+    return this.#forks.length;
+  }
+
+  of(slot: number): Key {
+    const head = this.#hash(`block ${slot} ${this.#forkOf(slot)}`).subarray(0, 26);
+    const tail = Buffer.alloc(6);
+    tail.writeUIntBE(slot, 0, 6);
+    return keyOf(Buffer.concat([head, xor(tail, this.#hash(head))]));
+  }
+
+  textOf(slot: number): string {
+    return bs58.encode(Buffer.from(this.of(slot), 'latin1'));
+  }
+
+  /** The slot whose block has this hash; null where there is none on this fork. */
+  slotOf(hash: Key): number | null {
+    const bytes = Buffer.from(hash, 'latin1');
+    const slot = xor(bytes.subarray(26), this.#hash(bytes.subarray(0, 26))).readUIntBE(0, 6);
+    return this.of(slot) === hash ? slot : null;
+  }
+
+  #forkOf(slot: number): number {
+    return this.#forks.findLast(({ from, to }) => from <= slot && slot <= to)?.id ?? 0;
+  }
+
+  #hash(data: string | Buffer): Buffer {
+    return createHash('sha256').update(this.#seed).update(data).digest();
+  }
+}
+
+function xor(bytes: Buffer, mask: Buffer): Buffer {
+  return Buffer.from(bytes.map((byte, i) => byte ^ (mask[i] ?? 0)));
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Connection, Keypair, LAMPORTS_PER_SOL, type PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
+import { associatedTokenAddress, createAssociatedTokenAccount, MINT_BYTES, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
+import { deploymentTransactions } from '#programs/distributor/deploy.ts';
+import type { LocalnetKeys } from '../role-keys.ts';
+
+const DISTRIBUTOR = join(import.meta.dirname, '../../../programs/distributor/distributor.so');
+/** Of both tokens. */
+const DECIMALS = 6;
+const INITIALIZE_MINT_2 = 20;
+
+/** What the roles begin with. */
+const SOL_EACH = 10_000;
+const TREASURY_REWARD = 1_000_000_000n * 10n ** BigInt(DECIMALS);
+const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
+
+/**
+ * Makes a cluster what the product expects, as anybody would: by sending transactions. What is there already is left alone, so
+ * it may be run again, also after it was interrupted.
+ * @returns whether anything was missing
+ */
+export async function genesis(connection: Connection, keys: LocalnetKeys): Promise<boolean> {
+  const { feePayer, epochAuthority, treasury, committer, mintAuthority, program, rewardMint, usdcMint } = keys;
+  const payers = [feePayer, epochAuthority, treasury, committer, mintAuthority];
+  const wanted = [...payers, program, rewardMint, usdcMint].map(({ publicKey }) => publicKey);
+  const accounts = await connection.getMultipleAccountsInfo(wanted, 'processed');
+  const there = new Set(wanted.filter((_, i) => accounts[i]).map(String));
+  const missing = (key: Keypair) => !there.has(key.publicKey.toBase58());
+  for (const payer of payers.filter(missing)) await connection.requestAirdrop(payer.publicKey, SOL_EACH * LAMPORTS_PER_SOL);
+  if (missing(rewardMint)) await createMint(connection, keys, rewardMint, TREASURY_REWARD);
+  if (missing(usdcMint)) await createMint(connection, keys, usdcMint, TREASURY_USDC);
+  if (missing(program)) await deploy(connection, feePayer, program);
+  return there.size < wanted.length;
+}
+
+/** A mint without a freeze authority, and the treasury's account of it. */
+async function createMint(connection: Connection, { mintAuthority, treasury }: LocalnetKeys, mint: Keypair, amount: bigint): Promise<void> {
+  const payer = mintAuthority.publicKey;
+  const create = SystemProgram.createAccount({
+    fromPubkey: payer,
+    newAccountPubkey: mint.publicKey,
+    space: MINT_BYTES,
+    lamports: await connection.getMinimumBalanceForRentExemption(MINT_BYTES),
+    programId: TOKEN_PROGRAM,
+  });
+  const initialize = new TransactionInstruction({
+    programId: TOKEN_PROGRAM,
+    keys: [{ pubkey: mint.publicKey, isSigner: false, isWritable: true }],
+    data: Buffer.concat([Buffer.from([INITIALIZE_MINT_2, DECIMALS]), payer.toBuffer(), Buffer.from([0])]),
+  });
+  await send(connection, [create, initialize, ...mintingTo(mint.publicKey, treasury.publicKey, mintAuthority, amount)], [mintAuthority, mint]);
+}
+
+function mintingTo(mint: PublicKey, wallet: PublicKey, mintAuthority: Keypair, amount: bigint): TransactionInstruction[] {
+  const authority = mintAuthority.publicKey;
+  return [createAssociatedTokenAccount(authority, wallet, mint), mintTo(mint, associatedTokenAddress(wallet, mint), authority, amount)];
+}
+
+/** Deploys the distributor, final. */
+async function deploy(connection: Connection, payer: Keypair, program: Keypair): Promise<void> {
+  const buffer = Keypair.generate();
+  const signers = { payer, buffer, program };
+  const transactions = await deploymentTransactions({
+    payer: payer.publicKey,
+    buffer: buffer.publicKey,
+    program: program.publicKey,
+    bytes: readFileSync(DISTRIBUTOR),
+    upgradeAuthority: null,
+    rent: (bytes) => connection.getMinimumBalanceForRentExemption(bytes),
+  });
+  const one = ({ instructions, signers: names }: (typeof transactions)[number]) =>
+    send(
+      connection,
+      instructions,
+      names.map((name) => signers[name]),
+    );
+  const [first, last] = [transactions[0], transactions.at(-1)];
+  if (!first || !last) throw new Error('the distributor has no bytes');
+  await one(first);
+  await Promise.all(transactions.slice(1, -1).map(one));
+  await one(last);
+}
+
+/** What a wallet is to get: SOL, and base units of tokens. */
+export interface Gift {
+  readonly lamports?: number;
+  readonly reward?: bigint;
+  readonly usdc?: bigint;
+}
+
+/** Gives a wallet SOL and newly minted tokens, in accounts opened for it. */
+export async function fund(connection: Connection, keys: LocalnetKeys, wallet: PublicKey, gift: Gift): Promise<void> {
+  const { mintAuthority, rewardMint, usdcMint } = keys;
+  if (gift.lamports) await connection.requestAirdrop(wallet, gift.lamports);
+  const instructions = [
+    ...(gift.reward ? mintingTo(rewardMint.publicKey, wallet, mintAuthority, gift.reward) : []),
+    ...(gift.usdc ? mintingTo(usdcMint.publicKey, wallet, mintAuthority, gift.usdc) : []),
+  ];
+  if (instructions.length > 0) await send(connection, instructions, [mintAuthority]);
+}
+
+/** Where slots are short and the machine is busy, a blockhash may be gone before it is used. */
+const TRIES = 5;
+
+/** Sends a transaction paid by the first signer. */
+async function send(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await sendOnce(connection, instructions, signers);
+    } catch (error) {
+      // It was refused, so nothing of it has landed.
+      if (tries === TRIES || !/Blockhash not found/.test(String(error))) throw error;
+    }
+  }
+}
+
+/** Sends it, and looks what became of it: here it lands at once. */
+async function sendOnce(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
+  const [payer] = signers;
+  if (!payer) throw new Error('a transaction needs a signer');
+  const transaction = new Transaction({ feePayer: payer.publicKey, ...(await connection.getLatestBlockhash('processed')) }).add(...instructions);
+  transaction.sign(...signers);
+  const signature = await connection.sendRawTransaction(transaction.serialize(), { preflightCommitment: 'processed' });
+  const { value } = await connection.getSignatureStatus(signature, { searchTransactionHistory: true });
+  if (value === null || value.err !== null) throw new Error(`localnet: ${signature} came to ${JSON.stringify(value?.err ?? 'nothing')}`);
+}

@@ -1,0 +1,145 @@
+import bs58 from 'bs58';
+import { KEY_BYTES, type Key, keyOf } from '../keys.ts';
+
+/** The largest transaction that fits into a packet. */
+export const PACKET_BYTES = 1232;
+const SIGNATURE_BYTES = 64;
+const MOST_ACCOUNTS = 256;
+
+export interface WireInstruction {
+  readonly programIndex: number;
+  readonly accounts: Buffer;
+  readonly data: Buffer;
+}
+
+/** Addresses taken from a lookup table. */
+export interface WireLookup {
+  readonly table: Key;
+  readonly writable: Buffer;
+  readonly readonly: Buffer;
+}
+
+export interface WireMessage {
+  readonly version: 'legacy' | 0;
+  readonly bytes: Buffer;
+  /** Signatures required, and how many keys of the signed and of the unsigned are read only. */
+  readonly required: number;
+  readonly readonlySigned: number;
+  readonly readonlyUnsigned: number;
+  readonly keys: readonly Key[];
+  readonly blockhash: Key;
+  readonly instructions: readonly WireInstruction[];
+  readonly lookups: readonly WireLookup[];
+}
+
+/** A transaction as it travels, taken apart. */
+export interface WireTransaction extends WireMessage {
+  readonly raw: Buffer;
+  readonly signatures: readonly Buffer[];
+  /** Base58 of the first signature: its id. */
+  readonly signature: string;
+}
+
+/** Bytes that are no transaction. */
+export class Malformed extends Error {}
+
+/** Reads what the network would: the SVM behind this ends the whole process over bytes that it cannot read. */
+class Reader {
+  at = 0;
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  take(count: number): Buffer {
+    if (this.at + count > this.bytes.length) throw new Malformed('failed to fill whole buffer');
+    this.at += count;
+    return this.bytes.subarray(this.at - count, this.at);
+  }
+
+  byte(): number {
+    return this.take(1).readUInt8();
+  }
+
+  key(): Key {
+    return keyOf(this.take(KEY_BYTES));
+  }
+
+  /** Compact-u16: seven bits a byte, least first, in as few bytes as can be. */
+  length(): number {
+    let value = 0;
+    for (let i = 0; i < 3; i++) {
+      const byte = this.byte();
+      if (byte === 0 && i > 0) throw new Malformed('a length is not in its shortest form');
+      value |= (byte & 0x7f) << (7 * i);
+      if (byte < 0x80) {
+        if (value > 0xffff) break;
+        return value;
+      }
+    }
+    throw new Malformed('a length does not fit into 16 bits');
+  }
+
+  list<T>(item: () => T): T[] {
+    return Array.from({ length: this.length() }, item);
+  }
+
+  end(): void {
+    if (this.at !== this.bytes.length) throw new Malformed(`${this.bytes.length - this.at} bytes follow its end`);
+  }
+}
+
+/** @throws Malformed for what no validator would take in */
+export function parseTransaction(raw: Buffer): WireTransaction {
+  if (raw.length > PACKET_BYTES) throw new Malformed(`too large: ${raw.length} bytes (max: encoded/raw 1644/${PACKET_BYTES})`);
+  const reader = new Reader(raw);
+  const signatures = reader.list(() => reader.take(SIGNATURE_BYTES));
+  const message = parseMessage(raw.subarray(reader.at));
+  const [first] = signatures;
+  if (!first || signatures.length !== message.required) throw new Malformed('the number of signatures is not the number of signers');
+  return { ...message, raw, signatures, signature: bs58.encode(first) };
+}
+
+/** @throws Malformed */
+export function parseMessage(bytes: Buffer): WireMessage {
+  const reader = new Reader(bytes);
+  const first = reader.byte();
+  const versioned = first >= 0x80;
+  if (versioned && first !== 0x80) throw new Malformed(`version ${first & 0x7f} transactions cannot be sent here`);
+  const required = versioned ? reader.byte() : first;
+  const readonlySigned = reader.byte();
+  const readonlyUnsigned = reader.byte();
+  const keys = reader.list(() => reader.key());
+  const blockhash = reader.key();
+  const instructions = reader.list(() => ({
+    programIndex: reader.byte(),
+    accounts: reader.take(reader.length()),
+    data: reader.take(reader.length()),
+  }));
+  const lookups = versioned
+    ? reader.list(() => ({ table: reader.key(), writable: reader.take(reader.length()), readonly: reader.take(reader.length()) }))
+    : [];
+  reader.end();
+  const message = { version: versioned ? (0 as const) : ('legacy' as const), bytes, required, readonlySigned, readonlyUnsigned };
+  return sanitized({ ...message, keys, blockhash, instructions, lookups });
+}
+
+function sanitized(message: WireMessage): WireMessage {
+  const { required, readonlySigned, readonlyUnsigned, keys, instructions, lookups } = message;
+  const all = keys.length + lookups.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, 0);
+  const sound =
+    readonlySigned < required &&
+    required + readonlyUnsigned <= keys.length &&
+    all <= MOST_ACCOUNTS &&
+    lookups.every(({ writable, readonly }) => writable.length + readonly.length > 0) &&
+    instructions.every(({ programIndex, accounts }) => programIndex > 0 && programIndex < keys.length && accounts.every((account) => account < all));
+  if (!sound) throw new Malformed('Transaction failed to sanitize accounts offsets correctly');
+  return message;
+}
+
+/** Whether the message may write one of its own keys (not one of a lookup table). */
+export function mayWrite(message: WireMessage, index: number): boolean {
+  const { required, readonlySigned, readonlyUnsigned, keys } = message;
+  return index < required ? index < required - readonlySigned : index < keys.length - readonlyUnsigned;
+}

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Connection, PublicKey } from '@solana/web3.js';
+import { z } from 'zod';
+import { Beacon } from './beacon/beacon.ts';
+import { Chain } from './cluster/chain.ts';
+import { fund, type Gift, genesis } from './cluster/genesis.ts';
+import { LocalnetControl } from './control/control.ts';
+import { OrderError } from './control/control-routes.ts';
+import { Faults, land } from './control/faults.ts';
+import { lock } from './lock.ts';
+import { Node } from './node.ts';
+import { keysOf, type LocalnetKeys } from './role-keys.ts';
+import type { Served } from './served.ts';
+import { serve } from './server.ts';
+
+export interface LocalnetOptions {
+  /** Kept there, and found again; in memory alone without it. */
+  readonly folder?: string;
+  readonly host?: string;
+  /** 0: any free port. */
+  readonly port?: number;
+  /** Length of a slot, ms. */
+  readonly slotMs?: number;
+  /** Blocks until a block is confirmed, and final. */
+  readonly confirmedAfter?: number;
+  readonly finalizedAfter?: number;
+  readonly beaconMs?: number;
+  /** false: an empty cluster, without mints and program. */
+  readonly genesis?: boolean;
+}
+
+/** A running cluster. */
+export interface Localnet {
+  /** Of the first node; the second one answers at `<url>/second`. */
+  readonly url: string;
+  /** What the product is to be told. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly keys: LocalnetKeys;
+  readonly control: LocalnetControl;
+  /** Gives a wallet SOL and tokens. */
+  fund(wallet: PublicKey, gift: Gift): Promise<void>;
+  close(): Promise<void>;
+}
+
+const Identity = z.object({ seed: z.string().regex(/^[0-9a-f]{64}$/), born: z.number().int() });
+type Identity = z.output<typeof Identity>;
+
+/** What a folder is known by: every key of the cluster derives from it. */
+function identityOf(folder: string | undefined): Identity {
+  const fresh = { seed: randomBytes(32).toString('hex'), born: Math.floor(Date.now() / 1000) };
+  if (folder === undefined) return fresh;
+  const path = join(folder, 'identity.json');
+  if (existsSync(path)) return Identity.parse(JSON.parse(readFileSync(path, 'utf8')));
+  writePrivately(path, fresh);
+  return fresh;
+}
+
+/** Writes a file that appears whole and that only its owner may read. */
+export function writePrivately(path: string, value: object): void {
+  writeFileSync(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** Starts a cluster in this process. */
+export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
+  const { folder } = options;
+  if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const unlock = folder === undefined ? () => {} : lock(folder);
+  try {
+    return await start(options, unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+async function start(options: LocalnetOptions, unlock: () => void): Promise<Localnet> {
+  const { folder, host = '127.0.0.1', port = 0, slotMs = 400, confirmedAfter = 1, finalizedAfter = 32, beaconMs = 3_000 } = options;
+  const identity = identityOf(folder);
+  const seed = Buffer.from(identity.seed, 'hex');
+  const journalPath = folder === undefined ? undefined : join(folder, 'journal');
+  const chain = new Chain({ slotMs, confirmedAfter, finalizedAfter, journalPath, seed });
+  const beacon = new Beacon({ seed, periodMs: beaconMs, genesisTime: identity.born });
+  const keys = keysOf(seed);
+  const served: Served = { chain, beacon, faults: new Faults(), first: new Node('first', chain), second: new Node('second', chain), faucet: openTap };
+  for (const node of [served.first, served.second]) node.submit = (tx) => land(node, served.faults, tx);
+  const { url, close } = await serve(served, host, port);
+  const connection = new Connection(url, 'processed');
+  const give = (wallet: PublicKey, gift: Gift) => fund(connection, keys, wallet, gift);
+
+  const Wanted = z.strictObject({
+    wallet: z.string(),
+    sol: z.number().min(0).max(1_000_000).default(0),
+    reward: z.number().min(0).max(1_000_000_000).default(0),
+    usdc: z.number().min(0).max(1_000_000_000).default(0),
+  });
+  async function openTap(body: unknown): Promise<object> {
+    const parsed = Wanted.safeParse(body);
+    if (!parsed.success) throw new OrderError(z.prettifyError(parsed.error));
+    const { wallet, sol, reward, usdc } = parsed.data;
+    const units = (tokens: number) => BigInt(Math.round(tokens * 1e6));
+    await give(addressOf(wallet), { lamports: Math.round(sol * 1e9), reward: units(reward), usdc: units(usdc) });
+    return { wallet, sol, reward, usdc };
+  }
+
+  const shutDown = async () => {
+    await close();
+    chain.close();
+    unlock();
+  };
+  try {
+    // What everything begins with is final.
+    if (options.genesis !== false && (await genesis(connection, keys))) chain.clock.advance(finalizedAfter + 1);
+  } catch (error) {
+    await shutDown();
+    throw error;
+  }
+  return { url, env: environment(url, keys, beacon), keys, control: new LocalnetControl(url), fund: give, close: shutDown };
+}
+
+function addressOf(text: string): PublicKey {
+  try {
+    return new PublicKey(text);
+  } catch {
+    throw new OrderError(`${text} is no address`);
+  }
+}
+
+function environment(url: string, keys: LocalnetKeys, beacon: Beacon): Record<string, string> {
+  const secret = (role: keyof LocalnetKeys) => JSON.stringify([...keys[role].secretKey]);
+  return {
+    SOLANA_RPC_URL: url,
+    SOLANA_RPC_SECOND_URL: `${url}/second`,
+    DISTRIBUTOR_PROGRAM_ID: keys.program.publicKey.toBase58(),
+    REWARD_MINT: keys.rewardMint.publicKey.toBase58(),
+    USDC_MINT: keys.usdcMint.publicKey.toBase58(),
+    FEE_PAYER_KEY: secret('feePayer'),
+    EPOCH_AUTHORITY_KEY: secret('epochAuthority'),
+    TREASURY_KEY: secret('treasury'),
+    COMMITTER_KEY: secret('committer'),
+    TREASURY_ADDRESS: keys.treasury.publicKey.toBase58(),
+    COMMITTER_ADDRESS: keys.committer.publicKey.toBase58(),
+    DRAND_URLS: `${url}/beacon`,
+    DRAND_CHAIN_HASH: beacon.chainHash,
+    DRAND_PUBLIC_KEY: beacon.publicKey,
+  };
+}

@@ -1,0 +1,148 @@
+import { closeSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Child, describeExit, type StopSteps } from './child.ts';
+import { makeFolder } from './folders.ts';
+import { logTail } from './logs.ts';
+import type { Part } from './supervisor.ts';
+
+/** The secret keys among what the product is told: for those who sign, which the HTTP tier never does. */
+export const withoutKeys = <Env extends NodeJS.ProcessEnv>(env: Env): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/^(?:FEE_PAYER|EPOCH_AUTHORITY|TREASURY|COMMITTER)_KEY$/.test(name)));
+
+const READY_WITHIN = 60_000;
+const STOP_STEPS: StopSteps = [['SIGTERM', 10_000]];
+const PROGRAM = join(import.meta.dirname, '../dev/localnet/main.ts');
+
+/** What to start. */
+export interface LocalnetProcessOptions {
+  /** Private to this cluster; made when missing. */
+  readonly folder: string;
+  /** 0: any free port, which it then keeps for all of its lives. */
+  readonly port?: number;
+  readonly host?: string;
+  /** Length of a slot and period of the beacon, ms; blocks until a block is confirmed, and final. */
+  readonly slotMs?: number;
+  readonly beaconMs?: number;
+  readonly confirmedAfter?: number;
+  readonly finalizedAfter?: number;
+}
+
+/** A Solana cluster of our own, in a process of its own. */
+export interface LocalnetProcess extends Part {
+  /** Of the first node; the second one answers at `<url>/second`, orders are taken at `<url>/control/…`. */
+  readonly url: string;
+  readonly pid: number;
+  /** What the product is to be told: where the cluster is, its program and mints, and the keys of the roles. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+  /** Starts it again after a kill, or stops it first. */
+  restart(): Promise<void>;
+}
+
+/** Starts a cluster; its folder refuses a second one. */
+export async function startLocalnetProcess(options: LocalnetProcessOptions): Promise<LocalnetProcess> {
+  makeFolder(options.folder, 0o700);
+  const server = new LocalnetServer({ ...options, folder: realpathSync(options.folder) });
+  await server.start();
+  return server;
+}
+
+class LocalnetServer implements LocalnetProcess {
+  readonly name = 'localnet';
+  readonly died: Promise<string>;
+  url = '';
+  env: Readonly<Record<string, string>> = {};
+  readonly #options: LocalnetProcessOptions;
+  readonly #log: string;
+  readonly #reportDeath: (how: string) => void;
+  /** The one that is meant to be running: the end of any other is no news. */
+  #server: Child | undefined;
+
+  constructor(options: LocalnetProcessOptions) {
+    this.#options = options;
+    this.#log = join(options.folder, 'log');
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.died = promise;
+    this.#reportDeath = resolve;
+  }
+
+  get pid(): number {
+    return this.#server?.pid ?? 0;
+  }
+
+  async start(): Promise<void> {
+    const logFile = openSync(this.#log, 'w', 0o600);
+    const server = new Child({
+      command: process.execPath,
+      args: [PROGRAM],
+      cwd: this.#options.folder,
+      env: this.#environment(),
+      stdio: ['ignore', logFile, logFile],
+      orphanSignal: 'SIGTERM',
+      exitSignal: 'SIGTERM',
+    });
+    closeSync(logFile);
+    this.#server = server;
+    const end = server.exited.then((exit) => `${describeExit(exit)}; the end of ${this.#log}:\n${logTail(this.#log)}`);
+    const ready = await Promise.race([end.then((how) => ({ failure: how })), this.#ready(server)]);
+    if ('failure' in ready) {
+      await this.#end(STOP_STEPS);
+      throw new Error(`localnet ${ready.failure}`);
+    }
+    this.url = ready.url;
+    this.env = JSON.parse(readFileSync(join(this.#options.folder, 'env.json'), 'utf8'));
+    server.unref();
+    void end.then((how) => {
+      if (this.#server === server) this.#reportDeath(how);
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#end(STOP_STEPS);
+  }
+
+  async kill(): Promise<void> {
+    await this.#end([]);
+  }
+
+  async restart(): Promise<void> {
+    await this.#end(STOP_STEPS);
+    await this.start();
+  }
+
+  async #end(steps: StopSteps): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.stop(steps);
+  }
+
+  /** It prints one line when it is ready. */
+  async #ready(server: Child): Promise<{ url: string } | { failure: string }> {
+    const end = Date.now() + READY_WITHIN;
+    while (Date.now() < end) {
+      const said = /^\{"ready":true,"url":"([^"]+)"\}$/m.exec(readFileSync(this.#log, 'utf8'))?.[1];
+      if (said !== undefined) return { url: said };
+      await sleep(20);
+      if (!server.isRunning) return new Promise(() => {});
+    }
+    return { failure: `was not ready within ${READY_WITHIN / 1000} seconds` };
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    const { folder, host, port, slotMs, beaconMs, confirmedAfter, finalizedAfter } = this.#options;
+    const kept = this.url === '' ? port : Number(new URL(this.url).port);
+    const settings = {
+      LOCALNET_FOLDER: folder,
+      LOCALNET_HOST: host,
+      LOCALNET_PORT: kept,
+      LOCALNET_SLOT_MS: slotMs,
+      LOCALNET_BEACON_MS: beaconMs,
+      LOCALNET_CONFIRMED_AFTER: confirmedAfter,
+      LOCALNET_FINALIZED_AFTER: finalizedAfter,
+    };
+    const given = Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
+    return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...Object.fromEntries(given) };
+  }
+}

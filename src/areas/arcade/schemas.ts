@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { Normalization, SCALE } from '#lib/normalization.ts';
+import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
+import { GameCaps, GameDefinition, Verification } from './game.ts';
+
+/** Numbers that PostgreSQL writes out with hundreds of digits; a few are fine, a body full of them grows sixtyfold. */
+const MAX_LONG_NUMBERS = 1_000;
+const isLong = (value: number) => value !== 0 && (Math.abs(value) >= 1e21 || Math.abs(value) < 1e-6);
+
+/** Whether every number of a JSON value can be kept. JSON.parse vouches for the rest; the kit bounds size and depth. */
+function isStorable(value: unknown): boolean {
+  const left = [value];
+  let long = 0;
+  while (left.length > 0) {
+    const item = left.pop();
+    if (typeof item === 'number') {
+      if (!Number.isFinite(item) || (isLong(item) && ++long > MAX_LONG_NUMBERS)) return false;
+    } else if (typeof item === 'object' && item !== null) {
+      for (const member of Object.values(item)) left.push(member);
+    }
+  }
+  return true;
+}
+const STORABLE = `must hold finite numbers only, and at most ${MAX_LONG_NUMBERS} that are written with an exponent`;
+
+/** Any JSON, up to 256 KB. Not z.json(): that takes a quarter of a second for such a value. */
+export const FreeJson = z.unknown().refine(isStorable, STORABLE);
+/** Any JSON object, up to 256 KB. */
+export const FreeObject = z.looseObject({}).refine(isStorable, STORABLE);
+
+/** Any id in a path: one that is no game's is 404, whatever it looks like. */
+export const GamePath = z.object({ id: z.string().meta({ description: 'The game’s id.', example: 'star-raiders' }) });
+
+/** A game, for examples: what the registry holds, with all that has a default. */
+const EXAMPLE = {
+  normalization: { method: 'linear', min: 0, max: 100_000, direction: 'higher' },
+  pointsPer10000: 500,
+  caps: { dailyPoints: 5_000, scorePerSec: 500, minDurationMs: 15_000, maxDurationMs: 1_800_000 },
+  verification: 'heartbeat',
+  rewards: true,
+} as const;
+
+/** A game, as everyone may know it. */
+export const GameSummary = z
+  .strictObject({ id: Slug, name: z.string(), category: Slug, verification: Verification, version: z.int().min(1) })
+  .meta({ id: 'GameSummary', example: { id: 'star-raiders', name: 'Star Raiders', category: 'shooter', verification: 'heartbeat', version: 1 } });
+
+/** How scores become points. */
+export const NormalizationConfig = z
+  .strictObject({
+    scale: z.literal(SCALE).meta({ description: 'The best normalized score.' }),
+    dailyPointsCap: Count.meta({ description: 'Points that one wallet may earn a day over all games.', example: 50_000 }),
+    games: z.array(
+      z.strictObject({
+        id: Slug,
+        normalization: Normalization,
+        pointsPer10000: Count.meta({ description: 'Points for a normalized score of 10,000.', example: 500 }),
+        caps: GameCaps,
+        verification: Verification,
+        rewards: z.boolean().meta({ description: 'Whether its points count for reward epochs.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'NormalizationConfig', example: { scale: SCALE, dailyPointsCap: 50_000, games: [{ id: 'star-raiders', ...EXAMPLE }] } });
+
+/** A game as its operators see it; whether it has a secret is told, the secret is not. */
+export const GameView = GameDefinition.safeExtend({
+  id: Slug,
+  version: z.int().min(1),
+  rewards: z.boolean(),
+  hasSecret: z.boolean(),
+}).meta({
+  id: 'Game',
+  example: { id: 'star-raiders', version: 3, name: 'Star Raiders', category: 'shooter', ...EXAMPLE, hasSecret: false },
+});
+
+export const CabinetView = z
+  .strictObject({
+    id: Slug,
+    gameId: Slug,
+    status: z.enum(['normal', 'possessed']),
+    possessedBy: z.string().nullable().meta({ description: 'Who controls it; null in normal operation.', example: null }),
+    display: z
+      .looseObject({})
+      .meta({ description: 'Name, position, whatever a front end shows it by.', example: { name: 'Star Raiders', position: 1 } }),
+    version: z.int().min(1),
+  })
+  .meta({ id: 'Cabinet' });
+
+export const PlayReceipt = z
+  .strictObject({
+    playId: Id,
+    gameId: Slug,
+    startedAt: Instant,
+    heartbeatUrl: z.string().nullable().meta({
+      description: 'Where heartbeats go; null unless the game verifies by heartbeat.',
+      example: 'wss://coinop.example/game/star-raiders/session?playId=0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a',
+    }),
+  })
+  .meta({ id: 'PlayReceipt' });
+
+export const GameStatsView = z
+  .strictObject({
+    gameId: Slug,
+    totalPlays: Count.meta({ example: 1_204 }),
+    uniquePlayers: Count.meta({ description: 'Wallets that are listed on the game’s board.', example: 311 }),
+    totalScores: Count.meta({ description: 'Accepted scores.', example: 988 }),
+    averageScore: z.number().nullable().meta({ description: 'Of the normalized scores; null while there are none.', example: 4_210.55 }),
+    bestScore: Count.nullable().meta({ description: 'The best normalized score; null while there are none.', example: 9_871 }),
+  })
+  .meta({ id: 'GameStats' });
+
+export const StateView = z
+  .strictObject({
+    gameId: Slug,
+    state: z.unknown().meta({ description: 'What was saved last; null when nothing was.', example: { level: 3, coins: 120 } }),
+    version: Count.meta({ description: '0 when nothing was saved yet.', example: 4 }),
+    updatedAt: Instant.nullable(),
+  })
+  .meta({ id: 'GameState' });
+
+export const StateSaved = z
+  .strictObject({ gameId: Slug, version: z.int().min(1).meta({ example: 5 }), updatedAt: Instant })
+  .meta({ id: 'GameStateSaved' });
+
+const Hash = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .meta({ id: 'Hash', description: 'SHA-256 in hex.', example: 'a3f5b1c2d4e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f80' });
+
+export const RecordReceipt = z
+  .strictObject({
+    recordId: Id,
+    sequence: z.int().min(1).meta({ description: 'The record’s place among those of the wallet in the game.' }),
+    hash: Hash.meta({ description: 'SHA-256(previousHash ‖ the record as canonical JSON, RFC 8785).' }),
+    previousHash: Hash.meta({ description: 'The hash of the record before; all zeros for the first.' }),
+    recordedAt: Instant,
+  })
+  .meta({ id: 'RecordReceipt' });

@@ -1,0 +1,64 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Submission } from '#jobs/scores.ts';
+import type { Game } from '../game.ts';
+
+/** A play as the record has it. */
+export interface Play {
+  id: string;
+  wallet: string;
+  gameId: string;
+  startedAt: Date;
+}
+
+/** What the heartbeats of a play's session say. */
+export type Heartbeats = { verdict: 'ok' } | { verdict: 'held'; reason: string } | { verdict: 'refused'; reason: string };
+
+/** Accepted, doubtful (a moderator decides), or impossible. */
+export type Verdict = { verdict: 'accepted' } | { verdict: 'held'; reasons: string[] } | { verdict: 'refused'; error: string };
+
+/** Clocks of clients and ours differ, and requests take time, ms. */
+const TOLERANCE_MS = 2_000;
+
+const refused = (error: string): Verdict => ({ verdict: 'refused', error });
+
+/**
+ * Judges a submission. Pure: everything it needs is given.
+ * @param play the play that `playId` names, if there is one
+ * @param heartbeats of that play, where the game verifies by heartbeat
+ * @param endedAt when it was submitted
+ */
+export function judge(game: Game, submission: Submission, play: Play | undefined, heartbeats: Heartbeats | undefined, endedAt: Date): Verdict {
+  const { min, max } = game.normalization;
+  if (submission.score < min || submission.score > max) return refused(`score must be an integer from ${min} to ${max} in this game`);
+  if (game.secret !== null && !signed(game.secret, submission)) {
+    return refused('signature must be the hex HMAC-SHA256 of v1:{playId}:{wallet}:{score}:{durationMs} under the game’s secret');
+  }
+  if (submission.playId === null) return game.verification === 'none' ? { verdict: 'accepted' } : refused('playId is required in this game');
+  if (!play || play.wallet !== submission.wallet || play.gameId !== game.id) return refused('playId must be a play of yours in this game');
+  return judgePlay(game, submission, play, heartbeats, endedAt);
+}
+
+function judgePlay(game: Game, submission: Submission, play: Play, heartbeats: Heartbeats | undefined, endedAt: Date): Verdict {
+  const elapsedMs = endedAt.getTime() - play.startedAt.getTime();
+  const { minDurationMs, maxDurationMs, scorePerSec } = game.caps;
+  if (elapsedMs > maxDurationMs + TOLERANCE_MS) return refused(`playId must be of a play begun within ${Math.round(maxDurationMs / 1000)} seconds`);
+  if (elapsedMs < minDurationMs) return refused(`playId must be of a play that lasted ${minDurationMs} ms or longer`);
+  const durationMs = submission.durationMs ?? elapsedMs;
+  if (durationMs > elapsedMs + TOLERANCE_MS) return refused('durationMs must not be longer than the play');
+  if (durationMs < minDurationMs) return refused(`durationMs must be at least ${minDurationMs} in this game`);
+  if (heartbeats?.verdict === 'refused') return refused(`playId must be of a play with an unbroken session: ${heartbeats.reason}`);
+
+  const reasons: string[] = [];
+  if (heartbeats?.verdict === 'held') reasons.push(heartbeats.reason);
+  const perSec = submission.score / Math.max(durationMs / 1000, 1);
+  if (scorePerSec !== undefined && perSec > scorePerSec) reasons.push(`${Math.round(perSec)} per second is above ${scorePerSec}`);
+  return reasons.length > 0 ? { verdict: 'held', reasons } : { verdict: 'accepted' };
+}
+
+function signed(secret: string, s: Submission): boolean {
+  if (s.signature === null || s.durationMs === null) return false;
+  const text = `v1:${s.playId ?? ''}:${s.wallet}:${s.score}:${s.durationMs}`;
+  const expected = createHmac('sha256', secret).update(text).digest();
+  const given = Buffer.from(s.signature, 'hex');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { SCALE } from '#lib/normalization.ts';
+import { Count, Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
+
+/** `POST /arcade/score`. */
+export const ScoreRequest = z
+  .strictObject({
+    gameId: Slug,
+    score: z.int('must be an integer').meta({ description: 'The raw score, within min and max of the game’s normalization.' }),
+    playId: Id.optional().meta({ description: 'Required unless the game’s verification is none.' }),
+    durationMs: z
+      .int()
+      .min(0)
+      .max(7 * 86_400_000)
+      .optional(),
+    battleId: Id.optional().meta({
+      description:
+        'A running battle of this game that you sit in. The score counts for it if it is accepted before the battle ends; one that is held, if it is accepted by then.',
+    }),
+    signature: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')
+      .optional()
+      .meta({ description: 'Where the game has a secret: hex HMAC-SHA256(secret, `v1:{playId}:{wallet}:{score}:{durationMs}`).' }),
+  })
+  .meta({
+    id: 'ScoreRequest',
+    example: { gameId: 'star-raiders', score: 48_210, playId: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', durationMs: 93_000 },
+  });
+export type ScoreRequest = z.output<typeof ScoreRequest>;
+
+export const ScoreStatus = z.enum(['accepted', 'held', 'rejected', 'voided']).meta({ id: 'ScoreStatus' });
+export type ScoreStatus = z.infer<typeof ScoreStatus>;
+
+export const ScoreRank = z
+  .strictObject({
+    rank: Count.nullable(),
+    score: Count,
+    percentile: z.number().nullable(),
+    pointsToNext: Count.nullable().meta({ description: 'What is missing to the next better score; null for the best and the unranked.' }),
+    neighbours: z.array(z.strictObject({ rank: Count, wallet: z.string(), score: Count })),
+  })
+  .meta({ id: 'ScoreRank' });
+
+/** The recorded score. */
+export const ScoreReceipt = z
+  .strictObject({
+    scoreId: Id,
+    status: ScoreStatus,
+    normalizedScore: z.int().min(0).max(SCALE),
+    pointsAwarded: Count,
+    personalBest: z.boolean(),
+    rank: ScoreRank.meta({ description: 'The wallet’s place on the game’s all-time board, read after the commit.' }),
+  })
+  .meta({ id: 'ScoreReceipt' });
+export type ScoreReceipt = z.infer<typeof ScoreReceipt>;
+
+/** What the worker tells the asking process about one submission. */
+export type ScoreOutcome = { status: 200; receipt: ScoreReceipt } | { status: 400 | 403 | 404 | 409 | 503; error: string };
+
+/** A score as moderators see it. */
+export const ScoreDetail = z
+  .strictObject({
+    scoreId: Id,
+    wallet: Wallet,
+    gameId: Slug,
+    status: ScoreStatus,
+    score: z.int(),
+    normalizedScore: z.int(),
+    pointsAwarded: Count,
+    mode: z.enum(['regular', 'beta']),
+    playId: Id.nullable(),
+    durationMs: z.int().nullable(),
+    reasons: z.array(z.string()),
+    submittedAt: Instant,
+    decidedAt: Instant.nullable(),
+    decidedBy: z.string().nullable(),
+  })
+  .meta({ id: 'ScoreDetail' });
+export type ScoreDetail = z.infer<typeof ScoreDetail>;
+
+export const DecisionRequest = z
+  .strictObject({ decision: z.enum(['accept', 'reject']), reason: line(200).optional() })
+  .meta({ id: 'DecisionRequest', example: { decision: 'accept', reason: 'replay looks right' } });
+
+export const VoidRequest = z.strictObject({ reason: line(200) }).meta({ id: 'VoidRequest', example: { reason: 'modified client' } });

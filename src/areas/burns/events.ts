@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { event } from '#platform/events/event.ts';
+
+const Key = z.string().min(1).max(64);
+const Amount = z.string().regex(/^\d{1,40}$/);
+const At = z.iso.datetime();
+
+export const burnEventActivated = event({
+  type: 'burn_event_activated',
+  category: 'system',
+  summary: 'A burn event began: burns that name it count until it ends.',
+  payload: z.strictObject({ burnEventId: Key, title: z.string(), mint: Key, endsAt: At }),
+});
+
+export const burnEventEnded = event({
+  type: 'burn_event_ended',
+  category: 'system',
+  summary: 'A burn event ended. Burns that the chain had before its end may still be recorded.',
+  payload: z.strictObject({ burnEventId: Key, title: z.string(), burnTotal: Amount, participants: z.int() }),
+});
+
+export const burnRecorded = event({
+  type: 'burn_recorded',
+  category: 'system',
+  summary: 'A burn is final on the chain and counts for an event; `source` is null where the one that it named does not hold.',
+  payload: z.strictObject({
+    burnEventId: Key,
+    wallet: z.string().min(1).max(64),
+    amount: Amount,
+    source: z.enum(['referral', 'game', 'social']).nullable(),
+    signature: z.string().min(1).max(100),
+    burnTotal: Amount,
+  }),
+});
+
+export const burnEvents = [burnEventActivated, burnEventEnded, burnRecorded];

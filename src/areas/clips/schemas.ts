@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
+import { MEDIA_TYPES } from './media-type.ts';
+
+/** A clip is at most this large, bytes. */
+export const MAX_CLIP_BYTES = 50 * 1024 * 1024;
+
+/** The fields of a form besides its file. */
+export const ClipFields = z.strictObject({
+  gameId: Slug,
+  title: line(120).optional().meta({ description: 'One line.', example: 'The last brick' }),
+});
+export type ClipFields = z.output<typeof ClipFields>;
+
+export const ClipUpload = ClipFields.extend({
+  file: z
+    .string()
+    .meta({ format: 'binary', description: `The clip: ${MEDIA_TYPES.join(', ')}; at most ${MAX_CLIP_BYTES} bytes. Its name is not kept.` }),
+}).meta({ id: 'ClipUpload' });
+
+export const ClipView = z
+  .strictObject({
+    id: Id,
+    wallet: Wallet.meta({ description: 'Who uploaded it.' }),
+    gameId: Slug,
+    title: z.string().nullable().meta({ example: 'The last brick' }),
+    type: z.enum(MEDIA_TYPES).meta({ description: 'What the file is, by its content.', example: 'video/mp4' }),
+    bytes: z.int().meta({ example: 4_194_304 }),
+    url: z
+      .string()
+      .meta({ description: 'The file; takes Range.', example: 'https://coinop.example/clips/0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a/media' }),
+    createdAt: Instant,
+  })
+  .meta({ id: 'Clip' });
+export type ClipView = z.input<typeof ClipView>;

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
+import { CATEGORIES, type Category } from '#platform/events/event.ts';
+
+const isCategory = (text: string): text is Category => (CATEGORIES as readonly string[]).includes(text);
+const MESSAGE = `must be a comma-separated list of ${CATEGORIES.join(', ')}`;
+
+export const EventsQuery = z.object({
+  categories: z
+    .string(MESSAGE)
+    .refine((text) => text.split(',').every(isCategory), MESSAGE)
+    .optional()
+    .meta({ description: `Comma-separated categories: ${CATEGORIES.join(', ')}; all of them by default.`, example: 'gameplay,system' }),
+  lastEventId: z
+    .string('must be the id of a message')
+    .optional()
+    .meta({ description: 'Where to go on, for clients that cannot send the header Last-Event-ID, which wins.' }),
+});
+
+/** The categories of a query, or all. */
+export const categoriesOf = (list: string | undefined): readonly Category[] => list?.split(',').filter(isCategory) ?? CATEGORIES;
+
+const ACTIVE_EVENT = { id: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', startsAt: '2026-11-21T12:00:00.000Z', endsAt: '2026-11-21T12:10:00.000Z' };
+
+/** Something that goes on now. */
+export const ActiveEvent = z
+  .strictObject({
+    type: z.enum(['chat_round', 'burn_event', 'arcade_event']),
+    id: Id,
+    title: z.string(),
+    startsAt: Instant,
+    endsAt: Instant.nullable(),
+    payload: z.unknown().optional().meta({ description: 'Of an arcade_event that has one; free-form.' }),
+  })
+  .meta({ id: 'ActiveEvent', example: { type: 'arcade_event', ...ACTIVE_EVENT, title: 'meteor-shower', payload: { intensity: 3 } } });
+export type ActiveEvent = z.input<typeof ActiveEvent>;
+
+export const ArcadeState = z
+  .strictObject({
+    theme: z.looseObject({}).meta({ description: 'How the arcade looks; free-form.', example: { name: 'neon-night', scanlines: true } }),
+    themeVersion: Count,
+    activeEvents: z
+      .array(ActiveEvent)
+      .meta({ description: 'What goes on now: the chat round, the burn event, then one-time events, newest first, at most 50.' }),
+    arcade: z.strictObject({
+      name: z.string().meta({ example: 'Coinop' }),
+      games: Count.meta({ description: 'How many games there are.', example: 9 }),
+      categories: z.array(Slug).meta({ example: ['shooter', 'puzzle'] }),
+      cabinets: Count.meta({ description: 'How many cabinets there are.', example: 8 }),
+      possessed: Count.meta({ description: 'How many of them are possessed.', example: 0 }),
+    }),
+  })
+  .meta({ id: 'ArcadeState' });

@@ -1,0 +1,70 @@
+import { stringify } from 'uuid';
+import type { App } from '#context';
+import { advanceRound } from '#jobs/rounds.ts';
+import type { VoidReason } from '#lib/draw/audit.ts';
+import { sha256, utf8 } from '#lib/draw/bytes.ts';
+import { parametersHash } from '#lib/draw/parameters.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { roundClosed, roundVoid } from '../events.ts';
+import { refundTickets } from '../legacy/refund.ts';
+import type { OpenedRound } from './rows.ts';
+
+const end = statement(
+  'void_round',
+  `update rounds set state = 'void', void_reason = $2, audit = $3, closed_at = coalesce(closed_at, app_now()), ended_at = app_now() where id = $1`,
+);
+
+/** Ends a round without a draw, before anything was committed to. The transaction holds its row. */
+export async function voidUncommitted(tx: Tx, { id, kind }: Pick<OpenedRound, 'id' | 'kind'>, reason: VoidReason, audit: string): Promise<void> {
+  await tx.query(end, [id, reason, audit]);
+  tx.emit(roundVoid, { roundId: id, kind, reason, successor: null });
+}
+
+/**
+ * Ends a round without a draw after it was committed to: its prizes stay owed to the same entrants in a round that goes on by itself, or its
+ * tickets are paid back. The transaction holds its row.
+ */
+export async function voidCommitted(tx: Tx, app: App, round: OpenedRound, reason: VoidReason, audit: string): Promise<void> {
+  await tx.query(end, [round.id, reason, audit]);
+  if (round.kind === 'legacy') await refundTickets(tx, app, round.id);
+  const successor = round.kind === 'chat' ? await goOn(tx, round) : null;
+  tx.emit(roundVoid, { roundId: round.id, kind: round.kind, reason, successor });
+}
+
+const insertSuccessor = statement<{ entries: number }>(
+  'insert_successor',
+  `insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, parameters, parameters_hash,
+     opens_at, closes_at, closed_at, successor_of, entries)
+   select $2, kind, 'closing', title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, $3, $4,
+     opens_at, closes_at, app_now(), id, (select count(*)::int from entries where round = $1)
+   from rounds where id = $1 returning entries`,
+);
+// Numbered anew: where entries are missing, the round was void for it, and there is no gap in this one.
+const copyEntries = statement(
+  'copy_entries',
+  `insert into entries (round, index, id, wallet, numbers, source, message_id, at)
+   select $2, row_number() over (order by index) - 1, gen_random_uuid(), wallet, numbers, source, message_id, at from entries where round = $1`,
+);
+
+/**
+ * The id of the round that goes on for a void one: 16 bytes of sha256("coinop/successor/1" LF id), as a UUID of version 8. A record that was
+ * restored from before makes the same round again, and finds what was committed to for it.
+ */
+export function successorId(round: string): string {
+  const bytes = sha256(utf8(`coinop/successor/1\n${round}`)).subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return stringify(bytes);
+}
+
+/** Makes the round that goes on with the entries of a void one. @returns its id */
+async function goOn(tx: Tx, round: OpenedRound): Promise<string> {
+  const id = successorId(round.id);
+  const parameters = { ...round.parameters, round: id };
+  const [made] = await tx.query(insertSuccessor, [round.id, id, JSON.stringify(parameters), parametersHash(parameters)]);
+  await tx.query(copyEntries, [round.id, id]);
+  tx.emit(roundClosed, { roundId: id, kind: round.kind, entries: made?.entries ?? 0 });
+  tx.ring(advanceRound, { round: id });
+  return id;
+}

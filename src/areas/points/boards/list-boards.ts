@@ -1,0 +1,16 @@
+import { type Queryable, statement } from '#platform/db/sql.ts';
+
+// Hops from one board to the next in the primary key, however many wallets are between.
+const selectBoards = statement<{ board: string }>(
+  'select_boards',
+  `with recursive hop (board) as (
+     (select board from standings order by board limit 1)
+     union all
+     select (select s.board from standings s where s.board > hop.board order by s.board limit 1) from hop where hop.board is not null)
+   select board from hop where board is not null`,
+);
+
+/** Every board that has standings. */
+export async function knownBoards(db: Queryable): Promise<string[]> {
+  return (await db.query(selectBoards)).map((row) => row.board);
+}

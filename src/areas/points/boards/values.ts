@@ -1,0 +1,63 @@
+import { bucketStart, type Period, type Span } from '#lib/periods.ts';
+
+/** Boards by what their values are made of: sums of all points, of quest points, of referral points; bests of a game. */
+export const BOARD_KINDS = ['global', 'quests', 'referrals', 'game'] as const;
+export type BoardKind = (typeof BOARD_KINDS)[number];
+
+export const kindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' || board === 'referrals' ? board : 'game');
+
+/** A part of a board: all time (`bucket` 0), the current bucket of a period, or one that has ended. */
+export interface Spot {
+  board: string;
+  span: Span;
+  bucket: number;
+  past: boolean;
+}
+
+/** First and last UTC day number of a bucket. */
+export const daysOf = (period: Period, bucket: number): [first: number, last: number] => [
+  bucketStart(period, bucket),
+  bucketStart(period, bucket + 1) - 1,
+];
+
+/** What a board's values are in the record itself, between two days, for the wallets in `overwritten`. */
+const RECORDED: Record<BoardKind, (first: string, last: string) => string> = {
+  global: (first, last) => summed(`l.kind <> 'conversion'`, first, last),
+  quests: (first, last) => summed(`l.kind = 'quest'`, first, last),
+  referrals: (first, last) => summed(`l.kind = 'referral'`, first, last),
+  game: (first, last) => `
+    select c.wallet, max(c.normalized) from scores c
+    where c.day between ${first} and ${last} and c.game_id = substr($1::text, 6) and c.status = 'accepted' and c.mode = 'regular'
+      and c.wallet in (select wallet from overwritten)
+    group by c.wallet`,
+};
+
+const summed = (kinds: string, first: string, last: string) => `
+    select l.wallet, sum(l.points) from ledger l
+    where l.day between ${first} and ${last} and l.mode = 'regular' and ${kinds} and l.wallet in (select wallet from overwritten)
+    group by l.wallet`;
+
+/**
+ * SQL of what a board lists: rows of (wallet, value), regular mode, values above 0.
+ * Takes the board as $1 and what `valueParams` gives from `$at` on.
+ * A past bucket is a standing's current or previous one; wallets that wrote two later buckets already are added up from the record.
+ */
+export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number): string {
+  const board = `s.board = $1::text and s.mode = 'regular'`;
+  const bucket = `$${at}::int`;
+  if (span === 'all') return `select s.wallet, s.total as value from standings s where ${board} and s.total > 0`;
+  if (!past) return `select s.wallet, s.${span}_value as value from standings s where ${board} and s.${span} = ${bucket} and s.${span}_value > 0`;
+  return `
+    with overwritten as materialized (select s.wallet from standings s where ${board} and s.${span}_before > ${bucket})
+    select wallet, value::int8 as value from (
+      select s.wallet, case when s.${span} = ${bucket} then s.${span}_value else s.${span}_before_value end
+      from standings s where ${board} and (s.${span} = ${bucket} or s.${span}_before = ${bucket})
+      union all ${RECORDED[kind](`$${at + 1}::int`, `$${at + 2}::int`)}) v(wallet, value)
+    where value > 0`;
+}
+
+/** The parameters that `valuesSql` takes besides the board. */
+export function valueParams({ span, bucket, past }: Pick<Spot, 'span' | 'bucket' | 'past'>): number[] {
+  if (span === 'all') return [];
+  return past ? [bucket, ...daysOf(span, bucket)] : [bucket];
+}

@@ -1,0 +1,26 @@
+import type Koa from 'koa';
+import type { AdminToken } from '#config';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { matchToken } from './admin-tokens.ts';
+import { checkSameOrigin } from './origin.ts';
+
+/**
+ * The admin token that the request carries as the password of HTTP Basic; any user name will do. A browser sends it by
+ * itself, so writes must come from our own pages, and allowed origins may not read what it opens.
+ * @throws 401 with a challenge when it is missing or wrong, 403 for a write from any page but our own
+ */
+export function requireBasic(app: App, ctx: Koa.Context): AdminToken {
+  ctx.remove('Access-Control-Allow-Origin');
+  ctx.remove('Access-Control-Allow-Credentials');
+  const credentials = /^Basic ([A-Za-z0-9+/]+=*)$/i.exec(ctx.get('Authorization'))?.[1] ?? '';
+  const text = Buffer.from(credentials, 'base64').toString('utf8');
+  const token = text.includes(':') ? matchToken(app.config.adminTokens, text.slice(text.indexOf(':') + 1)) : null;
+  if (!token) {
+    throw fail(401, 'Authorization must be HTTP Basic with an admin token as the password', {
+      'WWW-Authenticate': 'Basic realm="Coinop", charset="UTF-8"',
+    });
+  }
+  checkSameOrigin(app.config, ctx);
+  return token;
+}

@@ -1,0 +1,42 @@
+import type { Bookmark } from './frame.ts';
+import { framesFor, type Item, ownMessages, type Reader } from './replay-buffer.ts';
+
+/** What a reader is sent of some entries; empty = nothing. */
+export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
+
+/**
+ * Entries as one write per subscriber: the same bytes for all who read the same categories.
+ * @param hasStreams whether anybody here reads as a wallet
+ */
+export function composeBatch(epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
+  const shared = new Map<number, Buffer>();
+  const own = new Map<Item, Map<string, Buffer[]>>();
+  const concerned = new Set<string>();
+  for (const item of items) {
+    if (item.wallet !== '') concerned.add(item.wallet);
+    if (item.own === '') continue;
+    const messages = ownMessages(epoch, item, hasStreams);
+    own.set(item, messages);
+    for (const wallet of messages.keys()) concerned.add(wallet);
+  }
+  const forAll = (mask: number) => {
+    const known = shared.get(mask);
+    if (known) return known;
+    const bytes = Buffer.concat(items.flatMap((item) => (item.frame && item.wallet === '' && (item.bit & mask) !== 0 ? [item.frame] : [])));
+    shared.set(mask, bytes);
+    return bytes;
+  };
+  const forOne = (mask: number, wallet: string) =>
+    Buffer.concat(
+      items.flatMap((item) => {
+        if ((item.bit & mask) === 0) return [];
+        if (item.own !== '') return own.get(item)?.get(wallet) ?? [];
+        return item.frame && (item.wallet === '' || item.wallet === wallet) ? [item.frame] : [];
+      }),
+    );
+  return (reader, after) => {
+    const { mask, wallet } = reader;
+    if (after !== null) return Buffer.concat(items.flatMap((item) => framesFor(epoch, item, reader, after)));
+    return wallet !== null && concerned.has(wallet) ? forOne(mask, wallet) : forAll(mask);
+  };
+}

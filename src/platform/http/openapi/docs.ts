@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type Koa from 'koa';
+import type { App } from '#context';
+import { fail } from '#lib/errors.ts';
+import { hasVersion } from '../conditional.ts';
+import { pageHeaders } from '../page-headers.ts';
+import type { AnyRoute } from '../route.ts';
+import { openApi } from './document.ts';
+
+const swagger = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Coinop API</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png" sizes="32x32">
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+  filter: true,
+  validatorUrl: null,
+});
+`;
+
+/** A file as it is sent, compressed once. */
+interface File {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly zipped: Buffer;
+  readonly etag: string;
+}
+
+/** What is served at a path; made when it is first asked for. */
+interface Source {
+  readonly type: string;
+  readonly isPage?: boolean;
+  make(): Promise<string | Buffer>;
+}
+
+const asset = (name: string, type: string): Source => ({ type, make: () => readFile(join(swagger, name)) });
+
+/** `/openapi.json`, and `/docs`, which shows it: Swagger UI with everything it needs from here. */
+export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
+  const sources = new Map<string, Source>([
+    ['/openapi.json', { type: 'application/json', make: async () => JSON.stringify(openApi(app.config, routes)) }],
+    ['/docs', { type: 'text/html', isPage: true, make: async () => PAGE }],
+    ['/docs/', { type: 'text/html', isPage: true, make: async () => PAGE }],
+    ['/docs/start.js', { type: 'text/javascript', make: async () => START }],
+    ['/docs/swagger-ui.css', asset('swagger-ui.css', 'text/css')],
+    ['/docs/swagger-ui-bundle.js', asset('swagger-ui-bundle.js', 'text/javascript')],
+    ['/docs/favicon-32x32.png', asset('favicon-32x32.png', 'image/png')],
+  ]);
+  const files = new Map<Source, Promise<File>>();
+  const secure = pageHeaders(app.config, { inlineStyles: false });
+
+  async function send(ctx: Koa.Context, source: Source): Promise<void> {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw fail(405, 'the method must be GET', { Allow: 'GET, HEAD' });
+    let file = files.get(source);
+    if (!file) {
+      file = prepare(source);
+      file.catch(() => files.delete(source));
+      files.set(source, file);
+    }
+    const { type, plain, zipped, etag } = await file;
+    if (source.isPage) await secure(ctx);
+    ctx.status = 200;
+    ctx.set('Cache-Control', 'no-cache');
+    ctx.vary('Accept-Encoding');
+    ctx.set('ETag', etag);
+    ctx.type = type;
+    if (hasVersion(ctx, etag)) ctx.status = 304;
+    else if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
+      ctx.set('Content-Encoding', 'gzip');
+      ctx.body = zipped;
+    } else ctx.body = plain;
+  }
+
+  return (ctx, next) => {
+    const source = sources.get(ctx.path);
+    return source ? send(ctx, source) : next();
+  };
+}
+
+async function prepare(source: Source): Promise<File> {
+  const plain = Buffer.from(await source.make());
+  const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  // Weak: one tag for both encodings.
+  return { type: source.type, plain, zipped: await promisify(gzip)(plain), etag: `W/"${hash}"` };
+}

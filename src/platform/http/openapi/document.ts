@@ -1,0 +1,180 @@
+import type { z } from 'zod';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathItemObject, type ZodOpenApiResponseObject } from 'zod-openapi';
+import type { Config } from '#config';
+import { isStandard } from '#platform/webhooks/signature.ts';
+import { MAX_JSON_BYTES } from '../body.ts';
+import { ErrorBody, REFUSALS } from '../error-statuses.ts';
+import { type AnyRoute, isStream, reads, refusalsOf, type Stream } from '../route.ts';
+import { exampleOf } from './examples.ts';
+import { securityOf, securitySchemes } from './security.ts';
+import { TAGS, tagOf } from './tags.ts';
+
+/** The OpenAPI 3.1 document. */
+export type OpenApi = ReturnType<typeof createDocument>;
+
+const JSON_TYPE = 'application/json';
+const SUCCESS: Record<number, string> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted: the work goes on, Location says where its outcome will be.',
+  204: 'No Content',
+  206: 'Partial Content',
+  304: 'Not Modified: what the ETag names is still current.',
+};
+
+const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
+const HEADERS = {
+  'X-Total-Count': header('How many rows there are in all.', { type: 'integer', minimum: 0 }),
+  ETag: header('Names this version, for If-None-Match and If-Match.'),
+  'Cache-Control': header('How long the answer may be kept.'),
+  Location: header('Where the outcome will be.', { type: 'string', format: 'uri-reference' }),
+  'Retry-After': header('When to come back, seconds.', { type: 'integer', minimum: 0 }),
+};
+const PARAMETERS = {
+  'Idempotency-Key': 'Names this request: sent again with the same body it gets the same answer for 24 hours, with another body 409.',
+  'If-None-Match': 'The ETag that the caller has; 304 when it is still current.',
+  'If-Match': 'The ETag that the caller builds on; 412 when it is no longer current.',
+  'webhook-id': 'Names this delivery: the same again is acknowledged and does nothing; with another body it is 409.',
+  'webhook-timestamp': 'When it was sent, seconds since 1970; at most 300 from now.',
+};
+
+/** Writes the document from the route values alone. */
+export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
+  const paths: Record<string, ZodOpenApiPathItemObject> = {};
+  const versioned = new Set(routes.filter((route) => route.fails.includes(412)).map((route) => route.path));
+  for (const route of routes) {
+    const item = paths[route.path] ?? {};
+    paths[route.path] = item;
+    item[route.method] = operation(route, versioned.has(route.path));
+  }
+  const document = createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Coinop',
+      version: '1.0.0',
+      description:
+        'The backend of an on-chain arcade on Solana. Times are ISO 8601 in UTC, token amounts decimal strings of base units. Every error is `{ "error": "…" }`.',
+    },
+    servers: [{ url: '/' }, { url: config.publicUrl.origin, description: 'The public address.' }],
+    tags: TAGS.filter((tag) => routes.some((route) => tagOf(route.path) === tag.name)).map(({ name, description }) => ({ name, description })),
+    paths,
+    components: { securitySchemes: securitySchemes(config) },
+  });
+  addExamples(document);
+  return document;
+}
+
+/** `GET /game/{id}/rank` → `getGameByIdRank` */
+export function operationId(route: AnyRoute): string {
+  const words = route.path.split(/[^A-Za-z0-9{]+/).filter(Boolean);
+  return route.method + words.map((word) => (word.startsWith('{') ? `By${capital(word.slice(1))}` : capital(word))).join('');
+}
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObject {
+  const path = objectOf(route, route.params);
+  const query = objectOf(route, route.query);
+  const sent = [
+    ...(route.idempotent ? (['Idempotency-Key'] as const) : []),
+    ...(route.cache ? (['If-None-Match'] as const) : []),
+    ...(route.fails.includes(412) ? (['If-Match'] as const) : []),
+    ...(isStandard(reads(route).webhook) ? (['webhook-id', 'webhook-timestamp'] as const) : []),
+  ];
+  return {
+    operationId: operationId(route),
+    tags: [tagOf(route.path)],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: securityOf(route.auth),
+    requestParams: { ...(path ? { path } : {}), ...(query ? { query } : {}) },
+    parameters: sent.map((name) => ({
+      name,
+      in: 'header' as const,
+      ...(name.startsWith('webhook-') ? { required: true } : {}),
+      description: PARAMETERS[name],
+      schema: { type: 'string' as const },
+    })),
+    ...(route.body ? { requestBody: requestBody(route.body) } : {}),
+    responses: {
+      ...Object.fromEntries(Object.keys(route.returns).map((status) => [status, success(route, Number(status), versioned)])),
+      ...(route.cache ? { 304: { description: SUCCESS[304] ?? '', headers: { ETag: HEADERS.ETag } } } : {}),
+      ...Object.fromEntries(
+        refusalsOf(route).flatMap((status) => (status in route.returns ? [] : [[status, REFUSAL_RESPONSES.get(String(status))]])),
+      ),
+    },
+  };
+}
+
+/** Path and query are objects; what they are made of are the parameters. */
+function objectOf(route: AnyRoute, schema: z.ZodType | undefined): z.ZodObject | undefined {
+  if (schema === undefined) return undefined;
+  if (!isObject(schema)) throw new Error(`${route.method} ${route.path}: params and query must be objects`);
+  return schema;
+}
+const isObject = (schema: z.ZodType): schema is z.ZodObject => schema.def.type === 'object';
+
+function requestBody(body: z.ZodType | Stream): NonNullable<ZodOpenApiOperationObject['requestBody']> {
+  if (isStream(body)) {
+    const limit = body.maxBytes ?? MAX_JSON_BYTES;
+    const json = body.json ? { [JSON_TYPE]: { schema: body.json } } : {};
+    return {
+      required: true,
+      description: `At most ${limit} bytes.`,
+      content: { ...json, [body.stream]: { schema: body.form ?? streamSchema(body) } },
+    };
+  }
+  // An empty body is {}: where every field may be absent, so may the body.
+  return { required: !body.safeParse({}).success, content: { [JSON_TYPE]: { schema: body } } };
+}
+
+function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenApiResponseObject {
+  const shape = route.returns[status];
+  const json = shape && isStream(shape) ? shape.json : shape;
+  const isPaged = json?.def.type === 'array' && 'limit' in (objectOf(route, route.query)?.shape ?? {});
+  const names: (keyof typeof HEADERS)[] = [];
+  if (status === 200 && isPaged) names.push('X-Total-Count');
+  if (status === 200 && (route.cache !== undefined || versioned)) names.push('ETag');
+  if (status === 200 && route.cache !== undefined) names.push('Cache-Control');
+  if (status === 202) names.push('Location');
+  if (status === 503) names.push('Retry-After');
+  const described = {
+    description: SUCCESS[status] ?? REFUSAL_RESPONSES.get(String(status))?.description ?? 'OK',
+    ...(names.length > 0 ? { headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])) } : {}),
+  };
+  if (!shape) return described;
+  const types = isStream(shape) ? [shape.stream, ...(shape.others ?? [])] : [];
+  const bytes = Object.fromEntries(types.map((type) => [type, { schema: streamSchema({ stream: type }) }]));
+  return { ...described, content: { ...bytes, ...(json ? { [JSON_TYPE]: { schema: json } } : {}) } };
+}
+
+/** Text is a string; bytes have no schema in OpenAPI 3.1. */
+const streamSchema = ({ stream }: Stream) => (/^text\/|json/.test(stream) ? { type: 'string' as const } : {});
+
+/** One component per refusal, shared by all routes. */
+const REFUSAL_RESPONSES: ReadonlyMap<string, ZodOpenApiResponseObject> = new Map(
+  Object.entries(REFUSALS).map(([status, { id, meaning, example }]) => [
+    status,
+    {
+      id,
+      description: meaning,
+      ...(status === '429' || status === '503' ? { headers: { 'Retry-After': HEADERS['Retry-After'] } } : {}),
+      content: { [JSON_TYPE]: { schema: ErrorBody, example: { error: example } } },
+    },
+  ]),
+);
+
+/** Gives every JSON body and every JSON answer an example, made of those written in the schemas. */
+function addExamples(document: OpenApi): void {
+  const components = document.components?.schemas ?? {};
+  const fill = (content: Readonly<Record<string, object>> | undefined, optional: boolean) => {
+    const media: { schema?: unknown; example?: unknown } | undefined = content?.[JSON_TYPE];
+    if (media && media.example === undefined) media.example = exampleOf(media.schema, components, optional);
+  };
+  for (const item of Object.values(document.paths ?? {})) {
+    for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
+      const { requestBody, responses = {} } = item[method] ?? {};
+      if (requestBody && 'content' in requestBody) fill(requestBody.content, false);
+      for (const response of Object.values(responses)) if ('content' in response) fill(response.content, true);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { Config } from '#config';
+import { STANDARD_SIGNATURE, X_SIGNATURE } from '#platform/webhooks/signature.ts';
+import type { Auth } from '../route.ts';
+
+type Requirement = Record<string, string[]>;
+
+/** How callers say who they are, for the document. */
+export function securitySchemes(config: Config) {
+  const name = config.publicUrl.protocol === 'https:' ? '__Host-coinop.sid' : 'coinop.sid';
+  return {
+    session: { type: 'apiKey', in: 'cookie', name, description: 'Set by POST /auth/verify.' },
+    admin: { type: 'http', scheme: 'bearer', description: 'An admin token; a route may ask for one of its scopes, and then names it.' },
+    internal: { type: 'http', scheme: 'bearer', description: 'An internal token, or an admin token with the scope money.' },
+    basic: { type: 'http', scheme: 'basic', description: 'Any user name, and an admin token as the password.' },
+    webhook: { type: 'apiKey', in: 'header', name: STANDARD_SIGNATURE, description: 'Standard Webhooks: id, timestamp and raw body signed.' },
+    webhookX: { type: 'apiKey', in: 'header', name: X_SIGNATURE, description: '`sha256=` and the base64 HMAC of the raw body.' },
+  } as const;
+}
+
+/** What a route asks for: any one of these. */
+export function securityOf(auth: Auth): Requirement[] {
+  if (auth === 'public') return [];
+  if (auth === 'optional') return [{}, { session: [] }];
+  if (auth === 'session') return [{ session: [] }];
+  if (auth === 'internal') return [{ internal: [] }];
+  if (auth === 'basic') return [{ basic: [] }];
+  if ('admin' in auth) return [{ admin: [auth.admin] }];
+  if ('sessionOrAdmin' in auth) return [{ session: [] }, { admin: [auth.sessionOrAdmin] }];
+  return [auth.webhook === 'x' ? { webhookX: [] } : { webhook: [] }];
+}

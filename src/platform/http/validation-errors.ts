@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import { fail, type Refusal } from '#lib/errors.ts';
+
+const KINDS: Record<string, string> = {
+  int: 'an integer',
+  number: 'a number',
+  bigint: 'an integer',
+  string: 'text',
+  boolean: 'true or false',
+  stringbool: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'an array',
+  tuple: 'an array',
+  null: 'null',
+};
+const FORMATS: Record<string, string> = {
+  uuid: 'a UUID',
+  datetime: 'an ISO 8601 date and time in UTC',
+  date: 'a day as YYYY-MM-DD',
+  url: 'a URL',
+  base64: 'base64 text',
+};
+/** Longest part of a request's own words that is repeated to it, characters. */
+const MAX_ECHO = 100;
+
+const kindOf = (expected: string) => KINDS[expected] ?? expected;
+const counted = (n: number | bigint, unit: string) => `${n} ${unit}${n === 1 || n === 1n ? '' : 's'}`;
+
+function amount(origin: string, n: number | bigint): string {
+  if (origin === 'string') return `${counted(n, 'character')} long`;
+  if (origin === 'array') return `${counted(n, 'item')} long`;
+  return String(n);
+}
+
+/** What a value must be, as the end of a sentence that begins with the field's name. A schema's own message goes before this one. */
+export const explain: z.core.$ZodErrorMap = (issue) => {
+  const required = issue.input === undefined ? 'is required and ' : '';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `${required}must be ${kindOf(issue.expected)}`;
+    case 'invalid_value':
+      return `${required}must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return `must be ${issue.exact ? 'exactly' : issue.inclusive ? 'at least' : 'more than'} ${amount(issue.origin, issue.minimum)}`;
+    case 'too_big':
+      return `must be ${issue.exact ? 'exactly' : issue.inclusive ? 'at most' : 'less than'} ${amount(issue.origin, issue.maximum)}`;
+    case 'invalid_format':
+      return `must be ${FORMATS[issue.format] ?? (issue.pattern ? `text that matches ${issue.pattern}` : `a valid ${issue.format}`)}`;
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'invalid_union':
+      return Array.isArray(issue.options) ? `${required}must be one of ${issue.options.join(', ')}` : required ? 'is required' : 'is not valid';
+    case 'unrecognized_keys':
+      return 'is not a known field';
+    default:
+      return required ? 'is required' : 'is not valid';
+  }
+};
+
+type Issue = z.core.$ZodIssue;
+
+/** Of a union's branches, the one that fits best: none of whose faults is the value's own kind, with the fewest faults. */
+function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  const fitting = branches.filter((issues) => issues.every((issue) => issue.path.length > 0 || issue.code !== 'invalid_type'));
+  return fitting.sort((a, b) => a.length - b.length)[0];
+}
+
+/** The place and the sentence of a fault, within unions too. */
+function located(issue: Issue, above: readonly PropertyKey[] = []): { path: readonly PropertyKey[]; message: string } {
+  const path = [...above, ...issue.path];
+  if (issue.code === 'unrecognized_keys') return { path: [...path, issue.keys[0] ?? ''], message: issue.message };
+  if (issue.code !== 'invalid_union') return { path, message: issue.message };
+  const branch = bestBranch(issue.errors);
+  if (branch?.[0]) return located(branch[0], path);
+  const kinds = issue.errors.flatMap((issues) =>
+    issues.flatMap((i) => (i.code === 'invalid_type' && i.path.length === 0 ? [kindOf(i.expected)] : [])),
+  );
+  return { path, message: kinds.length > 0 ? `must be ${[...new Set(kinds)].join(' or ')}` : issue.message };
+}
+
+/** `caps.points[0].score` */
+function nameOf(path: readonly PropertyKey[]): string {
+  const name = path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
+    '',
+  );
+  return name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO)}…` : name;
+}
+
+/** 400 with one sentence that names the field and what it must be. */
+export function refuse(where: 'body' | 'query' | 'path', error: z.ZodError): Refusal {
+  const issue = error.issues[0];
+  if (!issue) return fail(400, `the ${where} is not valid`);
+  const { path, message } = located(issue);
+  return fail(400, `${nameOf(path) || `the ${where}`} ${message}`);
+}

@@ -1,0 +1,142 @@
+import { createServer, type Server } from 'node:http';
+import { z } from 'zod';
+import type { App } from '#context';
+import { migrations } from '#platform/db/migrations/index.ts';
+import { statement } from '#platform/db/sql.ts';
+import { reply, route } from '#platform/http/route.ts';
+import type { Reading } from './metrics/gauge-reader.ts';
+import { openMetrics } from './metrics/scrape.ts';
+
+/** How long a dependency may take to answer before it counts as failed, ms. */
+const CHECK_WITHIN_MS = 1_000;
+
+const Check = z.enum(['ok', 'failed']);
+const Readiness = z
+  .object({
+    status: z.enum(['ok', 'failed']).meta({ description: 'ok when every check is.' }),
+    checks: z.object({
+      postgresql: Check.meta({ description: 'The database answers.' }),
+      migrations: Check.meta({ description: 'The database has every migration that this process was built with.' }),
+      redis: Check.meta({ description: 'Redis answers.' }),
+    }),
+  })
+  .meta({ id: 'Readiness', example: { status: 'ok', checks: { postgresql: 'ok', migrations: 'ok', redis: 'ok' } } });
+type Readiness = z.output<typeof Readiness>;
+
+const appliedMigrations = statement<{ name: string }>('applied_migrations', 'select name from migrations');
+
+const answers = (work: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    work.then(
+      () => true,
+      () => false,
+    ),
+    new Promise<boolean>((resolve) => setTimeout(resolve, CHECK_WITHIN_MS, false).unref()),
+  ]);
+
+/** Asks the dependencies, all at once, for at most a second. Says which failed, never why: that is in the log. */
+export async function checkReadiness(app: App): Promise<Readiness> {
+  let pending = true;
+  const [postgresql, redis] = await Promise.all([
+    answers(
+      app.db.query(appliedMigrations).then(
+        (rows) => {
+          const applied = new Set(rows.map((row) => row.name));
+          pending = migrations.some((migration) => !applied.has(migration.name));
+        },
+        // A database without the table answers, too.
+        (error: unknown) => {
+          if (!(error instanceof Error && 'code' in error && error.code === '42P01')) throw error;
+        },
+      ),
+    ),
+    answers(app.redis.ping()),
+  ]);
+  const check = (isOk: boolean) => (isOk ? 'ok' : 'failed');
+  return {
+    status: check(postgresql && redis && !pending),
+    checks: { postgresql: check(postgresql), migrations: check(postgresql && !pending), redis: check(redis) },
+  };
+}
+
+/** The same, for scrapes. */
+const readiness: Reading = {
+  keepMs: 5_000,
+  gauges: { coinop_dependency_up: 'Whether this process can use a dependency: postgresql, migrations (all of them are applied), redis.' },
+  async read(app) {
+    const { checks } = await checkReadiness(app);
+    return Object.entries(checks).map(([dependency, check]) => ({
+      name: 'coinop_dependency_up',
+      labels: { dependency },
+      value: Number(check === 'ok'),
+    }));
+  },
+};
+
+export const healthz = route({
+  method: 'get',
+  path: '/healthz',
+  auth: 'public',
+  summary: 'Whether the process lives',
+  description: 'Asks no dependency.',
+  returns: { 200: z.object({ status: z.literal('ok') }) },
+  fails: [],
+  handler: async () => reply(200, { status: 'ok' as const }),
+});
+
+export const readyz = route({
+  method: 'get',
+  path: '/readyz',
+  auth: 'public',
+  summary: 'Whether the process can do its work',
+  description: 'Answers within about a second, whatever its dependencies do.',
+  returns: { 200: Readiness, 503: Readiness },
+  fails: [],
+  async handler({ app }) {
+    const readiness = await checkReadiness(app);
+    return readiness.status === 'ok' ? reply(200, readiness) : reply(503, readiness, { 'Retry-After': '1' });
+  },
+});
+
+/** A server for operators: health, readiness and metrics of this process, API or worker. */
+export async function startOperations(app: App): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const metrics = openMetrics(app, [readiness]);
+  const server = createServer((request, response) => {
+    const send = (status: number, type: string, text: string) =>
+      void response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(request.method === 'HEAD' ? '' : text);
+    const json = (status: number, body: object) => send(status, 'application/json', JSON.stringify(body));
+    answer().catch((err: unknown) => {
+      app.log.error({ err }, 'operations request failed');
+      json(500, { error: 'internal server error' });
+    });
+    async function answer(): Promise<void> {
+      const path = request.url?.split('?')[0];
+      if (request.method !== 'GET' && request.method !== 'HEAD') return json(405, { error: 'the method must be GET' });
+      if (path === '/healthz') return json(200, { status: 'ok' });
+      if (path === '/metrics') return send(200, metrics.contentType, await metrics.text());
+      if (path !== '/readyz') return json(404, { error: 'no such resource' });
+      const readiness = await checkReadiness(app);
+      json(readiness.status === 'ok' ? 200 : 503, readiness);
+    }
+  });
+  const port = await listen(server, app.config.metrics);
+  app.log.info({ host: app.config.metrics.host, port, paths: ['/healthz', '/readyz', '/metrics'] }, 'operations server is ready');
+  return {
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: Server, at: { host: string; port: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at.port, at.host, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : at.port);
+    });
+  });
+}

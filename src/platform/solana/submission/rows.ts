@@ -1,0 +1,140 @@
+import { statement } from '#platform/db/sql.ts';
+import type { ChainError, Spend } from './transaction-type.ts';
+
+/** A row of chain_transactions, as whoever signs needs it. */
+export interface TransactionRow {
+  id: string;
+  kind: string;
+  subject: string;
+  state: 'queued' | 'live' | 'confirmed' | 'finalized' | 'failed' | 'manual';
+  attempts: number;
+  tries: number;
+  due: boolean;
+}
+
+/** A live attempt with what its transaction is for. */
+export interface PendingAttempt {
+  id: string;
+  n: number;
+  kind: string;
+  subject: string;
+  manual: boolean;
+  refusals: number;
+  state: 'signed' | 'sent' | 'confirmed';
+  signature: string;
+  last_valid_height: number | null;
+  nonce_account: string | null;
+  nonce: string | null;
+  signed_slot: number;
+  preamble: number;
+  sent_slot: number | null;
+  slot: number | null;
+  /** How long ago it was signed, ms; last looked into; and first found dead. */
+  age: number;
+  looked_age: number | null;
+  doubt_age: number | null;
+  spends: { asset: string; amount: string }[];
+  spend_day: number;
+}
+
+/** Spends as they are stored: amounts are text, since JSON has no integers of that size. */
+export const storedSpends = (spends: readonly Spend[]) => JSON.stringify(spends.map(({ asset, amount }) => ({ asset, amount: String(amount) })));
+export const spendsOf = (attempt: Pick<PendingAttempt, 'spends'>): Spend[] =>
+  attempt.spends.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
+
+const COLUMNS = 'id::text, kind, subject, state, attempts, tries, next_at <= app_now() as due';
+
+export const selectTransaction = statement<TransactionRow>('select_chain_transaction', `select ${COLUMNS} from chain_transactions where id = $1`);
+
+/** Whoever comes second finds it locked, or no longer as it was, and signs nothing. */
+export const lockToSign = statement<{ id: string }>(
+  'lock_chain_transaction',
+  `select id::text from chain_transactions where id = $1 and state = 'queued' and attempts = $2 for update skip locked`,
+);
+
+export const insertAttempt = statement(
+  'insert_chain_attempt',
+  `with live as (
+     update chain_transactions set state = 'live', attempts = $2, tries = 0, changed_at = app_now() where id = $1)
+   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble)
+   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint)`,
+);
+
+export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
+  'select_attempt_bytes',
+  `select signature, bytes from chain_attempts where signature = any($1::text[]) and state in ('signed', 'sent', 'confirmed')`,
+);
+
+export const markSent = statement(
+  'mark_attempts_sent',
+  `update chain_attempts set state = case when state = 'signed' then 'sent' else state end, sent_slot = greatest(sent_slot, $2::int8)
+   where signature = any($1::text[]) and state in ('signed', 'sent', 'confirmed')`,
+);
+
+export const postpone = statement(
+  'postpone_chain_transaction',
+  `update chain_transactions set tries = $4::int, next_at = app_now() + make_interval(secs => $2::float8 / 1000), error = $3::jsonb, changed_at = app_now()
+   where id = $1 and state = 'queued'`,
+);
+
+/** Moves a transaction that nothing is on its way for. */
+export const settle = statement<{ subject: string }>(
+  'settle_chain_transaction',
+  `update chain_transactions set state = $2, signature = coalesce($3, signature), slot = coalesce($4::int8, slot), error = $5::jsonb, changed_at = app_now()
+   where id = $1 and state = 'queued' returning subject`,
+);
+
+/** What is due and was not signed: its bell was lost, or it waits for its next try. */
+export const selectDue = statement<{ id: string }>(
+  'select_due_transactions',
+  `select id::text from chain_transactions where state = 'queued' and next_at <= app_now() order by next_at limit $1`,
+);
+
+export const selectPending = statement<PendingAttempt>(
+  'select_pending_attempts',
+  `select a.transaction_id::text as id, a.n, t.kind, t.subject, t.state = 'manual' as manual, t.refusals, a.state, a.signature,
+     a.last_valid_height::float8 as last_valid_height, a.nonce_account, a.nonce, a.signed_slot::float8 as signed_slot,
+     a.sent_slot::float8 as sent_slot, a.slot::float8 as slot,
+     extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as looked_age,
+     extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as doubt_age,
+     a.spends, a.spend_day, a.preamble
+   from chain_attempts a join chain_transactions t on t.id = a.transaction_id
+   where a.state in ('signed', 'sent', 'confirmed') order by a.signed_at limit $1`,
+);
+
+/** Compare-and-set of attempts and their transactions together: only rows that were still live come back. */
+export const moveAttempts = statement<{ id: string }>(
+  'move_attempts',
+  `with verdict as (
+     select * from unnest($1::uuid[], $2::int[], $3::int8[], $4::jsonb[]) as v(id, n, slot, error)),
+   locked as (
+     select t.id, v.n from verdict v join chain_transactions t on t.id = v.id order by t.id for update of t),
+   moved as (
+     update chain_attempts a set state = $5, slot = coalesce(v.slot, a.slot), error = coalesce(v.error, a.error), doubt = null, doubted_at = null
+     from verdict v join locked l on l.id = v.id
+     where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed') and a.state <> $5
+     returning a.transaction_id as id, a.signature, a.slot, a.error)
+   update chain_transactions t set
+     state = case when t.state = 'manual' and $6 in ('live', 'confirmed') then t.state else $6 end,
+     signature = case when $6 in ('confirmed', 'finalized') then m.signature else t.signature end,
+     slot = case when $6 in ('confirmed', 'finalized') then m.slot else t.slot end,
+     error = m.error, refusals = t.refusals + ($5 = 'failed')::int,
+     next_at = case when $6 = 'queued' then app_now() else t.next_at end, changed_at = app_now()
+   from moved m where t.id = m.id returning t.id::text`,
+);
+
+export const markDoubt = statement(
+  'mark_attempt_doubt',
+  `update chain_attempts set looked_at = app_now(), doubt = $3::jsonb, doubted_at = case when $3::jsonb is null then null else coalesce(doubted_at, app_now()) end
+   where transaction_id = $1 and n = $2 and state in ('signed', 'sent', 'confirmed')`,
+);
+
+export const markManual = statement<{ id: string }>(
+  'mark_transaction_manual',
+  `update chain_transactions set state = 'manual', error = $2::jsonb, changed_at = app_now() where id = $1 and state in ('live', 'confirmed') returning id::text`,
+);
+
+export const selectPause = statement<{ reason: string }>('select_chain_pause', 'select reason from chain_pauses where scope = $1');
+
+/** An error as it is stored. */
+export const storedError = (error: ChainError): string => JSON.stringify(error);

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { DeliveryBody, DeliveryView } from '#areas/admin/schemas.ts';
+import { postRetry } from '#areas/payouts/routes/payments.ts';
+import { linkAccount } from '#areas/social';
+import type { WebhookSource } from '#config';
+import { ringDeliveries } from '#platform/webhooks/inbox.ts';
+import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { BRIDGE_SECRET, bridged, deliverBridged } from '#test/support/areas/bridge.ts';
+import { closeRound, entriesOf, openRound } from '#test/support/areas/chat.ts';
+import { debt, eventsOf, oweAll, storedPayments } from '#test/support/areas/payouts.ts';
+import { eventually } from '#test/support/areas/player.ts';
+import { adminOf } from '#test/support/http/client.ts';
+import { bodyOf } from '#test/support/http/json.ts';
+import { createSecret, hashOf, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
+import { createWallet, send } from '#test/support/wallet.ts';
+
+const SECRET = createSecret();
+const CONSUMER = 'consumer-secret-of-this-test';
+const ROUNDS = 'rounds-admin-token-0123456789';
+const [US, FAN] = ['1000', '2000'];
+let t: TestApp;
+let worker: { close(): Promise<void> };
+beforeAll(async () => {
+  t = await startTestApp({
+    workers: false,
+    env: {
+      ...{ WEBHOOK_SECRET_PAYMENT_STATUS: SECRET, WEBHOOK_SECRET_CHAT_BRIDGE: BRIDGE_SECRET, WEBHOOK_SECRET_X: CONSUMER, X_ACCOUNT_ID: US },
+      ...{ USDC_PAYER: 'orchestrator', ADMIN_TOKENS: `${ADMIN_TOKEN},other:moderation+rounds+content:${ROUNDS}`, QUEUES: 'webhooks' },
+    },
+  });
+  worker = await startWorker(t.env, t.clock);
+});
+afterAll(async () => {
+  await worker.close();
+  await t.close();
+});
+
+const asOperator = (path: string, init: RequestInit = {}, token = ADMIN_TOKEN) =>
+  send(t, path, { ...init, headers: { Authorization: `Bearer ${token}` } });
+const pathOf = (source: string, id: string) => `/admin/webhooks/${source}/${encodeURIComponent(id)}`;
+const replay = (source: string, id: string) => asOperator(`${pathOf(source, id)}/replay`, { method: 'POST' });
+const read = async (source: WebhookSource, id: string) => await bodyOf(asOperator(pathOf(source, id)), DeliveryBody);
+const list = async (query: string) => await bodyOf(asOperator(`/admin/webhooks${query}`), z.array(DeliveryView));
+
+/** Waits until a delivery was worked on. */
+async function settled(source: WebhookSource, id: string): Promise<z.output<typeof DeliveryBody>> {
+  await eventually(async () => expect((await read(source, id)).state).not.toBe('received'));
+  return await read(source, id);
+}
+/** Has a delivery worked on again, and waits for what comes of it. */
+async function replayed(source: WebhookSource, id: string): Promise<z.output<typeof DeliveryBody>> {
+  const response = await replay(source, id);
+  expect([response.status, response.headers.get('Location')]).toEqual([202, pathOf(source, id)]);
+  expect(await bodyOf(response, DeliveryView)).toMatchObject({ state: 'received', attempts: 0, verdict: null, settledAt: null });
+  return await settled(source, id);
+}
+
+async function report(payment: { id: string; wallet: string; amount: bigint }, status: string, timestamp = t.clock.now()): Promise<string> {
+  const id = randomUUID();
+  const data = { paymentId: payment.id, wallet: payment.wallet, amount: String(payment.amount), currency: 'usdc', status };
+  const body = JSON.stringify({ type: 'payment.status', timestamp: timestamp.toISOString(), data });
+  const headers = { 'Content-Type': 'application/json', ...standardHeaders(SECRET, id, Math.floor(t.clock.now().getTime() / 1_000), body) };
+  expect((await send(t, '/webhooks/payment-status', { method: 'POST', headers, body })).status).toBe(200);
+  return id;
+}
+async function orchestrated() {
+  const one = debt({ amount: 1_000n });
+  const [owed] = await oweAll(t, [one]);
+  if (!owed) throw new Error('nothing is owed');
+  return { ...owed, wallet: one.wallet, amount: one.amount };
+}
+const stateOf = async (payment: { id: string }) =>
+  (await sql<{ state: string }>(t.app, 'select state from payments where id = $1', [payment.id]))[0]?.state;
+
+describe('deliveries', () => {
+  test('are listed newest first, by source and state, with what became of them', async () => {
+    const payment = await orchestrated();
+    const done = await report(payment, 'completed');
+    const lost = await report({ ...payment, id: randomUUID() }, 'completed');
+    const said = await deliverBridged(t, bridged());
+    for (const id of [done, lost]) await settled('payment-status', id);
+    await settled('chat-bridge', said.id);
+    expect((await list('')).map(({ id }) => id)).toEqual([said.id, lost, done]);
+    expect(await list('?source=payment-status')).toMatchObject([
+      { id: lost, state: 'failed', verdict: 'there is no such payment' },
+      { id: done, source: 'payment-status', state: 'worked', verdict: 'the payment is completed', attempts: 1, replayedAt: null },
+    ]);
+    expect((await list('?state=worked')).map(({ id }) => id)).toEqual([said.id, done]);
+    expect((await list('?state=failed&source=chat-bridge')).length).toBe(0);
+    const page = await asOperator('/admin/webhooks?limit=1&offset=1');
+    expect([page.headers.get('X-Total-Count'), (await bodyOf(page, z.array(DeliveryView))).map(({ id }) => id)]).toEqual(['3', [lost]]);
+    expect((await asOperator('/admin/webhooks?state=lost')).status).toBe(400);
+  });
+
+  test('are read with their body as it came', async () => {
+    const message = bridged({ text: 'grüße 😀' });
+    const { id } = await deliverBridged(t, message);
+    const { body, bytes, receivedAt, settledAt } = await settled('chat-bridge', id);
+    expect(body).toBe(JSON.stringify(message));
+    expect(bytes).toBe(Buffer.byteLength(body));
+    expect(Date.parse(settledAt ?? '')).toBeGreaterThanOrEqual(Date.parse(receivedAt));
+  });
+
+  test('that are not there are 404, of sources that are none 400', async () => {
+    for (const response of [await asOperator(pathOf('x', 'nothing')), await replay('chat-bridge', 'nothing')]) {
+      expect([response.status, await response.json()]).toEqual([404, { error: 'no such delivery' }]);
+    }
+    expect((await asOperator(pathOf('elsewhere', 'nothing'))).status).toBe(400);
+  });
+
+  test('are for those with the scope money, and so is the audit', async () => {
+    const { id } = await deliverBridged(t, bridged());
+    for (const path of ['/admin/webhooks', pathOf('chat-bridge', id), '/admin/audit']) {
+      expect([(await asOperator(path, {}, ROUNDS)).status, (await send(t, path)).status]).toEqual([403, 403]);
+    }
+    expect((await asOperator(`${pathOf('chat-bridge', id)}/replay`, { method: 'POST' }, ROUNDS)).status).toBe(403);
+    expect((await send(t, `${pathOf('chat-bridge', id)}/replay`, { method: 'POST' })).status).toBe(403);
+  });
+});
+
+describe('a replay', () => {
+  test('does what failed before, once its cause is gone', async () => {
+    const author = { id: randomUUID(), handle: 'ada' };
+    const mute = { action: 'mute', account: { platform: 'twitch', id: author.id }, minutes: 60 };
+    expect((await send(t, '/admin/chat/moderate', { json: mute, headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } })).status).toBe(200);
+    const { id } = await deliverBridged(t, bridged({ author }));
+    expect(await settled('chat-bridge', id)).toMatchObject({ state: 'failed', verdict: expect.stringContaining('muted') });
+    expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'failed' });
+    await t.clock.set(new Date(t.clock.now().getTime() + 3_601_000));
+    expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'shown', attempts: 1 });
+    expect((await sql(t.app, 'select 1 from chat_messages where account = $1', [author.id])).length).toBe(1);
+  });
+
+  test('of a delivery that waits or is being worked on is 409, and of fifty at once one is', async () => {
+    const payment = await orchestrated();
+    const id = await report(payment, 'completed');
+    await settled('payment-status', id);
+    await worker.close();
+    const all = await Promise.all(Array.from({ length: 50 }, () => replay('payment-status', id)));
+    expect(all.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 49 }, () => 409)]);
+    const refused = await replay('payment-status', id);
+    expect([refused.status, await refused.json()]).toEqual([409, { error: 'the delivery waits, or is being worked on' }]);
+    worker = await startWorker(t.env, t.clock);
+    expect(await settled('payment-status', id)).toMatchObject({ state: 'worked', attempts: 1 });
+  });
+
+  test('whose bell is lost is found by the sweep, and its tries are spaced from it on', async () => {
+    const { id } = await deliverBridged(t, bridged());
+    await settled('chat-bridge', id);
+    await worker.close();
+    await sql(t.app, `update webhook_deliveries set received_at = app_now() - interval '1 day' where id = $1`, [id]);
+    await replay('chat-bridge', id);
+    await t.app.queues.all.get('webhooks')?.obliterate({ force: true });
+    await sql(t.app, 'update webhook_deliveries set attempts = 10 where id = $1', [id]);
+    const waiting = async () => {
+      await ringDeliveries(t.app, 'chat-bridge');
+      return (await t.app.queues.all.get('webhooks')?.getWaitingCount()) ?? 0;
+    };
+    expect(await waiting()).toBe(0);
+    await sql(t.app, `update webhook_deliveries set replayed_at = app_now() - interval '1025 seconds' where id = $1`, [id]);
+    expect(await waiting()).toBe(1);
+    worker = await startWorker(t.env, t.clock);
+    expect(await settled('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'the message was known already', attempts: 11 });
+  });
+
+  test('of a report that was worked on changes nothing, also where the payment is tried again since', async () => {
+    const payment = await orchestrated();
+    const [start, later] = [t.clock.now(), new Date(t.clock.now().getTime() + 1_000)];
+    const failing = await report(payment, 'failed', start);
+    await settled('payment-status', failing);
+    await adminOf(t).ok(postRetry, { params: { id: payment.id } });
+    expect(await replayed('payment-status', failing)).toMatchObject({ state: 'worked', verdict: 'ignored: a report of the same time is known' });
+    expect(await stateOf(payment)).toBe('pending');
+    const completing = await report(payment, 'completed', later);
+    await settled('payment-status', completing);
+    const [stored, told] = [await storedPayments(t, [payment]), await eventsOf(t, payment)];
+    expect(told.map(({ type }) => type)).toEqual(['payout_failed', 'payout_confirmed']);
+    for (const id of [failing, completing, completing]) {
+      expect(await replayed('payment-status', id)).toMatchObject({ state: 'worked', verdict: expect.stringContaining('ignored: ') });
+    }
+    expect([await storedPayments(t, [payment]), await eventsOf(t, payment)]).toEqual([stored, told]);
+  });
+
+  test('of a bridged message that was shown changes nothing, nor does it enter a round twice', async () => {
+    const author = { id: randomUUID(), handle: 'grace' };
+    const wallet = createWallet().address;
+    await t.app.tx((tx) => linkAccount(tx, { platform: 'twitch', accountId: author.id, handle: author.handle, wallet }));
+    const round = await openRound(t, { maxEntriesPerWallet: 5, opensAt: new Date(t.clock.now().getTime() + 5).toISOString() });
+    const { id } = await deliverBridged(t, bridged({ author, text: '!enter 1 2 3 4 5' }));
+    expect(await settled('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: `shown, and entry 0 of round ${round}` });
+    const counts = async () => [
+      (await entriesOf(t.app, round)).length,
+      ...(await sql(t.app, `select count(*)::int as n from chat_messages where account = $1`, [author.id])),
+      ...(await sql(t.app, `select count(*)::int as n from outbox where type in ('chat_message', 'new_entry')`)),
+    ];
+    const before = await counts();
+    expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'the message was known already' });
+    expect(await counts()).toEqual(before);
+    await closeRound(t.app);
+  });
+
+  test('of what X told changes nothing, whether it was credited or kept', async () => {
+    const user = (id: string) => ({ id, screen_name: `user${id}` });
+    const at = t.clock.now().getTime();
+    const body = JSON.stringify({
+      for_user_id: US,
+      follow_events: [{ type: 'follow', created_timestamp: String(at), source: user(FAN), target: user(US) }],
+    });
+    const headers = { 'Content-Type': 'application/json', ...xHeaders(CONSUMER, body) };
+    expect((await send(t, '/integrations/x/events', { method: 'POST', headers, body })).status).toBe(200);
+    const id = hashOf(body);
+    const known = () =>
+      Promise.all([
+        sql(t.app, `select kind, source_id, wallet from activities where kind = 'follow'`),
+        sql(t.app, `select kind, source_id from kept_engagements`),
+      ]);
+    expect(await settled('x', id)).toMatchObject({ state: 'worked', verdict: 'kept until the account is linked: follow' });
+    const kept = await known();
+    expect(kept.map(({ length }) => length)).toEqual([0, 1]);
+    await replayed('x', id);
+    expect(await known()).toEqual(kept);
+    const wallet = createWallet().address;
+    await t.app.tx((tx) => linkAccount(tx, { platform: 'x', accountId: FAN, handle: `user${FAN}`, wallet }));
+    await replayed('x', id);
+    const credited = await known();
+    expect(credited[0]).toMatchObject([{ kind: 'follow', wallet }]);
+    await replayed('x', id);
+    expect(await known()).toEqual(credited);
+  });
+
+  test('is written down before it is done', async () => {
+    const { id } = await deliverBridged(t, bridged());
+    await settled('chat-bridge', id);
+    await replayed('chat-bridge', id);
+    const [entry] = await sql(t.app, 'select token_name, method, path from admin_audit order by id desc limit 1');
+    expect(entry).toEqual({ token_name: 'admin-1', method: 'POST', path: `${pathOf('chat-bridge', id)}/replay` });
+  });
+});

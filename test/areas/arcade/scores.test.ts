@@ -1,0 +1,284 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
+import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
+import { eventually } from '#test/support/areas/player.ts';
+import { contradictions } from '#test/support/invariants.ts';
+import { createWallet, type SignedIn, send, signIn } from '#test/support/wallet.ts';
+
+const SECRET = 'a-secret-of-sixteen-or-more';
+let t: TestApp;
+
+beforeAll(async () => {
+  t = await startTestApp({ env: { DAILY_POINTS_CAP: '250' } });
+  await registerGame(t.url, ADMIN_TOKEN, 'test-game');
+  await registerGame(t.url, ADMIN_TOKEN, 'free-game', { ...TEST_GAME, verification: 'none' });
+  await registerGame(t.url, ADMIN_TOKEN, 'slow-game', { ...TEST_GAME, caps: { ...TEST_GAME.caps, minDurationMs: 60_000, maxDurationMs: 120_000 } });
+  await registerGame(t.url, ADMIN_TOKEN, 'strict-game', { ...TEST_GAME, caps: { ...TEST_GAME.caps, scorePerSec: 100 } });
+  await registerGame(t.url, ADMIN_TOKEN, 'capped-game', { ...TEST_GAME, caps: { ...TEST_GAME.caps, dailyPoints: 130 } });
+  await registerGame(t.url, ADMIN_TOKEN, 'signed-game', { ...TEST_GAME, secret: SECRET });
+});
+afterAll(() => t.close());
+
+async function play(player: SignedIn, gameId: string): Promise<string> {
+  const response = await player.fetch(`/game/${gameId}/play`, { method: 'POST' });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { playId: string }).playId;
+}
+
+async function submit(player: SignedIn, body: Record<string, unknown>, headers: Record<string, string> = {}) {
+  const response = await player.fetch('/arcade/score', { json: body, headers });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> & { error?: string; scoreId: string } };
+}
+
+async function scoreOnce(player: SignedIn, gameId: string, score: number) {
+  return await submit(player, { gameId, score, playId: await play(player, gameId) });
+}
+
+function admin(path: string, json?: unknown) {
+  return send(t, path, { ...(json === undefined ? {} : { json }), headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
+}
+
+async function expectConsistent(): Promise<void> {
+  const places = { databaseUrl: t.env.DATABASE_URL ?? '', redisUrl: t.env.REDIS_URL ?? '', redisPrefix: t.env.REDIS_PREFIX ?? '' };
+  await eventually(async () => expect(await contradictions(places)).toEqual([]));
+}
+
+test('a score is answered with its points and the wallet’s place after the commit', async () => {
+  const [best, second] = [await signIn(t), await signIn(t)];
+  const first = await scoreOnce(best, 'test-game', 9_000);
+  expect(first).toMatchObject({ status: 200, body: { status: 'accepted', normalizedScore: 9_000, pointsAwarded: 90, personalBest: true } });
+  const other = await scoreOnce(second, 'test-game', 4_000);
+  expect(other.body).toMatchObject({ pointsAwarded: 40, personalBest: true, rank: { score: 4_000 } });
+  const rank = (await (await second.fetch('/game/test-game/rank')).json()) as object;
+  expect(other.body.rank).toMatchObject(rank);
+  expect(other.body.rank).toMatchObject({ neighbours: expect.arrayContaining([expect.objectContaining({ wallet: best.wallet, score: 9_000 })]) });
+});
+
+test('a worse score of the same wallet is recorded and is no personal best', async () => {
+  const player = await signIn(t);
+  await scoreOnce(player, 'test-game', 5_000);
+  expect((await scoreOnce(player, 'test-game', 3_000)).body).toMatchObject({ status: 'accepted', personalBest: false, rank: { score: 5_000 } });
+  expect((await scoreOnce(player, 'test-game', 6_000)).body).toMatchObject({ personalBest: true, rank: { score: 6_000 } });
+});
+
+test('points stop at the daily cap of the game and at the daily cap over all games, the scores still count', async () => {
+  const player = await signIn(t);
+  expect((await scoreOnce(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(100);
+  expect((await scoreOnce(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(30);
+  expect((await scoreOnce(player, 'test-game', 9_000)).body.pointsAwarded).toBe(90);
+  expect((await scoreOnce(player, 'test-game', 9_500)).body).toMatchObject({ pointsAwarded: 30, personalBest: true });
+  expect((await scoreOnce(player, 'test-game', 9_900)).body).toMatchObject({ pointsAwarded: 0, personalBest: true, rank: { score: 9_900 } });
+});
+
+test('fifty scores of one wallet at once never pass its caps', async () => {
+  const player = await signIn(t);
+  const plays = await Promise.all(Array.from({ length: 50 }, () => play(player, 'capped-game')));
+  const answers = await Promise.all(plays.map((playId) => submit(player, { gameId: 'capped-game', score: 1_000, playId })));
+  expect(answers.every((answer) => answer.status === 200)).toBe(true);
+  expect(answers.reduce((sum, answer) => sum + Number(answer.body.pointsAwarded), 0)).toBe(130);
+});
+
+test('the same play with the same body answers the stored outcome, with another body 409', async () => {
+  const player = await signIn(t);
+  const body = { gameId: 'test-game', score: 100, playId: await play(player, 'test-game') };
+  const first = await submit(player, body);
+  expect(await submit(player, body)).toMatchObject({ status: 200, body: { scoreId: first.body.scoreId, pointsAwarded: first.body.pointsAwarded } });
+  expect(await submit(player, { ...body, score: 101 })).toEqual({ status: 409, body: { error: 'playId was used before with another score' } });
+});
+
+test('twenty submissions of one play at once are one score', async () => {
+  const player = await signIn(t);
+  const body = { gameId: 'test-game', score: 2_000, playId: await play(player, 'test-game') };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => submit(player, body)));
+  expect(new Set(answers.map((answer) => answer.body.scoreId)).size).toBe(1);
+  expect(answers.map((answer) => answer.body.pointsAwarded)).toEqual(Array(20).fill(20));
+});
+
+test('an Idempotency-Key makes a score without a play one score', async () => {
+  const player = await signIn(t);
+  const headers = { 'Idempotency-Key': randomUUID() };
+  const body = { gameId: 'free-game', score: 700 };
+  const answers = await Promise.all(Array.from({ length: 10 }, () => submit(player, body, headers)));
+  expect(new Set(answers.map((answer) => answer.body.scoreId)).size).toBe(1);
+  expect(await submit(player, { ...body, score: 701 }, headers)).toMatchObject({
+    status: 409,
+    body: { error: expect.stringContaining('Idempotency-Key') },
+  });
+  const other = await submit(await signIn(t), { ...body, score: 702 }, headers);
+  expect(other.status).toBe(200);
+});
+
+test('impossible scores are refused with the reason, leave no row and do not use up the play', async () => {
+  const player = await signIn(t);
+  const playId = await play(player, 'test-game');
+  const refusals: [Record<string, unknown>, number, string][] = [
+    [{ gameId: 'test-game', score: 10_001, playId }, 400, 'score must be an integer from 0 to 10000 in this game'],
+    [{ gameId: 'test-game', score: -1, playId }, 400, 'score must be an integer from 0 to 10000 in this game'],
+    [{ gameId: 'test-game', score: 1.5, playId }, 400, 'score must be an integer'],
+    [{ gameId: 'test-game', score: '5', playId }, 400, 'score must be'],
+    [{ gameId: 'test-game', score: 5 }, 400, 'playId is required in this game'],
+    [{ gameId: 'test-game', score: 5, playId: 'nonsense' }, 400, 'playId must be a UUID'],
+    [{ gameId: 'test-game', score: 5, playId: randomUUID() }, 400, 'playId must be a play of yours in this game'],
+    [{ gameId: 'capped-game', score: 5, playId }, 400, 'playId must be a play of yours in this game'],
+    [{ gameId: 'no-such-game', score: 5, playId }, 404, 'gameId must be a game of this arcade'],
+    [{ gameId: 'test-game', score: 5, playId, durationMs: 3_600_000 }, 400, 'durationMs must not be longer than the play'],
+    [{ gameId: 'test-game', score: 5, playId, cheat: true }, 400, 'cheat is not a known field'],
+    [{ score: 5, playId }, 400, 'gameId is required'],
+  ];
+  for (const [body, status, error] of refusals) {
+    expect(await submit(player, body)).toMatchObject({ status, body: { error: expect.stringContaining(error) } });
+  }
+  expect(await submit(player, { gameId: 'test-game', score: 5, playId })).toMatchObject({ status: 200 });
+});
+
+test('a play of another wallet is refused, even when that wallet has used it', async () => {
+  const [owner, thief] = [await signIn(t), await signIn(t)];
+  const playId = await play(owner, 'test-game');
+  const body = { gameId: 'test-game', score: 50, playId };
+  expect(await submit(thief, body)).toMatchObject({ status: 400 });
+  expect((await submit(owner, body)).status).toBe(200);
+  expect(await submit(thief, body)).toMatchObject({ status: 400, body: { error: 'playId must be a play of yours in this game' } });
+});
+
+test('a play that was too short or too old is refused', async () => {
+  const player = await signIn(t);
+  const body = { gameId: 'slow-game', score: 50, playId: await play(player, 'slow-game') };
+  expect(await submit(player, body)).toMatchObject({ status: 400, body: { error: 'playId must be of a play that lasted 60000 ms or longer' } });
+});
+
+test('a signed game takes only scores signed with its secret', async () => {
+  const player = await signIn(t);
+  const playId = await play(player, 'signed-game');
+  const body = { gameId: 'signed-game', score: 800, playId, durationMs: 0 };
+  const sign = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex');
+  const wrong = sign(`v1:${playId}:${player.wallet}:801:0`);
+  expect(await submit(player, body)).toMatchObject({ status: 400, body: { error: expect.stringContaining('signature') } });
+  expect(await submit(player, { ...body, signature: wrong })).toMatchObject({ status: 400, body: { error: expect.stringContaining('signature') } });
+  expect(await submit(player, { ...body, signature: sign(`v1:${playId}:${player.wallet}:800:0`) })).toMatchObject({ status: 200 });
+});
+
+test('a doubtful score is held: no points, no board, until a moderator accepts it', async () => {
+  const player = await signIn(t);
+  const held = await scoreOnce(player, 'strict-game', 8_000);
+  expect(held.body).toMatchObject({ status: 'held', pointsAwarded: 0, personalBest: false, rank: { rank: null } });
+  const list = (await (await admin('/admin/scores?status=held')).json()) as { scoreId: string; reasons: string[] }[];
+  expect(list.find((score) => score.scoreId === held.body.scoreId)?.reasons).toEqual([expect.stringContaining('per second')]);
+  const decided = await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept', reason: 'replay seen' });
+  expect(await decided.json()).toMatchObject({ status: 'accepted', pointsAwarded: 80, decidedBy: 'admin-1' });
+  await eventually(async () => expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: 1, score: 8_000 }));
+  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })).status).toBe(409);
+  await expectConsistent();
+});
+
+test('a rejected score stays without effect', async () => {
+  const player = await signIn(t);
+  const held = await scoreOnce(player, 'strict-game', 7_000);
+  expect(await (await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).json()).toMatchObject({
+    status: 'rejected',
+    pointsAwarded: 0,
+  });
+  expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: null, score: 0 });
+});
+
+test('twenty decisions at once on one held score are one decision', async () => {
+  const player = await signIn(t);
+  const held = await scoreOnce(player, 'strict-game', 7_500);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })));
+  expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(409)]);
+  await expectConsistent();
+});
+
+test('a voided score gives its points back, and the wallet’s best is what remains', async () => {
+  const player = await signIn(t);
+  await scoreOnce(player, 'test-game', 3_000);
+  const cheated = await scoreOnce(player, 'test-game', 9_999);
+  expect(await (await admin(`/admin/scores/${cheated.body.scoreId}/void`, { reason: 'modified client' })).json()).toMatchObject({ status: 'voided' });
+  await eventually(async () => expect(await (await player.fetch('/game/test-game/rank')).json()).toMatchObject({ score: 3_000 }));
+  await eventually(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ score: 30 }));
+  expect((await admin(`/admin/scores/${cheated.body.scoreId}/void`, { reason: 'again' })).status).toBe(409);
+  expect((await admin(`/admin/scores/${randomUUID()}/void`, { reason: 'nothing' })).status).toBe(404);
+  await expectConsistent();
+});
+
+test('a wallet whose every score was voided is on no board and has no rank', async () => {
+  const player = await signIn(t);
+  const only = await scoreOnce(player, 'test-game', 1_234);
+  await admin(`/admin/scores/${only.body.scoreId}/void`, { reason: 'gone' });
+  await eventually(async () => {
+    expect(await (await player.fetch('/game/test-game/rank')).json()).toMatchObject({ rank: null, score: 0, percentile: null });
+    expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ rank: null, score: 0 });
+  });
+});
+
+test('scores need a session, and decisions an administrator', async () => {
+  expect((await send(t, '/arcade/score', { json: { gameId: 'test-game', score: 1 } })).status).toBe(401);
+  expect((await send(t, '/admin/scores')).status).toBe(403);
+  expect((await send(t, `/admin/scores/${randomUUID()}/decision`, { json: { decision: 'accept' } })).status).toBe(403);
+  expect((await send(t, `/admin/scores/${randomUUID()}/void`, { json: { reason: 'x' } })).status).toBe(403);
+  expect((await admin(`/admin/scores/${randomUUID()}/decision`, { decision: 'maybe' })).status).toBe(400);
+});
+
+test('without a worker a score is answered with 503, and the same score again is recorded once', async () => {
+  const lonely = await startTestApp({ workers: false });
+  try {
+    await registerGame(lonely.url, ADMIN_TOKEN, 'test-game');
+    const player = await signIn(lonely);
+    const body = { gameId: 'test-game', score: 100, playId: await play(player, 'test-game') };
+    const answer = await player.fetch('/arcade/score', { json: body });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('Retry-After')).not.toBeNull();
+    const worker = await startWorker({ ...lonely.env });
+    try {
+      expect(await submit(player, body)).toMatchObject({ status: 200, body: { pointsAwarded: 1 } });
+      await eventually(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ rank: 1, score: 1 }));
+    } finally {
+      await worker.close();
+    }
+  } finally {
+    await lonely.close();
+  }
+});
+
+test('a banned wallet loses its session and its scores, and may neither score nor sign in', async () => {
+  const wallet = createWallet();
+  const player = await signIn(t, wallet);
+  const playId = await play(player, 'test-game');
+  await scoreOnce(player, 'test-game', 5_000);
+  expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
+  expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
+  expect((await submit(player, { gameId: 'test-game', score: 1, playId })).status).toBe(401);
+  await expect(signIn(t, wallet)).rejects.toThrow('403');
+  await eventually(async () => {
+    const board = (await (await send(t, '/game/test-game/leaderboard?limit=500')).json()) as { wallet: string }[];
+    expect(board.map((entry) => entry.wallet)).not.toContain(player.wallet);
+  });
+  await expectConsistent();
+  expect((await admin(`/admin/wallets/${player.wallet}/unban`, {})).status).toBe(200);
+  expect((await admin(`/admin/wallets/${player.wallet}/unban`, {})).status).toBe(409);
+  expect((await admin(`/admin/wallets/${createWallet().address}/ban`, { reason: 'x' })).status).toBe(404);
+  expect((await submit(await signIn(t, wallet), { gameId: 'test-game', score: 1, playId })).status).toBe(200);
+});
+
+test('a held score of a banned wallet can only be rejected', async () => {
+  const player = await signIn(t);
+  const held = await scoreOnce(player, 'strict-game', 6_500);
+  expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
+  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })).status).toBe(409);
+  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).status).toBe(200);
+});
+
+test('what a void takes back counts for rewards as what it took back did, whatever the game is now', async () => {
+  await registerGame(t.url, ADMIN_TOKEN, 'changed-game');
+  const player = await signIn(t);
+  const score = await scoreOnce(player, 'changed-game', 4_000);
+  await registerGame(t.url, ADMIN_TOKEN, 'changed-game', { ...TEST_GAME, rewards: false });
+  expect((await admin(`/admin/scores/${score.body.scoreId}/void`, { reason: 'modified client' })).status).toBe(200);
+  const entries = await t.app.db.query({ text: 'select reason, points::int as points, rewards from ledger where wallet = $1 order by points desc' }, [
+    player.wallet,
+  ]);
+  expect(entries).toEqual([
+    { reason: 'score', points: 40, rewards: true },
+    { reason: 'void', points: -40, rewards: true },
+  ]);
+});

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { StateSaved, StateView } from '#areas/arcade/schemas.ts';
+import { statement } from '#platform/db/sql.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { bodyOf } from '#test/support/http/json.ts';
+import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
+
+let t: TestApp;
+let player: SignedIn;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  player = await signIn(t);
+});
+afterAll(() => t.close());
+
+const PATH = '/game/star-raiders/state';
+const read = (who: SignedIn, path = PATH) => bodyOf(who.fetch(path), StateView);
+const put = (who: SignedIn, json: unknown, headers: Record<string, string> = {}, path = PATH) => who.fetch(path, { method: 'PUT', json, headers });
+
+test('a state that was never saved is null at version 0', async () => {
+  const response = await player.fetch(PATH);
+  expect([response.status, response.headers.get('ETag')]).toEqual([200, '"0"']);
+  expect(await response.json()).toEqual({ gameId: 'star-raiders', state: null, version: 0, updatedAt: null });
+});
+
+test('a state is saved and read back, whatever JSON it is, and its owner is told', async () => {
+  const who = await signIn(t);
+  const states = [{ level: 3, inventory: [{ id: 'a', n: 1.5 }], note: 'ünïcode 😀', nothing: null }, [1, 2, 3], 'text', 7, false, null];
+  for (const [i, state] of states.entries()) {
+    const saved = await put(who, state);
+    expect([saved.status, saved.headers.get('ETag')]).toEqual([200, `"${i + 1}"`]);
+    const receipt = await bodyOf(saved, StateSaved);
+    expect(receipt).toEqual({ gameId: 'star-raiders', version: i + 1, updatedAt: expect.any(String) });
+    const response = await who.fetch(PATH);
+    expect(response.headers.get('ETag')).toBe(`"${i + 1}"`);
+    expect(await response.json()).toEqual({ ...receipt, state });
+  }
+  const events = await t.app.db.query(
+    statement<{ payload: unknown }>('test_state_events', `select payload from outbox where type = 'game_state' and wallet = $1 order by id`),
+    [who.wallet],
+  );
+  expect(events.map((event) => event.payload)).toEqual(states.map((_, i) => ({ gameId: 'star-raiders', version: i + 1 })));
+});
+
+test('a state is its wallet’s and its game’s own', async () => {
+  const [a, b] = [await signIn(t), await signIn(t)];
+  await put(a, { of: 'a' });
+  expect((await read(b)).state).toBeNull();
+  expect((await read(a, '/game/block-cascade/state')).state).toBeNull();
+});
+
+test('If-None-Match with the present version is answered with 304', async () => {
+  const who = await signIn(t);
+  await put(who, 1);
+  for (const tag of ['"1"', 'W/"1"', '"0", "1"', '*']) {
+    const response = await who.fetch(PATH, { headers: { 'If-None-Match': tag } });
+    expect([response.status, response.headers.get('ETag'), await response.text()]).toEqual([304, '"1"', '']);
+  }
+  expect((await who.fetch(PATH, { headers: { 'If-None-Match': '"0"' } })).status).toBe(200);
+});
+
+test('If-Match saves over the version it names only', async () => {
+  const who = await signIn(t);
+  const stale = { error: 'If-Match must be the present ETag' };
+  for (const tag of ['*', '"1"', 'W/"0"', 'nonsense']) {
+    const refused = await put(who, 'new', { 'If-Match': tag });
+    expect([refused.status, await refused.json()]).toEqual([412, stale]);
+  }
+  expect((await put(who, 'first', { 'If-Match': '"0"' })).status).toBe(200);
+  expect((await put(who, 'first again', { 'If-Match': '"0"' })).status).toBe(412);
+  expect((await put(who, 'second', { 'If-Match': '"7", "1"' })).headers.get('ETag')).toBe('"2"');
+  expect((await put(who, 'third', { 'If-Match': '*' })).headers.get('ETag')).toBe('"3"');
+  expect((await read(who)).state).toBe('third');
+});
+
+test('of twenty writers with the same If-Match exactly one wins, for a new state and for an old one', async () => {
+  const who = await signIn(t);
+  for (const version of [0, 1]) {
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => put(who, { writer: i }, { 'If-Match': `"${version}"` })));
+    const winners = answers.flatMap((answer, i) => (answer.status === 200 ? [i] : []));
+    expect(winners).toHaveLength(1);
+    expect(answers.filter((answer) => answer.status === 412)).toHaveLength(19);
+    expect(await read(who)).toMatchObject({ state: { writer: winners[0] }, version: version + 1 });
+  }
+});
+
+test('writers without If-Match all succeed, each with a version of its own', async () => {
+  const who = await signIn(t);
+  const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => put(who, i)));
+  const versions = await Promise.all(answers.map(async (answer) => (await bodyOf(answer, StateSaved)).version));
+  expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
+});
+
+test('a state that cannot be kept is refused', async () => {
+  const raw = (body: string, type = 'application/json') => player.fetch(PATH, { method: 'PUT', body, headers: { 'Content-Type': type } });
+  expect((await raw('{"x":1e400}')).status).toBe(400);
+  expect((await raw(`[${Array.from({ length: 1_001 }, () => '1e300').join()}]`)).status).toBe(400);
+  expect((await raw('{"x":')).status).toBe(400);
+  expect((await raw('"\\u0000"')).status).toBe(400);
+  expect((await raw(JSON.stringify('x'.repeat(256 * 1024)))).status).toBe(413);
+  expect((await raw('x', 'text/plain')).status).toBe(415);
+  expect((await raw(JSON.stringify('x'.repeat(256 * 1024 - 2)))).status).toBe(200);
+});
+
+test('a large state of many small parts is read without holding up the process', async () => {
+  const who = await signIn(t);
+  const state = Array.from({ length: 60_000 }, (_, i) => [i % 10]);
+  const started = performance.now();
+  expect((await put(who, state)).status).toBe(200);
+  expect(performance.now() - started).toBeLessThan(1_500);
+  expect((await read(who)).state).toEqual(state);
+});
+
+test('states need a session and a known game', async () => {
+  expect((await send(t, PATH)).status).toBe(401);
+  expect((await send(t, PATH, { method: 'PUT', json: 1 })).status).toBe(401);
+  expect((await player.fetch('/game/nowhere/state')).status).toBe(404);
+  expect((await put(player, 1, {}, '/game/nowhere/state')).status).toBe(404);
+  expect((await put(player, 1, { Origin: 'null' })).status).toBe(403);
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expireAuth } from '#areas/auth';
+import { startApi } from '#test/support/api.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { count, sessionKeys } from '#test/support/sign-in.ts';
+import { askNonce, cookiesOf, type SignedIn, send, signIn } from '#test/support/wallet.ts';
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+let t: TestApp;
+let other: Awaited<ReturnType<typeof startApi>>;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  other = await startApi(t.env, t.clock);
+});
+afterAll(async () => {
+  await other.close();
+  await t.close();
+});
+
+const pass = (ms: number) => t.clock.set(new Date(t.clock.now().getTime() + ms));
+
+async function stateOf(me: SignedIn): Promise<{ createdAt: string; expiresAt: string; lastExtendedAt: string; cookies: number }> {
+  const response = await me.fetch('/me');
+  expect(response.status).toBe(200);
+  const { session } = (await response.json()) as { session: { createdAt: string; expiresAt: string; lastExtendedAt: string } };
+  return { ...session, cookies: response.headers.getSetCookie().length };
+}
+
+test('a session that is used within a minute is neither written nor set again', async () => {
+  const me = await signIn(t);
+  const first = await stateOf(me);
+  expect(first.cookies).toBe(0);
+  await pass(MINUTE - 1_000);
+  expect(await stateOf(me)).toEqual(first);
+});
+
+test('a session that is used after a minute lives seven days from then, and the cookie with it', async () => {
+  const me = await signIn(t);
+  const first = await stateOf(me);
+  await pass(MINUTE + 1_000);
+  const extended = await stateOf(me);
+  expect(extended.cookies).toBe(2);
+  expect(extended.createdAt).toBe(first.createdAt);
+  expect(Date.parse(extended.expiresAt) - Date.parse(extended.lastExtendedAt)).toBe(7 * DAY);
+  expect(Date.parse(extended.lastExtendedAt)).toBeGreaterThanOrEqual(Date.parse(first.lastExtendedAt) + MINUTE);
+  expect(await stateOf(me)).toEqual({ ...extended, cookies: 0 });
+});
+
+test('of many requests at once, in two processes, one extends the session', async () => {
+  const me = await signIn(t);
+  await pass(MINUTE + 1_000);
+  const headers = { Cookie: me.cookie };
+  const responses = await Promise.all(Array.from({ length: 12 }, (_, i) => send(i % 2 ? t : other, '/me', { headers })));
+  expect(responses.map((r) => r.status)).toEqual(Array(12).fill(200));
+  expect(responses.filter((r) => r.headers.getSetCookie().length > 0)).toHaveLength(1);
+});
+
+test('a session that is not used for seven days is over', async () => {
+  const me = await signIn(t);
+  await pass(7 * DAY - MINUTE);
+  const last = await stateOf(me);
+  expect(last.cookies).toBe(2);
+  await pass(7 * DAY + 1);
+  expect((await me.fetch('/me')).status).toBe(401);
+});
+
+test('a session is over after thirty days, however much it is used', async () => {
+  const me = await signIn(t);
+  const { createdAt } = await stateOf(me);
+  for (let day = 6; day < 30; day += 6) {
+    await pass(6 * DAY);
+    await stateOf(me);
+  }
+  await pass(6 * DAY - 10 * MINUTE);
+  const last = await stateOf(me);
+  expect(Date.parse(last.expiresAt) - Date.parse(createdAt)).toBe(30 * DAY);
+  // There is nothing left to extend, so nothing is written.
+  await pass(2 * MINUTE);
+  expect(await stateOf(me)).toEqual({ ...last, cookies: 0 });
+  await pass(9 * MINUTE);
+  expect((await me.fetch('/me')).status).toBe(401);
+});
+
+test('an extension under way does not bring a session back that was signed out of', async () => {
+  const me = await signIn(t);
+  await stateOf(me);
+  await pass(MINUTE + 1_000);
+  let extending: Promise<Response> | undefined;
+  let leaving: Promise<Response> | undefined;
+  const waiting = async (n: number) => {
+    const sql = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    while (((await other.app.db.query<{ n: number }>({ text: sql }))[0]?.n ?? 0) < n) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  // Holds the row: the extension waits for it first, the end behind it.
+  await t.app.tx(async (tx) => {
+    await tx.query({ text: 'select 1 from sessions where wallet = $1 for update' }, [me.wallet]);
+    extending = me.fetch('/me');
+    await waiting(1);
+    leaving = send(other, '/auth/logout', { method: 'POST', headers: { Cookie: me.cookie } });
+    // Signing out reads the session too, and so wants to extend it first.
+    await waiting(2);
+  });
+  expect((await extending)?.status).toBe(200);
+  expect((await leaving)?.status).toBe(200);
+  expect((await me.fetch('/me')).status).toBe(401);
+  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
+  const values = await t.app.redis.mget(await sessionKeys(t));
+  expect(values.some((value) => value?.startsWith(me.wallet))).toBe(false);
+});
+
+test('keys rotate: a cookie of the old key is read and signed anew, with all its attributes', async () => {
+  const me = await signIn(t);
+  const old = 'development-session-key-not-secret';
+  const rotating = await startApi({ ...t.env, SESSION_KEYS: `the-new-key-that-signs-from-now-on,${old}` }, t.clock);
+  const rotated = await startApi({ ...t.env, SESSION_KEYS: 'the-new-key-that-signs-from-now-on' }, t.clock);
+  try {
+    const response = await send(rotating, '/me', { headers: { Cookie: me.cookie } });
+    expect(response.status).toBe(200);
+    const cookies = response.headers.getSetCookie();
+    expect(cookies).toHaveLength(2);
+    for (const cookie of cookies) expect(cookie).toMatch(/; path=\/; expires=[^;]+; samesite=lax; httponly$/);
+    const renewed = { headers: { Cookie: cookiesOf(response) } };
+    const again = await send(rotating, '/me', renewed);
+    expect({ status: again.status, cookies: again.headers.getSetCookie() }).toEqual({ status: 200, cookies: [] });
+    expect((await send(rotated, '/me', renewed)).status).toBe(200);
+    expect((await send(rotated, '/me', { headers: { Cookie: me.cookie } })).status).toBe(401);
+  } finally {
+    await rotating.close();
+    await rotated.close();
+  }
+});
+
+test('what has expired is removed, and nothing else', async () => {
+  const gone = await signIn(t);
+  await askNonce(t);
+  await pass(8 * DAY);
+  const me = await signIn(t);
+  await askNonce(t);
+  const removed = await t.app.tx(expireAuth);
+  expect(removed.more).toBe(false);
+  expect(removed.sessions).toBeGreaterThanOrEqual(1);
+  expect(await count(t, 'sessions', 'wallet = $1', [gone.wallet])).toBe(0);
+  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(1);
+  expect(await count(t, 'nonces', 'expires_at > app_now() and $1', [true])).toBe(2);
+  expect(await count(t, 'nonces', '$1', [true])).toBe(2);
+});

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { endSessions } from '#areas/auth';
+import { startApi } from '#test/support/api.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { count, sessionKeys, verifyText } from '#test/support/sign-in.ts';
+import { askNonce, cookiesOf, createWallet, send, signIn } from '#test/support/wallet.ts';
+
+let t: TestApp;
+let other: Awaited<ReturnType<typeof startApi>>;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  other = await startApi(t.env, t.clock);
+});
+afterAll(async () => {
+  await other.close();
+  await t.close();
+});
+
+const statusOf = async (at: { url: string }, cookie: string) => (await send(at, '/me', { headers: { Cookie: cookie } })).status;
+const attributesOf = (response: Response) =>
+  response.headers.getSetCookie().map((cookie) => cookie.replace(/=[^;]*/, '').replace(/expires=[^;]*/, 'expires'));
+
+test('the cookie and its signature are for this host, for HTTP alone, and for our own pages', async () => {
+  const response = await verifyText(t, createWallet(), await askNonce(t));
+  expect(attributesOf(response)).toEqual([
+    'coinop.sid; path=/; expires; samesite=lax; httponly',
+    'coinop.sid.sig; path=/; expires; samesite=lax; httponly',
+  ]);
+  const expires = Date.parse(/expires=([^;]*)/.exec(response.headers.getSetCookie()[0] ?? '')?.[1] ?? '');
+  expect(Math.abs(expires - Date.now() - 7 * 86_400_000)).toBeLessThan(5_000);
+});
+
+test('over TLS the cookie is bound to the host and sent over TLS alone, also when TLS ends in front of us', async () => {
+  const secure = await startApi({ ...t.env, PUBLIC_URL: 'https://coinop.test' }, t.clock);
+  try {
+    const response = await verifyText(secure, createWallet(), await askNonce(secure));
+    expect(response.status).toBe(200);
+    expect(attributesOf(response)).toEqual([
+      '__Host-coinop.sid; path=/; expires; samesite=lax; secure; httponly',
+      '__Host-coinop.sid.sig; path=/; expires; samesite=lax; secure; httponly',
+    ]);
+    expect(await statusOf(secure, cookiesOf(response))).toBe(200);
+    expect(await statusOf(secure, cookiesOf(response).replaceAll('__Host-', ''))).toBe(401);
+    const out = await send(secure, '/auth/logout', { method: 'POST', headers: { Cookie: cookiesOf(response) } });
+    expect(attributesOf(out)).toEqual([
+      '__Host-coinop.sid; path=/; expires; samesite=lax; secure; httponly',
+      '__Host-coinop.sid.sig; path=/; expires; samesite=lax; secure; httponly',
+    ]);
+  } finally {
+    await secure.close();
+  }
+});
+
+test('neither the record nor Redis holds what is in the cookie', async () => {
+  const me = await signIn(t);
+  await me.fetch('/me');
+  const id = /coinop\.sid=([^;]*)/.exec(me.cookie)?.[1] ?? '';
+  expect(id).toMatch(/^[\w-]{43}$/);
+  const rows = await t.app.db.query<{ row: string }>({ text: 'select s::text as row from sessions s' });
+  const keys = await sessionKeys(t);
+  const values = await t.app.redis.mget(keys);
+  for (const text of [...rows.map((r) => r.row), ...keys, ...values]) expect(text).not.toContain(id);
+});
+
+test('signing out ends the session in every process at once, and clears the cookie', async () => {
+  const me = await signIn(t);
+  expect(await statusOf(other, me.cookie)).toBe(200);
+  const response = await me.fetch('/auth/logout', { method: 'POST' });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ signedOut: true });
+  for (const cookie of response.headers.getSetCookie()) expect(cookie).toContain('expires=Thu, 01 Jan 1970');
+  expect(await statusOf(t, me.cookie)).toBe(401);
+  expect(await statusOf(other, me.cookie)).toBe(401);
+  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
+});
+
+test('no reader under way brings a session back that was signed out of', async () => {
+  for (let round = 0; round < 10; round++) {
+    const me = await signIn(t);
+    let out = false;
+    const late: number[] = [];
+    // Readers that never find the session cached, so that each reads the row and wants to cache it.
+    const reader = async (at: { url: string }) => {
+      for (let i = 0; i < 6; i++) {
+        if (!out) for (const key of await sessionKeys(t)) if ((await t.app.redis.strlen(key)) > 10) await t.app.redis.del(key);
+        const after = out;
+        const status = await statusOf(at, me.cookie);
+        if (after) late.push(status);
+      }
+    };
+    const readers = [reader(t), reader(other), reader(t), reader(other)];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await me.fetch('/auth/logout', { method: 'POST' })).status).toBe(200);
+    out = true;
+    await Promise.all(readers);
+    expect(new Set(late).has(200)).toBe(false);
+    expect(await statusOf(t, me.cookie)).toBe(401);
+    expect(await statusOf(other, me.cookie)).toBe(401);
+  }
+});
+
+test('a session whose end was cut short is over, and its row is removed by whoever comes next', async () => {
+  const me = await signIn(t);
+  expect(await statusOf(t, me.cookie)).toBe(200);
+  for (const key of await sessionKeys(t)) await t.app.redis.set(key, 'ending');
+  expect(await statusOf(t, me.cookie)).toBe(401);
+  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
+});
+
+test('signing in again gives another session and ends the one it came with', async () => {
+  const wallet = createWallet();
+  const first = await signIn(t, wallet);
+  const second = await signIn(t, createWallet(), { headers: { Cookie: first.cookie } });
+  expect(second.cookie).not.toBe(first.cookie);
+  expect(await statusOf(t, first.cookie)).toBe(401);
+  expect(await statusOf(other, first.cookie)).toBe(401);
+  expect(await (await second.fetch('/me')).json()).toMatchObject({ wallet: second.wallet });
+});
+
+test('a sign-in that fails leaves the session alone that it came with', async () => {
+  const me = await signIn(t);
+  const response = await verifyText(t, createWallet(), 'hello', undefined, { headers: { Cookie: me.cookie } });
+  expect(response.status).toBe(401);
+  expect(await statusOf(t, me.cookie)).toBe(200);
+});
+
+test('an id planted before the sign-in is not the id afterwards', async () => {
+  const planted = `coinop.sid=${'A'.repeat(43)}; coinop.sid.sig=${'B'.repeat(43)}`;
+  const me = await signIn(t, createWallet(), { headers: { Cookie: planted } });
+  expect(me.cookie).not.toContain('A'.repeat(43));
+});
+
+test.each([
+  ['unsigned', (cookie: string) => cookie.replace(/; coinop\.sid\.sig=.*/, '')],
+  ['signed by nobody', (cookie: string) => cookie.replace(/sig=.*/, `sig=${'A'.repeat(43)}`)],
+  ['of another id', (cookie: string) => cookie.replace(/sid=./, (found) => (found === 'sid=A' ? 'sid=B' : 'sid=A'))],
+  ['empty', () => 'coinop.sid=; coinop.sid.sig='],
+])('a cookie that is %s is no session, and no fault', async (_what, change) => {
+  const me = await signIn(t);
+  const response = await send(t, '/me', { headers: { Cookie: change(me.cookie) } });
+  expect(response.status).toBe(401);
+  expect(response.headers.getSetCookie()).toEqual([]);
+});
+
+test('losing all of Redis’s memory logs nobody out', async () => {
+  const me = await signIn(t);
+  expect(await statusOf(t, me.cookie)).toBe(200);
+  await t.app.redis.unlink(await sessionKeys(t));
+  expect(await statusOf(t, me.cookie)).toBe(200);
+});
+
+test('what Redis holds of a session is gone within ten minutes, and what it holds of its end stays longer', async () => {
+  const me = await signIn(t);
+  await t.app.redis.unlink(await sessionKeys(t));
+  await me.fetch('/me');
+  const [key = ''] = await sessionKeys(t);
+  expect(await t.app.redis.pttl(key)).toBeGreaterThan(590_000);
+  expect(await t.app.redis.pttl(key)).toBeLessThanOrEqual(600_000);
+  await me.fetch('/auth/logout', { method: 'POST' });
+  expect(await t.app.redis.pttl(key)).toBeGreaterThan(600_000);
+});
+
+test('all sessions of a wallet can be ended at once', async () => {
+  const wallet = createWallet();
+  const sessions = [await signIn(t, wallet), await signIn(t, wallet)];
+  const bystander = await signIn(t);
+  for (const session of sessions) expect(await statusOf(other, session.cookie)).toBe(200);
+  await endSessions(t.app, wallet.address);
+  for (const session of sessions) expect(await statusOf(other, session.cookie)).toBe(401);
+  expect(await statusOf(other, bystander.cookie)).toBe(200);
+});

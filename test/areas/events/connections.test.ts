@@ -1,0 +1,177 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { notification } from '#areas/event-catalogue.ts';
+import { append, feedKey, readTail } from '#platform/events/redis-stream.ts';
+import { streamsOf } from '#platform/events/sse.ts';
+import { startApi } from '#test/support/api.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sendRaw } from '#test/support/http/framework.ts';
+import { openEvents } from '#test/support/http/sse.ts';
+
+let t: TestApp;
+let port: number;
+
+beforeAll(async () => {
+  t = await startTestApp();
+  port = Number(new URL(t.url).port);
+  // What is to be seen must come by itself, not with a sign of life.
+  streamsOf(t.app, { heartbeatMs: 600_000 });
+});
+afterAll(() => t.close());
+
+const notify = (text: string) => t.app.tx(async (tx) => tx.emit(notification, { text }));
+const request = (path: string, version = '1.1') => `GET ${path} HTTP/${version}\r\nHost: coinop.test\r\n\r\n`;
+
+/** A client that reads bytes, not HTTP: what came so far, and whether more may come. */
+async function listen(bytes: string): Promise<{ socket: Socket; text(): string; isOpen(): boolean; until(pattern: RegExp): Promise<void> }> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  let text = '';
+  let isOpen = true;
+  socket.on('data', (chunk) => {
+    text += chunk.toString();
+  });
+  for (const end of ['end', 'error']) socket.on(end, () => (isOpen = false));
+  socket.write(bytes);
+  const until = async (pattern: RegExp) => {
+    while (isOpen && !pattern.test(text)) await sleep(5);
+    expect(text).toMatch(pattern);
+  };
+  await until(/\n: live\n/);
+  return { socket, text: () => text, isOpen: () => isOpen, until };
+}
+
+test('whoever is cut off, by whichever side, sees every event once and in order', async () => {
+  const other = await startApi(t.env, t.clock);
+  streamsOf(other.app, { heartbeatMs: 20, rotateMs: 150 });
+  const texts = Array.from({ length: 120 }, (_, i) => `${i}`);
+  const follow = async () => {
+    const seen: unknown[] = [];
+    let client = await openEvents(t);
+    await client.until('the stream', () => client.lastEventId !== '');
+    const rest = async () => {
+      while (seen.length < texts.length) {
+        await Promise.race([client.ended, sleep(200 * Math.random())]);
+        client.close();
+        seen.push(...client.values('text'));
+        client = await client.reconnect({ url: `${Math.random() < 0.5 ? t.url : other.url}/events` });
+      }
+      client.close();
+      return seen;
+    };
+    return { rest };
+  };
+  try {
+    const followers = await Promise.all(Array.from({ length: 20 }, follow));
+    const all = followers.map((follower) => follower.rest());
+    for (const text of texts) await notify(text);
+    for (const seen of await Promise.all(all)) expect(seen).toEqual(texts);
+  } finally {
+    await other.close();
+  }
+}, 60_000);
+
+test('of many subscribers, too, each sees every event once and in order, also what comes while others are being told', async () => {
+  const clients = [];
+  for (let i = 0; i < 10; i++) clients.push(...(await Promise.all(Array.from({ length: 50 }, () => listen(request('/events?categories=system'))))));
+  const texts = Array.from({ length: 100 }, (_, i) => `many ${i}`);
+  const key = feedKey(t.app.config);
+  for (const text of texts) {
+    // Faster than publishers do, so that several come while a round is under way.
+    const tail = await readTail(t.app.redis, key);
+    if (tail === null) throw new Error('there is no feed');
+    const data = JSON.stringify({ type: 'notification', category: 'system', text });
+    await append(t.app.redis, key, tail, [
+      { id: `${tail.publication}-${tail.seq + 1}`, type: 'notification', category: 'system', wallet: '', data, own: '' },
+    ]);
+  }
+  for (const client of clients) {
+    await client.until(/"many 99"/);
+    expect([...client.text().matchAll(/"text":"(many \d+)"/g)].map(([, text]) => text)).toEqual(texts);
+    client.socket.destroy();
+  }
+}, 60_000);
+
+test.each(['1.0', '1.1'])('to a client of HTTP/%s the body is the messages themselves, and ends with the connection', async (version) => {
+  const client = await listen(request('/events?categories=system', version));
+  await notify('hello');
+  await client.until(/"text":"hello".*\n\n/);
+  const [head = '', body = ''] = client.text().split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(head).toMatch(/^Connection: close$/im);
+  expect(head).not.toMatch(/^(transfer-encoding|content-length):/im);
+  expect(body).toMatch(/^retry: \d+\n: live\n\nid: /);
+  client.socket.destroy();
+});
+
+test('a stream keeps neither the request that asked for it nor the response', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const kept: WeakRef<object>[] = [];
+  const note = (message: unknown) => {
+    const { request, response } = message as { request: object; response: object };
+    kept.push(new WeakRef(request), new WeakRef(response));
+  };
+  subscribe('http.server.request.start', note);
+  const clients = await Promise.all(Array.from({ length: 20 }, () => listen(request('/events'))));
+  unsubscribe('http.server.request.start', note);
+  expect(kept).toHaveLength(40);
+  for (let left = kept; left.length > 0; left = left.filter((one) => one.deref())) {
+    collect();
+    await sleep(10);
+  }
+  await notify('still there');
+  for (const client of clients) {
+    await client.until(/still there/);
+    client.socket.destroy();
+  }
+});
+
+test('what a client sends after its request is not answered, and does not disturb its stream', async () => {
+  const client = await listen(request('/events'));
+  client.socket.write(`${request('/healthz')}${'x'.repeat(100_000)}`);
+  await notify('undisturbed');
+  await client.until(/undisturbed/);
+  expect(client.text()).not.toContain('"status"');
+  client.socket.destroy();
+});
+
+test('requests that were sent ahead on one connection get no stream that mixes with their answers', async () => {
+  const after = await sendRaw(port, request('/events') + request('/healthz'));
+  expect(after).not.toContain('"status"');
+  const before = await sendRaw(port, request('/healthz') + request('/events'), /never/);
+  expect(before).toMatch(/^HTTP\/1\.1 200 .*\r\n\r\n\{"status":"ok"\}$/s);
+  await notify('the process lives');
+});
+
+test('a client that ends its side ends the stream', async () => {
+  const client = await listen(request('/events'));
+  const { size } = streamsOf(t.app);
+  client.socket.end();
+  while (client.isOpen()) await sleep(5);
+  while (streamsOf(t.app).size >= size) await sleep(5);
+});
+
+test('a stream that cannot be told of an event is cut off, and holds up no other', async () => {
+  const sockets: Socket[] = [];
+  const note = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
+  subscribe('http.server.request.start', note);
+  const broken = await listen(request('/events'));
+  unsubscribe('http.server.request.start', note);
+  const other = await listen(request('/events'));
+  for (const socket of sockets) {
+    socket.write = () => {
+      throw new Error('this stream cannot be told');
+    };
+  }
+  await notify('told to the others');
+  await other.until(/told to the others/);
+  while (broken.isOpen()) await sleep(5);
+  expect(broken.text()).not.toContain('told to the others');
+  await notify('and what comes after');
+  await other.until(/and what comes after/);
+  other.socket.destroy();
+});

@@ -1,0 +1,120 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { arcadeEvent, notification } from '#areas/event-catalogue.ts';
+import { publishRound } from '#platform/events/publisher.ts';
+import { feedKey } from '#platform/events/redis-stream.ts';
+import { startTestApp } from '#test/support/app.ts';
+import { testRedisUrl } from '#test/support/database.ts';
+import { openEvents } from '#test/support/http/sse.ts';
+import { publishEvents } from '#workers/publish-events.ts';
+
+/** A way to Redis that can be cut. */
+async function startDetour() {
+  const target = new URL(testRedisUrl());
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((socket) => {
+    if (isCut) return void socket.destroy();
+    const upstream = target.hostname ? connect(Number(target.port || 6379), target.hostname) : connect(target.pathname);
+    for (const end of [socket, upstream]) {
+      sockets.add(end);
+      end.on('error', () => undefined);
+      end.on('close', () => {
+        sockets.delete(end);
+        socket.destroy();
+        upstream.destroy();
+      });
+    }
+    socket.pipe(upstream).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    url: `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend() {
+      isCut = false;
+    },
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+test('while Redis is away new streams are refused and open ones stay; when it is back they go on, with all that happened', async () => {
+  const redis = await startDetour();
+  const t = await startTestApp({ workers: false, env: { REDIS_URL: redis.url } });
+  const publisher = publishEvents(t.app);
+  const notify = (text: string) => t.app.tx(async (tx) => tx.emit(notification, { text }));
+  const client = await openEvents(t);
+  try {
+    await notify('before');
+    await client.count(1);
+    redis.cut();
+    let refused = await fetch(`${t.url}/events`);
+    while (refused.status === 200) {
+      await refused.body?.cancel();
+      refused = await fetch(`${t.url}/events`);
+    }
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).not.toBeNull();
+    await notify('meanwhile');
+    expect(client.isOpen).toBe(true);
+    redis.mend();
+    await client.count(2);
+    await notify('after');
+    await client.count(3);
+    expect(client.values('text')).toEqual(['before', 'meanwhile', 'after']);
+    const resumed = await client.reconnect({ lastEventId: client.messages[0]?.id ?? '' });
+    await resumed.count(2);
+    resumed.close();
+    expect(resumed.values('text')).toEqual(['meanwhile', 'after']);
+  } finally {
+    client.close();
+    redis.mend();
+    await publisher.close();
+    await t.close();
+    await redis.close();
+  }
+});
+
+test('whoever is being told what it missed while Redis loses the end of the feed is told of a reset, not to go back in silence', async () => {
+  const t = await startTestApp({ workers: false });
+  const key = feedKey(t.app.config);
+  const [startsAt, endsAt] = [new Date(0).toISOString(), new Date(1).toISOString()];
+  const publish = async (count: number, payload: string) => {
+    const one = (n: number) => ({ id: `event-${n}`, name: 'An event', startsAt, endsAt, payload });
+    await t.app.tx(async (tx) =>
+      tx.emitAll(
+        arcadeEvent,
+        Array.from({ length: count }, (_, n) => one(n)),
+      ),
+    );
+    for (let again: number | null = 0; again !== null; again = await publishRound(t.app, async () => [])) await sleep(again);
+  };
+  // More than the buffers on the way hold for a client that does not read.
+  const long = 'x'.repeat(20_000);
+  const first = await openEvents(t);
+  try {
+    await publish(1, 'a place to come back to');
+    await first.count(1);
+    await publish(10, long);
+    const before = await t.app.redis.dumpBuffer(key);
+    await publish(340, long);
+    await first.count(351);
+    const late = await openEvents(t, { lastEventId: first.messages[0]?.id ?? '', paused: true });
+    await t.app.redis.restore(key, 0, before ?? '', 'REPLACE');
+    await first.until('a reset', () => first.types.includes('reset'));
+    late.resume();
+    await late.until('a reset', () => late.types.includes('reset'));
+    const places = late.messages.filter(({ event }) => event !== 'reset').map(({ id }) => Number(id.split(/[:-]/)[1]));
+    expect(places.length).toBeGreaterThan(11);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    late.close();
+  } finally {
+    first.close();
+    await t.close();
+  }
+}, 60_000);

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Ranked, rebuildBoard } from '#areas/points';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { createGame, givePoints, loseBoards, scoreBest } from '#test/support/areas/boards.ts';
+import { createWallet, type SignedIn, signIn } from '#test/support/wallet.ts';
+
+const DAY = '2032-05-12';
+const BOARDS = ['global', 'quests', 'game:alpha-run'];
+
+let t: TestApp;
+let me: SignedIn;
+/** Three others; the caller shares second place with the one whose address is listed after it. */
+let others: string[];
+
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  await t.clock.set(new Date(`${DAY}T08:00:00Z`));
+  await createGame(t.app, 'alpha-run');
+  me = await signIn(t);
+  others = Array.from({ length: 3 }, () => createWallet().address);
+  const scores: [string | undefined, number][] = [
+    [others[0], 500],
+    [me.wallet, 300],
+    [others[1], 300],
+    [others[2], 40],
+  ];
+  for (const [wallet = '', value] of scores) {
+    await givePoints(t.app, { wallet, points: value, kind: 'quest' });
+    await givePoints(t.app, { wallet, points: 7, kind: 'referral' });
+    await scoreBest(t.app, { wallet, gameId: 'alpha-run', value });
+  }
+  await givePoints(t.app, { wallet: others[2] ?? '', points: 1_000, kind: 'conversion' });
+  await givePoints(t.app, { wallet: others[2] ?? '', points: 9_000, mode: 'beta' });
+  for (const board of BOARDS) await rebuildBoard(t.app, board);
+});
+afterAll(() => t.close());
+
+const get = (path: string) => fetch(`${t.url}${path}`);
+const error = async (response: Response) => [response.status, ((await response.json()) as { error: string }).error];
+
+const PAGES = [
+  ['/leaderboard/global', 7],
+  ['/leaderboard/quests', 0],
+  ['/game/alpha-run/leaderboard', 0],
+] as const;
+const PATHS = PAGES.map(([path]) => path);
+
+test.each(PAGES)('GET %s lists wallets best first, ties under one rank', async (path, more) => {
+  const response = await get(`${path}?period=day`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('X-Total-Count')).toBe('4');
+  expect(response.headers.get('Cache-Control')).toBe('no-cache');
+  const tied = [me.wallet, others[1] ?? ''].sort().reverse();
+  const list = [
+    { rank: 1, wallet: others[0], score: 500 + more },
+    { rank: 2, wallet: tied[0], score: 300 + more },
+    { rank: 2, wallet: tied[1], score: 300 + more },
+    { rank: 4, wallet: others[2], score: 40 + more },
+  ];
+  expect(await response.json()).toEqual(list);
+  const page = await get(`${path}?period=year&limit=2&offset=2`);
+  expect(page.headers.get('X-Total-Count')).toBe('4');
+  expect(await page.json()).toEqual(list.slice(2));
+  const past = await get(`${path}?period=day&offset=4`);
+  expect(await past.json()).toEqual([]);
+});
+
+test('converted points count for all time alone, beta points never', async () => {
+  const list = (await (await get('/leaderboard/global')).json()) as Ranked[];
+  expect(list[0]).toEqual({ rank: 1, wallet: others[2], score: 1_047 });
+});
+
+test('stats add up what was given', async () => {
+  const response = await get('/leaderboard/global/stats');
+  expect(response.status).toBe(200);
+  const quests = 500 + 300 + 300 + 40;
+  expect(await response.json()).toEqual({
+    totalParticipants: 4,
+    totalPointsDistributed: quests + 28 + 1_000,
+    pointsBySource: { games: 0, quests, referrals: 28, conversions: 1_000 },
+    topScore: 1_047,
+    participantsToday: 4,
+    pointsToday: quests + 28 + 1_000,
+  });
+  expect(await (await get('/leaderboard/quests/stats')).json()).toEqual({
+    totalParticipants: 4,
+    totalPointsDistributed: quests,
+    topScore: 500,
+    participantsToday: 4,
+    pointsToday: quests,
+  });
+});
+
+test('period stats tell the day unless another period is asked for', async () => {
+  const day = await (await get('/leaderboard/global/period-stats')).json();
+  expect(day).toEqual({ period: 'day', from: DAY, to: DAY, participants: 4, points: 1_168, topScore: 507, averageScore: 292 });
+  const week = await (await get(`/leaderboard/global/period-stats?period=week&at=${DAY}`)).json();
+  expect(week).toMatchObject({ period: 'week', from: '2032-05-10', to: '2032-05-16', participants: 4, points: 1_168 });
+  const before = await (await get('/leaderboard/global/period-stats?period=month&at=2032-02-11')).json();
+  expect(before).toEqual({ period: 'month', from: '2032-02-01', to: '2032-02-29', participants: 0, points: 0, topScore: null, averageScore: null });
+  expect((await get('/leaderboard/global/period-stats?period=hour')).status).toBe(400);
+  expect((await get('/leaderboard/global/period-stats?at=2032-05-13')).status).toBe(400);
+});
+
+test.each(PATHS)('GET %s answers 304 to who has the page, and 200 once it changed', async (path) => {
+  const tag = (await get(path)).headers.get('ETag') ?? '';
+  const again = await fetch(`${t.url}${path}`, { headers: { 'If-None-Match': tag } });
+  expect(again.status).toBe(304);
+  const { address } = createWallet();
+  await givePoints(t.app, { wallet: address, points: 1, kind: 'quest' });
+  await scoreBest(t.app, { wallet: address, gameId: 'alpha-run', value: 1 });
+  const changed = await fetch(`${t.url}${path}`, { headers: { 'If-None-Match': tag } });
+  expect(changed.status).toBe(200);
+});
+
+test.each(PATHS)('GET %s centres on the caller when asked to', async (path) => {
+  const whole = (await (await get(path)).json()) as Ranked[];
+  const place = whole.findIndex((line) => line.wallet === me.wallet);
+  const response = await me.fetch(`${path}?around=me&limit=2&offset=3`);
+  expect(response.headers.get('Cache-Control')).toBe('private, no-cache');
+  expect(await response.json()).toEqual(whole.slice(place - 1, place + 1));
+  const stranger = await signIn(t);
+  expect(await (await stranger.fetch(`${path}?around=me&limit=2&offset=3`)).json()).toEqual(whole.slice(0, 2));
+});
+
+test.each(PATHS)('GET %s refuses what it cannot do, naming the field', async (path) => {
+  expect(await error(await get(`${path}?around=me`))).toEqual([401, 'around requires a session, sign in first']);
+  expect(await error(await get(`${path}?limit=0`))).toEqual([400, 'limit must be at least 1']);
+  expect(await error(await get(`${path}?limit=501`))).toEqual([400, 'limit must be at most 500']);
+  expect(await error(await get(`${path}?offset=-1`))).toEqual([400, 'offset must be at least 0']);
+  expect(await error(await get(`${path}?offset=10000001`))).toEqual([400, 'offset must be at most 10000000']);
+  expect(await error(await get(`${path}?around=you`))).toEqual([400, 'around must be me']);
+  expect(await error(await get(`${path}?period=decade`))).toEqual([400, 'period must be one of day, week, month, year']);
+  expect(await error(await get(`${path}?at=${DAY}`))).toEqual([400, 'at must come with a period']);
+  expect(await error(await get(`${path}?period=day&at=yesterday`))).toEqual([400, 'at must be a day as YYYY-MM-DD']);
+  expect(await error(await get(`${path}?period=month&at=2032-05-13`))).toEqual([400, 'at must not be in the future']);
+});
+
+test('a past from before the service is empty', async () => {
+  const response = await get('/leaderboard/global?period=year&at=1984-01-01');
+  expect([response.headers.get('X-Total-Count'), await response.json()]).toEqual(['0', []]);
+});
+
+const RANKS = ['/leaderboard/global/rank', '/leaderboard/quests/rank', '/game/alpha-run/rank'] as const;
+
+test.each(RANKS)('GET %s tells the caller’s place as the list does, in Redis and by SQL', async (path) => {
+  const list = (await (await get(`${path.replace('/rank', path.startsWith('/game') ? '/leaderboard' : '')}?period=day`)).json()) as Ranked[];
+  const own = list.find((line) => line.wallet === me.wallet);
+  const response = await me.fetch(`${path}?period=day`);
+  expect(response.headers.get('Cache-Control')).toBe('no-store');
+  const place = await response.json();
+  expect(place).toMatchObject({ rank: 2, score: own?.score, pointsToNext: 200 });
+  expect(place).toEqual(await (await me.fetch(`${path}?period=day&at=${DAY}`)).json());
+  const allTime = await (await me.fetch(path)).json();
+  await loseBoards(t.app, 'ready');
+  expect(await (await me.fetch(`${path}?period=day`)).json()).toEqual(place);
+  expect(await (await me.fetch(path)).json()).toEqual(allTime);
+  for (const board of BOARDS) await rebuildBoard(t.app, board);
+});
+
+test.each(RANKS)('GET %s tells a wallet without points that it has no rank', async (path) => {
+  const stranger = await signIn(t);
+  const response = await stranger.fetch(path);
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ rank: null, score: 0, percentile: null, pointsToNext: null, neighbours: [] });
+});
+
+test.each(RANKS)('GET %s needs a session, and a day that has begun', async (path) => {
+  expect((await get(path)).status).toBe(401);
+  expect(await error(await me.fetch(`${path}?at=${DAY}`))).toEqual([400, 'at must come with a period']);
+  expect(await error(await me.fetch(`${path}?period=day&at=2032-05-13`))).toEqual([400, 'at must not be in the future']);
+});
+
+test('boards of unknown games are 404', async () => {
+  expect(await error(await get('/game/no-such-game/leaderboard'))).toEqual([404, 'no such game']);
+  expect(await error(await me.fetch('/game/no-such-game/rank'))).toEqual([404, 'no such game']);
+  expect((await get('/game/No%20Game/leaderboard')).status).toBe(400);
+});
+
+test('a write shows in every read that begins after it, however many read', async () => {
+  const { address } = createWallet();
+  let reading = true;
+  const readers = Array.from({ length: 8 }, async () => {
+    while (reading) await (await get('/leaderboard/global?limit=1')).arrayBuffer();
+  });
+  for (let i = 1; i <= 25; i++) {
+    await givePoints(t.app, { wallet: address, points: 10_000 });
+    const [top] = (await (await get('/leaderboard/global?limit=1')).json()) as Ranked[];
+    expect(top).toEqual({ rank: 1, wallet: address, score: 10_000 * i });
+  }
+  reading = false;
+  await Promise.all(readers);
+});

@@ -1,0 +1,162 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import bs58 from 'bs58';
+import { z } from 'zod';
+import { receiptOf } from '#areas/lottery/receipts.ts';
+import { EntryView, KeysView } from '#areas/lottery/results-schemas.ts';
+import { canonicalize } from '#lib/canonical.ts';
+import { type Entry, entryLeaf, entryLine } from '#lib/draw/entry.ts';
+import { verifyRound } from '#lib/draw/verify.ts';
+import { verifySignature } from '#platform/solana/beacon/signature.ts';
+import { addressOf, CHAIN, chatParameters, entriesOf, finished, legacyParameters, uuidOf } from '#test/lib/draw-rounds.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { generator } from '#test/support/areas/board-model.ts';
+import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';
+import { bodyOf } from '#test/support/http/json.ts';
+import { send } from '#test/support/wallet.ts';
+
+let t: TestApp;
+const random = generator(92);
+const FOREVER = 'public, max-age=31536000, immutable';
+const COMMITTER = addressOf('committer');
+const rounds = new Map<string, StoredRound>();
+const round = (name: string): StoredRound => {
+  const found = rounds.get(name);
+  if (!found) throw new Error(`there is no round ${name}`);
+  return found;
+};
+/** Ids of messages that could break a line, or the JSON in it. */
+const HOSTILE = ['"', '\\', '\\u0041', '\u0001\b\t\n\f\r\u001f', '\u007f\u0080', '\u2028\u2029', '</script>', 'é 🎲 \ufffd', "';--", '{"a":1}'];
+
+beforeAll(async () => {
+  t = await startTestApp({ workers: false, env: { COMMITTER_ADDRESS: COMMITTER, USDC_MINT: addressOf('usdc') } });
+  let sequence = 0;
+  const store = async (name: string, entries: (all: Entry[]) => Entry[], options: Parameters<typeof storeRound>[3]) => {
+    const parameters = chatParameters({ round: uuidOf(name) });
+    sequence++;
+    rounds.set(name, await storeRound(t.app, parameters, entries(entriesOf(parameters, 33, 20, random)), { sequence, ...options }));
+  };
+  const none = () => [];
+  const all = (entries: Entry[]) => entries;
+  await store('pending', none, { state: 'pending' });
+  await store('active', all, { state: 'active' });
+  await store('closing', all, { state: 'closing', tree: false });
+  await store('frozen', all, { state: 'closing' });
+  await store('committed', all, { state: 'committed' });
+  await store('finalized', (entries) => entries.map((entry, i) => ({ ...entry, messageId: HOSTILE[i] ?? entry.messageId })), {});
+  await store('empty', none, { state: 'void', voidReason: 'no-entries' });
+  await store('void', all, { state: 'void', voidReason: 'no-beacon' });
+  const legacy = legacyParameters({ round: uuidOf('tickets') });
+  rounds.set('tickets', await storeRound(t.app, legacy, entriesOf(legacy, 11, 4, random), { sequence: 90 }));
+});
+afterAll(() => t.close());
+
+const pathOf = (name: string) => `${name === 'tickets' ? '' : '/chat'}/round/${round(name).id}`;
+const get = (name: string, path: string, init?: RequestInit) => send(t, `${pathOf(name)}/${path}`, init);
+const errorOf = async (answer: Response) => z.strictObject({ error: z.string() }).parse(await answer.json()).error;
+
+test('entries are listed page by page, also while more are accepted', async () => {
+  for (const name of ['active', 'closing', 'finalized', 'void', 'tickets']) {
+    const { id, entries, entryId } = round(name);
+    const listed = entries.map((entry) => ({ ...entry, id: entryId(entry.index), leaf: entryLeaf(id, entry) }));
+    const answer = await get(name, 'entries');
+    expect([answer.status, answer.headers.get('x-total-count'), answer.headers.get('cache-control')]).toEqual([
+      200,
+      String(entries.length),
+      'no-cache',
+    ]);
+    expect(await bodyOf(answer, EntryView.array())).toEqual(listed);
+    const page = await get(name, 'entries?limit=3&offset=5');
+    expect([page.headers.get('x-total-count'), await page.json()]).toEqual([String(entries.length), listed.slice(5, 8)]);
+    expect(await (await get(name, 'entries?offset=1000')).json()).toEqual([]);
+    const again = await get(name, 'entries', { headers: { 'If-None-Match': answer.headers.get('etag') ?? '' } });
+    expect(again.status).toBe(304);
+  }
+  expect(await (await get('pending', 'entries')).json()).toEqual([]);
+  for (const query of ['limit=501', 'offset=-1', 'format=xml']) expect((await get('active', `entries?${query}`)).status).toBe(400);
+});
+
+test('from closing on, entries are published as lines, exactly those that are hashed', async () => {
+  for (const name of ['closing', 'frozen', 'committed', 'finalized', 'void', 'empty', 'tickets']) {
+    const answer = await get(name, 'entries?format=ndjson');
+    const cache = ['closing', 'frozen', 'committed'].includes(name) ? 'no-cache' : FOREVER;
+    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([200, 'application/x-ndjson', cache]);
+    expect(await answer.text()).toBe(
+      round(name)
+        .entries.map((entry) => `${entryLine(entry)}\n`)
+        .join(''),
+    );
+    const again = await get(name, 'entries?format=ndjson', { headers: { 'If-None-Match': answer.headers.get('etag') ?? '' } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  }
+  for (const state of ['pending', 'active']) {
+    const early = await get(state, 'entries?format=ndjson');
+    expect([early.status, await errorOf(early)]).toEqual([404, expect.stringContaining(`is ${state}: it has published entries from its closing on`)]);
+  }
+});
+
+test('the audit is there once the entries are frozen: byte for byte what the same inputs give', async () => {
+  for (const name of ['frozen', 'committed', 'finalized', 'empty', 'void', 'tickets']) {
+    const answer = await get(name, 'audit');
+    const isOver = ['finalized', 'empty', 'void', 'tickets'].includes(name);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, isOver ? FOREVER : 'no-cache']);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await answer.text()).toBe(JSON.stringify(round(name).audit));
+    const again = await get(name, 'audit', { headers: { 'If-None-Match': answer.headers.get('etag') ?? '' } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    const head = await get(name, 'audit', { method: 'HEAD' });
+    expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, answer.headers.get('etag'), '']);
+  }
+  for (const state of ['pending', 'active', 'closing']) {
+    const early = await get(state, 'audit');
+    expect([early.status, await errorOf(early)]).toEqual([404, expect.stringContaining(`is ${state}: it has an audit as soon as`)]);
+  }
+});
+
+test('a round whose entries are no longer those that were committed to shows what there is, and proves nothing by it', async () => {
+  const parameters = chatParameters({ round: uuidOf('differs') });
+  const entries = entriesOf(parameters, 33, 20, random);
+  const { commitment } = finished(parameters, entries, { sequence: 91, previous: 'ab'.repeat(32) });
+  const left = entries.filter(({ index }) => index < 20 || index > 29);
+  const beacon = { chain: CHAIN, signature: null };
+  const stored = await storeRound(t.app, parameters, left, { state: 'void', voidReason: 'entries-differ', facts: { commitment, beacon } });
+  rounds.set('differs', stored);
+  expect(await (await get('differs', 'audit')).text()).toBe(JSON.stringify(stored.audit));
+  const lines = (await (await get('differs', 'entries?format=ndjson')).text()).trimEnd().split('\n');
+  expect(lines).toEqual(left.map(entryLine));
+  const own = z.array(z.unknown()).parse(lines.map((line) => JSON.parse(line)));
+  const anchors = { beacon: CHAIN, verifySignature, committer: COMMITTER, landed: commitment, leastLeadSec: 180, leastMarginSec: 60 };
+  expect(verifyRound(stored.audit, own, anchors)).toEqual({ ok: true, state: 'void' });
+  const proof = await get('differs', `entries/${stored.entryId(31)}/proof`);
+  expect([proof.status, await errorOf(proof)]).toEqual([404, expect.stringContaining('is void (entries-differ) and has no proofs')]);
+});
+
+test('another state of a round has another tag', async () => {
+  const tags = await Promise.all(['frozen', 'committed', 'finalized', 'void'].map(async (name) => (await get(name, 'audit')).headers.get('etag')));
+  expect(new Set(tags).size).toBe(4);
+});
+
+test('the keys that everything is checked against are public, and receipts verify by them', async () => {
+  const answer = await send(t, '/.well-known/coinop-keys');
+  expect(answer.status).toBe(200);
+  const keys = await bodyOf(answer, KeysView);
+  const { chainHash, publicKey, urls } = t.app.config.chain.beacon;
+  expect(keys).toMatchObject({
+    committer: COMMITTER,
+    treasury: null,
+    mints: { reward: null, usdc: addressOf('usdc') },
+    beacon: { chainHash, publicKey, urls },
+  });
+
+  const { id, entries, entryId } = round('active');
+  const [entry] = entries;
+  if (!entry) throw new Error('there is no entry');
+  const receipt = receiptOf(t.app, { ...entry, id: entryId(0), round: id });
+  const key = keys.receipts.find((one) => one.id === receipt.keyId);
+  // As SPKI (RFC 8410).
+  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), bs58.decode(key?.publicKey ?? '')]);
+  const signed = Buffer.from(`coinop/receipt/1\n${canonicalize(receipt.body)}`);
+  const isSigned = verify(null, signed, createPublicKey({ key: der, format: 'der', type: 'spki' }), Buffer.from(receipt.signature, 'base64'));
+  expect([key?.algorithm, isSigned]).toEqual(['ed25519', true]);
+  expect(receipt.body.leaf).toBe((await bodyOf(get('active', 'entries?limit=1'), EntryView.array()))[0]?.leaf);
+});

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { inflateSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Card, cardOf } from '#areas/lottery/social/card/card.ts';
+import { cardDesk } from '#areas/lottery/social/card/card-cache.ts';
+import { renderCards } from '#areas/lottery/social/card/render.ts';
+import { drawCard } from '#areas/lottery/social/card/svg.ts';
+import { cut, legible, widthOf, wrap } from '#areas/lottery/social/card/text.ts';
+import { readShared } from '#areas/lottery/social/rounds.ts';
+import { getCard } from '#areas/lottery/social/routes.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { startRoundsTest } from '#test/support/areas/rounds.ts';
+import { DRAWN, DRAWN_TICKET, type ShownRound, showRound } from '#test/support/areas/social-rounds.ts';
+import { clientOf } from '#test/support/http/client.ts';
+import type { RewardsTest } from '#test/support/solana/claims.ts';
+import { send } from '#test/support/wallet.ts';
+
+let t: RewardsTest;
+beforeAll(async () => {
+  t = await startRoundsTest({ workers: false });
+});
+afterAll(() => t.close());
+
+const endActive = () => sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where state = 'active'`);
+const cardAt = (id: string) => send(t, `/social/round/${id}/card.png`);
+const modelOf = async (id: string) => cardOf(t.app.config, await readShared(t.app.db, id), { reward: 6, usdc: 6 });
+
+/** The chunks of a PNG; its size, and how many bytes of pixels it holds. */
+function readPng(png: Buffer) {
+  expect(png.subarray(0, 8).toString('hex')).toBe('89504e470d0a1a0a');
+  const chunks = new Map<string, Buffer[]>();
+  for (let at = 8; at < png.length; ) {
+    const length = png.readUInt32BE(at);
+    const name = png.toString('latin1', at + 4, at + 8);
+    chunks.set(name, [...(chunks.get(name) ?? []), png.subarray(at + 8, at + 8 + length)]);
+    at += length + 12;
+  }
+  const header = chunks.get('IHDR')?.[0] ?? Buffer.alloc(13);
+  expect(chunks.has('IEND')).toBe(true);
+  return {
+    width: header.readUInt32BE(0),
+    height: header.readUInt32BE(4),
+    pixels: inflateSync(Buffer.concat(chunks.get('IDAT') ?? [])).length,
+  };
+}
+const WHOLE = { width: 1_200, height: 630, pixels: 630 * (1 + 1_200 * 4) };
+
+test.each<[string, ShownRound]>([
+  ['pending', { state: 'pending' }],
+  ['active', { state: 'active' }],
+  ['closing', { state: 'closing' }],
+  ['committed', { state: 'committed' }],
+  ['finalized', DRAWN],
+  ['finalized without winners', { ...DRAWN, winners: [] }],
+  ['finalized with twenty numbers', { ...DRAWN, numbers: Array.from({ length: 20 }, (_, i) => 236 + i) }],
+  ['void', { state: 'void', entries: 0 }],
+  ['titled in a script that the font does not have', { ...DRAWN, title: '夜の抽選 مرحبا 🎰' }],
+  ['titled with markup', { ...DRAWN, title: `</text><script>&amp;"'` }],
+  ['titled at length', { ...DRAWN, title: 'W'.repeat(120) }],
+  ['legacy, open', { kind: 'legacy', state: 'active', entries: 0 }],
+  ['legacy, free', { kind: 'legacy', state: 'committed', ticketPrice: '0' }],
+  ['legacy, drawn', DRAWN_TICKET],
+  ['legacy, void', { kind: 'legacy', state: 'void', voidReason: 'late-block' }],
+])('the card of a round is a PNG of 1200 × 630: %s', async (_name, round) => {
+  const response = await cardAt(await showRound(t.app, round));
+  expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'image/png']);
+  expect(readPng(Buffer.from(await response.arrayBuffer()))).toEqual(WHOLE);
+  await endActive();
+});
+
+test('the card of a round that is over is kept for ever, that of another for seconds', async () => {
+  const of = async (round: ShownRound) => (await cardAt(await showRound(t.app, round))).headers.get('Cache-Control');
+  expect(await of(DRAWN)).toBe('public, max-age=31536000, immutable');
+  expect(await of({ state: 'void' })).toBe('public, max-age=31536000, immutable');
+  expect(await of({ state: 'active' })).toBe('public, max-age=15');
+  await endActive();
+});
+
+test('who has a card is not sent it again', async () => {
+  const id = await showRound(t.app, DRAWN);
+  const etag = (await cardAt(id)).headers.get('ETag') ?? '';
+  const again = await send(t, `/social/round/${id}/card.png`, { headers: { 'If-None-Match': etag } });
+  expect([again.status, again.headers.get('ETag'), await again.text()]).toEqual([304, etag, '']);
+});
+
+test('the same round has the same card, byte for byte, whoever renders it', async () => {
+  const card = await modelOf(await showRound(t.app, DRAWN));
+  const [first, twin] = await renderCards([card, card]);
+  const [later] = await renderCards([card]);
+  expect(first?.equals(twin ?? Buffer.alloc(0))).toBe(true);
+  expect(first?.equals(later ?? Buffer.alloc(0))).toBe(true);
+});
+
+test('fifty who ask for a card at once share one rendering, and later ones get the same', async () => {
+  const rendered: Card[] = [];
+  const desk = cardDesk(t.app, async (cards) => {
+    rendered.push(...cards);
+    return cards.map(() => Buffer.from('a picture'));
+  });
+  const id = await showRound(t.app, DRAWN);
+  const all = await Promise.all(Array.from({ length: 50 }, () => desk(id)));
+  expect(new Set(all).size).toBe(1);
+  expect(await desk(id)).toBe(all[0]);
+  expect(rendered).toHaveLength(1);
+});
+
+test('a round that goes on to another state gets another card', async () => {
+  const id = await showRound(t.app, { state: 'active' });
+  const before = (await cardAt(id)).headers.get('ETag');
+  await endActive();
+  expect((await cardAt(id)).headers.get('ETag')).not.toBe(before);
+});
+
+test('more different cards than may wait are refused with 503, and none is lost for later', async () => {
+  const first = Promise.withResolvers<void>();
+  const desk = cardDesk(t.app, async (cards) => {
+    await first.promise;
+    return cards.map(() => Buffer.from('a picture'));
+  });
+  const ids = await Promise.all(Array.from({ length: 80 }, () => showRound(t.app, DRAWN)));
+  const asked = ids.map((id) =>
+    desk(id).then(
+      () => 200,
+      (error: { status?: number }) => error.status,
+    ),
+  );
+  // Those that find no place are told at once: the others wait for the first.
+  const refused = Promise.race(asked);
+  expect(await refused).toBe(503);
+  first.resolve();
+  const statuses = await Promise.all(asked);
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  expect((await desk(ids[statuses.indexOf(503)] ?? '')).png.toString()).toBe('a picture');
+});
+
+test('a rendering that fails is tried again by the next who asks', async () => {
+  let failures = 1;
+  const desk = cardDesk(t.app, async (cards) => {
+    if (failures-- > 0) throw new Error('no picture');
+    return cards.map(() => Buffer.from('a picture'));
+  });
+  const id = await showRound(t.app, DRAWN);
+  await expect(desk(id)).rejects.toThrow('no picture');
+  expect((await desk(id)).png.toString()).toBe('a picture');
+});
+
+test('a round that does not exist has no card', async () => {
+  expect((await clientOf(t).call(getCard, { params: { id: randomUUID() } })).status).toBe(404);
+});
+
+test('a card says what is known: numbers, prize, winners, what to verify', async () => {
+  const card = await modelOf(await showRound(t.app, DRAWN));
+  expect(card).toMatchObject({
+    balls: ['3', '7', '12', '30', '41'],
+    badge: { text: 'DRAWN' },
+    isLit: true,
+    winners: [{ place: 1, wallet: '9xQe…VFin', prize: '25 USDC' }, { place: 2 }, { prize: '5,000 tokens' }],
+    proof: 'Verify: entries root 1a2b3c4d5e6f… · seed 9f8e7d6c5b4a…',
+    host: 'coinop.test',
+  });
+  const open = await modelOf(await showRound(t.app, { state: 'active' }));
+  expect([open.isLit, open.balls, open.stats[2]]).toEqual([false, ['?', '?', '?', '?', '?'], { label: 'CLOSES', value: '21 Nov 2026, 12:00 UTC' }]);
+  await endActive();
+});
+
+test('text from outside cannot break out of the picture', async () => {
+  const card = await modelOf(await showRound(t.app, { ...DRAWN, title: `</text><image href="http://evil.example/x.png"/>` }));
+  expect(drawCard(card)).not.toContain('<image');
+});
+
+test('what the font cannot draw is left out or replaced, and a title of nothing else gives way', () => {
+  expect(legible('Friday night')).toBe('Friday night');
+  expect(legible('Привет, мир № 5')).toBe('Привет, мир № 5');
+  expect(legible('🎰 Jackpot 夜夜 night 🇩🇪')).toBe('Jackpot • night');
+  expect(legible('1️⃣ first')).toBe('1 first');
+  expect(legible('a\u202eb\u200b')).toBe('ab');
+  expect(legible('夜の抽選')).toBeNull();
+  expect(legible('🎰🎰')).toBeNull();
+});
+
+test('text is cut by its width, and wrapped between words', () => {
+  const style = { size: 44, weight: 800 } as const;
+  const long = 'The very long Saturday marathon extravaganza draw';
+  expect(cut('Short', style, 500)).toBe('Short');
+  const head = cut(long, style, 500);
+  expect(head).toMatch(/^The very long.*…$/);
+  expect(widthOf(head, style)).toBeLessThanOrEqual(500);
+  const lines = wrap(long, style, 500, 2);
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(widthOf(line, style)).toBeLessThanOrEqual(500);
+  expect(wrap('W'.repeat(120), style, 500, 2).every((line) => widthOf(line, style) <= 500)).toBe(true);
+});

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { SystemProgram } from '@solana/web3.js';
+import { advanceRound } from '#areas/lottery/lifecycle/advance.ts';
+import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
+import type { LandedCommitment } from '#lib/draw/audit.ts';
+import { type Commitment, commitmentMemo, parseMemo } from '#lib/draw/commitment.ts';
+import { verifyHistory } from '#lib/draw/history.ts';
+import { memo } from '#platform/solana/tokens.ts';
+import { startWorker } from '#test/support/app.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { commitmentsOf, endActive, eventsOf, openRound, prizesOf, storedRound, verified } from '#test/support/areas/draws.ts';
+import { eventually } from '#test/support/areas/player.ts';
+import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
+import type { RewardsTest } from '#test/support/solana/claims.ts';
+
+let t: RewardsTest;
+let second: Awaited<ReturnType<typeof startWorker>>;
+beforeAll(async () => {
+  t = await startRoundsTest();
+  // Two fleets, of everything.
+  second = await startWorker(t.env, t.clock);
+});
+afterAll(async () => {
+  await second?.close();
+  await t?.close();
+});
+beforeEach(() => endActive(t));
+afterEach(() => t.chain.control.clear());
+
+/** Opens and closes a round. */
+async function frozenRound(entries = 2): Promise<string> {
+  const id = await openRound(t, entries);
+  await t.app.tx((tx) => closeRound(tx, id));
+  return id;
+}
+
+/** All that the committer's key has signed, as the chain has it, oldest first. */
+async function onChain(): Promise<LandedCommitment[]> {
+  const committer = t.app.chain.address('committer');
+  const listed = (await t.chain.connection.getSignaturesForAddress(committer, {}, 'finalized')).reverse();
+  const found: LandedCommitment[] = [];
+  for (const { signature, slot } of listed) {
+    const transaction = await t.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 });
+    const data = transaction?.transaction.message.compiledInstructions.at(-1)?.data ?? Buffer.alloc(0);
+    const memo = Buffer.from(data).toString();
+    // It was given lamports once.
+    if (!memo.startsWith('coinop/')) continue;
+    found.push({ memo, committer: committer.toBase58(), signature, slot, blockhash: '', blockTime: '' });
+  }
+  return found;
+}
+
+const attemptsOf = (id: string) =>
+  sql<{ n: number; state: string; signature: string; bytes: Buffer }>(
+    t.app,
+    'select a.n, a.state, a.signature, a.bytes from chain_attempts a join chain_transactions t on t.id = a.transaction_id where t.subject = $1 order by a.n',
+    [id],
+  );
+
+/** The commitment in the bytes that were signed. */
+function commitmentIn(bytes: Buffer): Commitment {
+  const text = bytes.toString('latin1');
+  const found = parseMemo(text.slice(text.indexOf('coinop/commitment/')));
+  if (!found) throw new Error('nothing was committed to');
+  return found;
+}
+
+test('commitments of rounds that close together are in one sequence without gaps, each naming the one before', async () => {
+  const rounds: string[] = [];
+  for (let i = 0; i < 4; i++) rounds.push(await frozenRound());
+  // As if bells rang without end, beside two fleets.
+  const often = async (id: string) => {
+    while ((await storedRound(t, id)).state !== 'finalized') {
+      await Promise.all([advanceRound(t.app, id), advanceRound(t.app, id), sleep(20)]);
+    }
+  };
+  await Promise.all(rounds.map((id) => often(id)));
+  const recorded = await commitmentsOf(t);
+  expect(recorded.map(({ sequence }) => sequence)).toEqual(recorded.map((_, i) => i + 1));
+  expect(recorded.slice(1).map(({ previous }) => previous)).toEqual(recorded.slice(0, -1).map(({ hash }) => hash));
+  const landed = await onChain();
+  expect(landed.map((one) => one.memo)).toEqual(recorded.map((one) => one.memo));
+  const history = verifyHistory(landed);
+  if (!history.ok) throw new Error(history.why);
+  for (const id of rounds) {
+    expect((await verified(t, id)).commitment).toMatchObject({ signature: history.byRound.get(id)?.signature });
+    expect(await attemptsOf(id)).toHaveLength(1);
+    const once = ['round_started', 'round_closed', 'round_committed', 'round_finalized', 'winner_announced', 'winner_announced'];
+    expect(await eventsOf(t, id)).toEqual(once);
+    expect(await prizesOf(t, id)).toHaveLength(2);
+  }
+});
+
+test('a commitment that is dropped is signed again when it is dead: the same but for a later beacon round', async () => {
+  const committer = t.app.chain.address('committer').toBase58();
+  const fault = await t.chain.control.fault({ kind: 'drop', methods: ['sendTransaction'], mentions: committer });
+  const id = await frozenRound();
+  await eventually(async () => expect((await attemptsOf(id)).length).toBeGreaterThan(1), 60_000);
+  await fault.clear();
+  await untilState(t, id, 'finalized', 60_000);
+  const attempts = await attemptsOf(id);
+  expect(attempts.map(({ state }) => state)).toEqual([...attempts.slice(1).map(() => 'dead'), 'finalized']);
+  const signed = attempts.map(({ bytes }) => commitmentIn(bytes));
+  expect(new Set(signed.map(({ beaconRound: _beaconRound, ...same }) => JSON.stringify(same))).size).toBe(1);
+  const beaconRounds = signed.map(({ beaconRound }) => beaconRound);
+  expect(beaconRounds).toEqual([...new Set(beaconRounds)].sort((a, b) => a - b));
+  await verified(t, id);
+  expect(verifyHistory(await onChain()).ok).toBe(true);
+});
+
+/** Makes the record forget that rounds were committed to, as when it is restored from before. */
+async function forget(...ids: string[]): Promise<void> {
+  await sql(t.app, 'delete from chain_attempts where transaction_id in (select id from chain_transactions where subject = any($1::text[]))', [ids]);
+  await sql(t.app, 'delete from chain_transactions where subject = any($1::text[])', [ids]);
+  await sql(t.app, 'delete from commitments where round = any($1::uuid[])', [ids]);
+  await sql(
+    t.app,
+    `update rounds set state = 'closing', beacon_round = null, beacon_due_at = null, committed_at = null, look_at = app_now() where id = any($1::uuid[])`,
+    [ids],
+  );
+}
+
+test('a record that was restored from before finds its commitments on the chain, and signs none again', async () => {
+  await t.chain.control.beacon({ stopped: true });
+  const [first, last] = [await frozenRound(), await frozenRound()];
+  await Promise.all([untilState(t, first, 'committed'), untilState(t, last, 'committed')]);
+  const before = { recorded: await commitmentsOf(t), landed: await onChain() };
+  await forget(last, first);
+  await Promise.all([untilState(t, first, 'committed'), untilState(t, last, 'committed')]);
+  expect(await commitmentsOf(t)).toEqual(before.recorded);
+  expect(await onChain()).toEqual(before.landed);
+  expect([...(await attemptsOf(first)), ...(await attemptsOf(last))]).toEqual([]);
+  await t.chain.control.beacon({ stopped: false });
+  await Promise.all([untilState(t, first, 'finalized'), untilState(t, last, 'finalized')]);
+  await Promise.all([verified(t, first), verified(t, last)]);
+});
+
+const UNKNOWN = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
+
+/** What the next commitment to a round might be. */
+async function nextFor(round: string): Promise<string> {
+  const last = (await commitmentsOf(t)).at(-1);
+  const hash = 'ab'.repeat(32);
+  return commitmentMemo({
+    ...{ sequence: (last?.sequence ?? 0) + 1, round, previous: last?.hash ?? '' },
+    ...{ entriesRoot: hash, count: 1, parametersHash: hash, chainHash: hash, beaconRound: 1 },
+  });
+}
+
+test('a stranger who names the committer in a transaction like a commitment is passed over', async () => {
+  const stranger = await t.chain.fundWallet();
+  const gift = SystemProgram.transfer({ fromPubkey: stranger.publicKey, toPubkey: t.app.chain.address('committer'), lamports: 1_000_000 });
+  const own = memo(await nextFor(UNKNOWN), [stranger.publicKey]);
+  const signature = await t.chain.send([gift, own], [stranger]);
+  await eventually(async () => {
+    const { value } = await t.chain.connection.getSignatureStatus(signature);
+    expect([value?.confirmationStatus, value?.err]).toEqual(['finalized', null]);
+  });
+  const id = await frozenRound();
+  await untilState(t, id, 'finalized');
+  await verified(t, id);
+});
+
+test('a number that the committer’s key has used for what nobody knows stops all commitments, until a person decides', async () => {
+  const { committer } = t.chain.keys;
+  const payer = await t.chain.fundWallet();
+  const landed = (await onChain()).length;
+  await t.chain.send([memo(await nextFor(UNKNOWN), [committer.publicKey])], [payer, committer]);
+  await eventually(async () => expect(await onChain()).toHaveLength(landed + 1));
+  const id = await frozenRound();
+  await eventually(async () => {
+    expect(await sql(t.app, 'select state from chain_transactions where subject = $1', [id])).toEqual([{ state: 'manual' }]);
+  });
+  expect((await storedRound(t, id)).state).toBe('closing');
+  expect(await attemptsOf(id)).toEqual([]);
+  await verified(t, id);
+});

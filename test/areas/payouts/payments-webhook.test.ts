@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { getPayments, postRetry } from '#areas/payouts/routes/payments.ts';
+import { pendingUsdc } from '#areas/payouts/routes/wallets.ts';
+import { sweepDeliveries } from '#jobs/webhooks.ts';
+import { statement } from '#platform/db/sql.ts';
+import { transferChecked } from '#platform/solana/tokens.ts';
+import { expireDeliveries } from '#platform/webhooks/inbox.ts';
+import {
+  accountOf,
+  balanceOf,
+  debt,
+  eventsOf,
+  openAccounts,
+  oweAll,
+  type PayoutsTest,
+  startPayoutsTest,
+  storedPayments,
+} from '#test/support/areas/payouts.ts';
+import { eventually } from '#test/support/areas/player.ts';
+import { adminOf, clientOf } from '#test/support/http/client.ts';
+import { createSecret, deliver, standardHeaders } from '#test/support/http/webhook.ts';
+
+const SECRET = createSecret();
+let t: PayoutsTest;
+beforeAll(async () => {
+  t = await startPayoutsTest({ env: { USDC_PAYER: 'orchestrator', WEBHOOK_SECRET_PAYMENT_STATUS: SECRET } });
+});
+afterAll(() => t.close());
+
+interface Report {
+  id?: string;
+  timestamp?: Date;
+  status?: string;
+  signature?: string;
+  data?: Record<string, unknown>;
+}
+interface Owing {
+  id: string;
+  created: boolean;
+  wallet: string;
+  amount: bigint;
+}
+
+async function orchestrated(amount = 1_000n): Promise<Owing> {
+  const one = debt({ amount });
+  const [owed] = await oweAll(t, [one]);
+  if (!owed) throw new Error('nothing is owed');
+  return { ...owed, wallet: one.wallet, amount };
+}
+
+const later = (seconds: number) => new Date(t.clock.now().getTime() + seconds * 1_000);
+
+async function report(payment: Owing, { id = randomUUID(), timestamp = later(0), status = 'completed', signature, data = {} }: Report = {}) {
+  const body = JSON.stringify({
+    type: 'payment.status',
+    timestamp: timestamp.toISOString(),
+    data: {
+      paymentId: payment.id,
+      wallet: payment.wallet,
+      amount: String(payment.amount),
+      currency: 'usdc',
+      status,
+      ...(signature ? { transactionSignature: signature } : {}),
+      ...data,
+    },
+  });
+  const response = await deliver(t, 'payment-status', standardHeaders(SECRET, id, Math.floor(t.clock.now().getTime() / 1_000), body), body);
+  return { id, status: response.status, body: await response.json() };
+}
+
+interface Row {
+  state: string;
+  verdict: string | null;
+  attempts: number;
+}
+const selectDelivery = statement<Row>(
+  'test_delivery',
+  `select state, verdict, attempts from webhook_deliveries where source = 'payment-status' and id = $1`,
+);
+async function verdictOn(id: string): Promise<Row> {
+  let row: Row | undefined;
+  await eventually(async () => {
+    row = (await t.app.db.query(selectDelivery, [id]))[0];
+    expect(row?.state).not.toBe('received');
+  });
+  if (!row) throw new Error('there is no such delivery');
+  return row;
+}
+/** Reports, and waits for what came of it. */
+async function reported(payment: Owing, given?: Report): Promise<Row> {
+  const answer = await report(payment, given);
+  expect([answer.status, answer.body]).toEqual([200, { received: true }]);
+  return await verdictOn(answer.id);
+}
+const stateOf = async (payment: Owing) => (await storedPayments(t, [payment]))[0]?.state;
+
+/** Pays a wallet from elsewhere. @returns the signature, final unless told otherwise */
+async function pay(wallet: string, amount: bigint, { final = true } = {}): Promise<string> {
+  const payer = await t.chain.fundWallet({ lamports: 1_000_000_000, usdc: amount });
+  const mint = t.chain.keys.usdcMint.publicKey;
+  await openAccounts(t, [wallet]);
+  const [owner, from, to] = [payer.publicKey, accountOf(t, payer.publicKey.toBase58()), accountOf(t, wallet)];
+  const signature = await t.chain.send([transferChecked({ from, to, owner, mint, decimals: 6, amount })], [payer]);
+  const standing = async () => (await t.chain.connection.getSignatureStatus(signature)).value?.confirmationStatus;
+  if (final) await eventually(async () => expect(await standing()).toBe('finalized'));
+  return signature;
+}
+
+test('what the orchestrator pays enters no lane, and is listed for it', async () => {
+  const payment = await orchestrated();
+  const { body } = await adminOf(t).ok(getPayments, { query: { payer: 'orchestrator', status: 'pending', wallet: payment.wallet } });
+  expect(body).toMatchObject([{ id: payment.id, payer: 'orchestrator', status: 'pending', amount: '1000' }]);
+  expect((await storedPayments(t, [payment]))[0]?.lane).toBeNull();
+  expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: payment.wallet } })).body.amount).toBe('1000');
+});
+
+test('a reported payment is completed, its wallet told; the same delivery again does nothing', async () => {
+  const payment = await orchestrated();
+  const id = randomUUID();
+  const timestamp = later(0);
+  expect(await reported(payment, { id, timestamp })).toMatchObject({ state: 'worked', verdict: 'the payment is completed', attempts: 1 });
+  expect(await stateOf(payment)).toBe('completed');
+  expect((await eventsOf(t, payment)).map(({ type, wallet }) => [type, wallet])).toEqual([['payout_confirmed', payment.wallet]]);
+  expect((await report(payment, { id, timestamp })).status).toBe(200);
+  expect((await report(payment, { id, timestamp, status: 'reversed' })).status).toBe(409);
+  expect((await eventsOf(t, payment)).length).toBe(1);
+  expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: payment.wallet } })).body.amount).toBe('0');
+});
+
+test('an older report never overrides a newer one, and completed changes only by reversed', async () => {
+  const payment = await orchestrated();
+  const start = later(-60).getTime();
+  const at = (seconds: number) => new Date(start + seconds * 1_000);
+  expect(await reported(payment, { status: 'failed', timestamp: at(20) })).toMatchObject({ verdict: 'the payment is failed' });
+  expect(await reported(payment, { status: 'completed', timestamp: at(10) })).toMatchObject({ verdict: 'ignored: a newer report is known' });
+  expect(await reported(payment, { status: 'pending', timestamp: at(20) })).toMatchObject({ verdict: 'ignored: a report of the same time is known' });
+  expect(await stateOf(payment)).toBe('failed');
+  expect(await reported(payment, { status: 'completed', timestamp: at(20) })).toMatchObject({ verdict: 'the payment is completed' });
+  for (const status of ['pending', 'failed', 'completed']) {
+    expect(await reported(payment, { status, timestamp: at(30) })).toMatchObject({ verdict: 'ignored: the payment is completed' });
+  }
+  expect(await reported(payment, { status: 'reversed', timestamp: at(15) })).toMatchObject({ verdict: 'ignored: a newer report is known' });
+  expect(await reported(payment, { status: 'reversed', timestamp: at(40) })).toMatchObject({ verdict: 'the payment is reversed' });
+  expect(await stateOf(payment)).toBe('reversed');
+  expect((await eventsOf(t, payment)).map(({ type }) => type)).toEqual(['payout_failed', 'payout_confirmed', 'payout_failed']);
+});
+
+test('a failed payment is still owed, and can be handed to the orchestrator again', async () => {
+  const payment = await orchestrated();
+  await reported(payment, { status: 'failed' });
+  expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: payment.wallet } })).body.amount).toBe('1000');
+  expect((await adminOf(t).ok(postRetry, { params: { id: payment.id } })).body.status).toBe('pending');
+});
+
+test('a report touches only what is the orchestrator’s and as it says', async () => {
+  const payment = await orchestrated();
+  const stranger = debt();
+  const cases: [Record<string, unknown>, string][] = [
+    [{ wallet: stranger.wallet }, 'wallet is not that of the payment'],
+    [{ amount: '1001' }, 'amount is not that of the payment'],
+    [{ currency: 'reward' }, 'currency is not that of the payment'],
+    [{ paymentId: randomUUID() }, 'there is no such payment'],
+  ];
+  for (const [data, verdict] of cases) expect(await reported(payment, { data })).toMatchObject({ state: 'failed', verdict });
+  const [treasurys] = await oweAll(t, [debt({ currency: 'reward', wallet: payment.wallet })]);
+  const data = { paymentId: treasurys?.id, currency: 'reward', amount: '1000000' };
+  expect(await reported(payment, { data })).toMatchObject({ state: 'failed', verdict: 'the payment is not the orchestrator’s' });
+  expect(await reported(payment, { timestamp: later(3_600) })).toMatchObject({ state: 'failed', verdict: 'timestamp lies in the future' });
+  expect(await stateOf(payment)).toBe('pending');
+});
+
+test('a signature is checked on the chain, once it is final', async () => {
+  const [payment, other] = [await orchestrated(5_000n), await orchestrated(5_000n)];
+  const signature = await pay(payment.wallet, 5_000n, { final: false });
+  expect(await reported(payment, { signature })).toMatchObject({ state: 'worked', verdict: 'the payment is completed' });
+  expect((await storedPayments(t, [payment]))[0]?.signature).toBe(signature);
+  expect(await balanceOf(t, payment.wallet)).toBe(5_000n);
+  expect(await reported(other, { signature })).toMatchObject({ state: 'failed', verdict: 'the transaction does not pay the wallet' });
+  const less = await orchestrated(5_001n);
+  expect(await reported(less, { signature: await pay(less.wallet, 5_000n) })).toMatchObject({
+    state: 'failed',
+    verdict: 'the transaction pays the wallet less',
+  });
+  expect([await stateOf(other), await stateOf(less)]).toEqual(['pending', 'pending']);
+});
+
+test('a transaction completes one payment, not every one of the same wallet and amount', async () => {
+  const payment = await orchestrated(700n);
+  const [again] = await oweAll(t, [debt({ wallet: payment.wallet, amount: 700n })]);
+  if (!again) throw new Error('nothing is owed');
+  const signature = await pay(payment.wallet, 700n);
+  await reported(payment, { signature });
+  expect(await reported({ ...payment, id: again.id }, { signature })).toMatchObject({
+    state: 'failed',
+    verdict: 'the transaction has paid other payments of the wallet',
+  });
+});
+
+test('a signature that the chain does not know is asked for again, and what never comes is given up', async () => {
+  const payment = await orchestrated();
+  const { id } = await report(payment, { signature: '1'.repeat(64), timestamp: later(-2 * 86_400) });
+  await eventually(async () => {
+    const [row] = await t.app.db.query(selectDelivery, [id]);
+    expect(row).toMatchObject({ state: 'received', verdict: 'the chain does not know the transaction' });
+    expect(row?.attempts).toBeGreaterThanOrEqual(2);
+  });
+  await t.app.tx((tx) =>
+    tx.query({ text: `update webhook_deliveries set attempts = 15, received_at = received_at - interval '1 day' where id = $1` }, [id]),
+  );
+  await t.app.tx(async (tx) => tx.ring(sweepDeliveries, {}));
+  expect(await verdictOn(id)).toMatchObject({ state: 'failed', verdict: 'given up after 16 tries: the chain does not know the transaction' });
+  expect(await stateOf(payment)).toBe('pending');
+});
+
+test('while the chain cannot be asked, a report waits', async () => {
+  const payment = await orchestrated();
+  const signature = await pay(payment.wallet, 1_000n);
+  const failing = await t.chain.control.fault({ kind: 'fail' });
+  const { id } = await report(payment, { signature });
+  await eventually(async () => expect((await t.app.db.query(selectDelivery, [id]))[0]?.verdict).toContain('the chain cannot be asked'));
+  await failing.clear();
+  expect(await verdictOn(id)).toMatchObject({ state: 'worked', verdict: 'the payment is completed' });
+});
+
+test('a delivery whose bell was lost is found by the sweep', async () => {
+  const payment = await orchestrated();
+  const body = JSON.stringify({
+    type: 'payment.status',
+    timestamp: later(0).toISOString(),
+    data: { paymentId: payment.id, wallet: payment.wallet, amount: '1000', currency: 'usdc', status: 'completed' },
+  });
+  const id = randomUUID();
+  await t.app.tx((tx) =>
+    tx.query({ text: `insert into webhook_deliveries (source, id, body_hash, body) values ('payment-status', $1, $2, $3)` }, [
+      id,
+      Buffer.alloc(32),
+      Buffer.from(body),
+    ]),
+  );
+  expect(await verdictOn(id)).toMatchObject({ state: 'worked' });
+});
+
+test('what is malformed is refused by the field, and nothing is stored', async () => {
+  const payment = await orchestrated();
+  const cases: [Record<string, unknown>, string][] = [
+    [{ paymentId: 'x' }, 'data.paymentId must be a UUID'],
+    [{ amount: 1000 }, 'data.amount must be a whole number of base units, as text, from 1 to 18446744073709551615'],
+    [{ status: 'lost' }, 'data.status must be one of pending, completed, failed, reversed'],
+    [{ transactionSignature: 'x' }, 'data.transactionSignature must be the signature of a transaction (base58 of 64 bytes)'],
+    [{ wallet: 'x' }, 'data.wallet must be a wallet address (base58 of 32 bytes)'],
+  ];
+  for (const [data, error] of cases) {
+    const answer = await report(payment, { data });
+    expect([answer.status, answer.body]).toEqual([400, { error }]);
+    expect(await t.app.db.query(selectDelivery, [answer.id])).toEqual([]);
+  }
+  const unsigned = await deliver(t, 'payment-status', {}, '{}');
+  expect(unsigned.status).toBe(401);
+});
+
+test('worked deliveries are kept for thirty days, and those that wait for as long as it takes', async () => {
+  const payment = await orchestrated();
+  const { id } = await report(payment);
+  await verdictOn(id);
+  const age = (days: number) =>
+    t.app.tx((tx) =>
+      tx.query({ text: `update webhook_deliveries set received_at = app_now() - make_interval(days => $2) where id = $1` }, [id, days]),
+    );
+  await age(29);
+  await t.app.tx((tx) => expireDeliveries(tx, 'payment-status'));
+  expect((await t.app.db.query(selectDelivery, [id])).length).toBe(1);
+  await age(31);
+  await t.app.tx((tx) => expireDeliveries(tx, 'payment-status'));
+  expect((await t.app.db.query(selectDelivery, [id])).length).toBe(0);
+});

@@ -1,0 +1,150 @@
+import { expect, test } from '@jest/globals';
+import { applyToBoard, closeEnded, gameBoard, rankOf, readPage, readRank, rebuildBoard, refreshBoards } from '#areas/points';
+import { bucketOf, dayNumber, PERIODS, type Span } from '#lib/periods.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { BoardModel, generator } from '#test/support/areas/board-model.ts';
+import { createGame, givePoints, loseBoards, readyOf, scoreBest, type Way } from '#test/support/areas/boards.ts';
+import { createWallet } from '#test/support/wallet.ts';
+
+const GAMES = ['alpha-run', 'beta-run'] as const;
+const BOARDS = ['global', 'quests', 'referrals', ...GAMES.map(gameBoard)];
+const HOUR = 3_600_000;
+/** A Thursday; a week, a month and a year end within days. */
+const START = new Date('2030-12-26T05:00:00Z');
+const FIRST = dayNumber(START);
+
+/** A random history: the application and the model live through the same. */
+class History {
+  readonly model = new BoardModel();
+  readonly wallets = Array.from({ length: 12 }, () => createWallet().address);
+  readonly t: TestApp;
+  readonly random: ReturnType<typeof generator>;
+
+  constructor(t: TestApp, seed: number) {
+    this.t = t;
+    this.random = generator(seed);
+  }
+
+  #wallet = () => this.wallets[this.random.int(0, this.wallets.length - 1)] ?? '';
+  #way = (): Way => this.random.pick(['apply', 'apply', 'refresh']);
+
+  async give(): Promise<void> {
+    const wallet = this.#wallet();
+    const kind = this.random.pick(['game', 'game', 'quest', 'quest', 'referral', 'conversion']);
+    const mode = this.random.pick(['regular', 'regular', 'regular', 'regular', 'beta']);
+    const points = this.random.pick([1, 1, 1, -1]) * this.random.int(1, 6);
+    const day = await givePoints(this.t.app, { wallet, points, kind, mode }, this.#way());
+    if (mode === 'beta') return;
+    this.model.add({ board: 'global', wallet, day, value: points, allTimeOnly: kind === 'conversion' });
+    if (kind === 'quest') this.model.add({ board: 'quests', wallet, day, value: points });
+    if (kind === 'referral') this.model.add({ board: 'referrals', wallet, day, value: points });
+  }
+
+  async score(): Promise<void> {
+    const score = { wallet: this.#wallet(), gameId: this.random.pick(GAMES), value: this.random.int(0, 9) };
+    const mode = this.random.pick(['regular', 'regular', 'regular', 'beta']);
+    const day = await scoreBest(this.t.app, { ...score, mode }, this.#way());
+    if (mode === 'regular') this.model.add({ board: gameBoard(score.gameId), wallet: score.wallet, day, value: score.value });
+  }
+
+  async pass(hours: number): Promise<void> {
+    await this.t.clock.set(new Date(this.t.clock.now().getTime() + hours * HOUR));
+  }
+
+  async rebuild(): Promise<void> {
+    for (const board of BOARDS) await rebuildBoard(this.t.app, board);
+  }
+
+  async step(): Promise<void> {
+    const dice = this.random.int(1, 100);
+    if (dice <= 45) await this.give();
+    else if (dice <= 80) await this.score();
+    else if (dice <= 90) await this.pass(this.random.int(1, 20));
+    else if (dice <= 93) await this.pass(this.random.int(24, 70));
+    else if (dice <= 95) await loseBoards(this.t.app, 'all');
+    else if (dice <= 97) await this.rebuild();
+    else await closeEnded(this.t.app);
+  }
+
+  /** Compares every board, period, page, rank and neighbourhood with the model. */
+  async compare(): Promise<void> {
+    await refreshBoards(this.t.app);
+    // Past the second for which pages read by SQL are shared.
+    await this.pass(2 / 3600);
+    const today = dayNumber(this.t.clock.now());
+    for (const board of BOARDS) {
+      await this.#compareOne(board, 'all', undefined);
+      for (const period of PERIODS) {
+        for (let day = FIRST - 1; day < today; day++) {
+          if (bucketOf(period, day) !== bucketOf(period, day + 1)) await this.#compareOne(board, period, day);
+        }
+        await this.#compareOne(board, period, this.random.pick([undefined, today]));
+      }
+    }
+  }
+
+  async #compareOne(board: string, span: Span, at: number | undefined): Promise<void> {
+    const { app } = this.t;
+    const day = at ?? dayNumber(this.t.clock.now());
+    const list = this.model.list(board, span, day);
+    const limit = this.random.int(1, 6);
+    const offset = this.random.int(0, 8);
+    const caller = this.#wallet();
+    const from = Math.max(list.findIndex((line) => line.wallet === caller) - Math.floor(limit / 2), 0);
+    const [whole, part, around, ...places] = await Promise.all([
+      readPage(app, board, { span, at, limit: 500, offset: 0 }),
+      readPage(app, board, { span, at, limit, offset }),
+      readPage(app, board, { span, at, limit, offset, around: caller }),
+      ...this.wallets.map((wallet) => readRank(app, board, { span, at, wallet })),
+    ]);
+    const where = `${board} ${span} ${day - FIRST}`;
+    expect({ where, total: whole.total, entries: whole.entries }).toEqual({ where, total: list.length, entries: list });
+    expect({ where, total: part.total, entries: part.entries }).toEqual({ where, total: list.length, entries: list.slice(offset, offset + limit) });
+    expect({ where, total: around.total, entries: around.entries }).toEqual({ where, total: list.length, entries: list.slice(from, from + limit) });
+    expect({ where, places }).toEqual({ where, places: this.wallets.map((wallet) => this.model.place(board, span, day, wallet)) });
+  }
+
+  /** The ranks that only Redis tells: to the feed of events, and to a score that was just recorded. */
+  async compareRanks(complete: boolean): Promise<void> {
+    for (const board of BOARDS) {
+      const list = this.model.list(board, 'all', 0);
+      const ranks = this.wallets.map((wallet) => (complete ? (list.find((line) => line.wallet === wallet)?.rank ?? null) : null));
+      expect(await rankOf(this.t.app, board, this.wallets)).toEqual(ranks);
+      const told = await applyToBoard(this.t.app, board, dayNumber(this.t.clock.now()), [], this.wallets);
+      expect(told).toEqual(complete ? this.wallets.map((wallet) => this.model.place(board, 'all', 0, wallet)) : null);
+    }
+  }
+}
+
+test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 3) }, (_, i) => i + 1))(
+  'boards say what a plain model says, from Redis, by SQL and from finals (history %i)',
+  async (seed) => {
+    const t = await startTestApp({ workers: false });
+    try {
+      await t.clock.set(START);
+      for (const id of GAMES) await createGame(t.app, id);
+      const history = new History(t, seed);
+      for (let round = 0; round < 3; round++) {
+        for (let i = 0; i < 35; i++) await history.step();
+        await history.compare();
+
+        await history.rebuild();
+        for (const board of BOARDS) expect(await readyOf(t.app, board)).not.toBeNull();
+        await history.compare();
+        await history.compareRanks(true);
+
+        await loseBoards(t.app, 'ready');
+        await history.compare();
+        await history.compareRanks(false);
+
+        await closeEnded(t.app);
+        await history.rebuild();
+        await history.compare();
+      }
+      expect(history.model.marks.length).toBeGreaterThan(50);
+    } finally {
+      await t.close();
+    }
+  },
+  120_000,
+);

@@ -1,0 +1,169 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { boardKeys, rankOf, readPage, readRank, rebuildBoard, refreshBoards, watchBoards } from '#areas/points';
+import { startApi } from '#test/support/api.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { givePoints, loseBoards, readyOf, sql } from '#test/support/areas/boards.ts';
+import { createWallet } from '#test/support/wallet.ts';
+
+/** More than are read at once. */
+const MANY = 21_000;
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  await sql(
+    t.app,
+    `insert into standings (board, mode, wallet, version, total, day, day_value, week, week_value, month, month_value, year, year_value)
+     select 'global', 'regular', 'Fake' || lpad(translate(i::text, '0', 'Z'), 36, 'x'), 1, i % 977 - 5, app_day(), i % 97, (app_day() + 3) / 7, i % 89, 0, 0, 0, 0
+     from generate_series(1, ${MANY}) i`,
+  );
+});
+afterAll(() => t.close());
+beforeEach(() => loseBoards(t.app, 'all'));
+
+const keys = () => boardKeys(t.app.config.redis.prefix, 'global');
+
+/** What Redis shows for all time, and what the standings say. */
+async function bothSides(): Promise<[Map<string, number>, Map<string, number>]> {
+  const shown = await t.app.redis.zrange(keys().span('all', 0), 0, -1, 'WITHSCORES');
+  const rows = await sql<{ wallet: string; total: number }>(
+    t.app,
+    `select wallet, total::float8 as total from standings where board = 'global' and mode = 'regular' and total > 0`,
+  );
+  const pairs = shown.flatMap((wallet, i) => (i % 2 === 0 ? [[wallet, Number(shown[i + 1])] as const] : []));
+  return [new Map(pairs), new Map(rows.map((row) => [row.wallet, row.total]))];
+}
+
+async function expectSame(): Promise<void> {
+  const [shown, stands] = await bothSides();
+  expect(shown.size).toBe(stands.size);
+  for (const [wallet, total] of stands) if (shown.get(wallet) !== total) throw new Error(`${wallet}: ${shown.get(wallet)} instead of ${total}`);
+}
+
+/** The jobs that were rung, by what they are about. */
+async function rung(): Promise<unknown[]> {
+  const jobs = (await t.app.queues.all.get('points')?.getJobs(['waiting', 'prioritized', 'delayed'])) ?? [];
+  await Promise.all(jobs.map((job) => job.remove()));
+  return jobs.map((job) => [job.name, job.data]);
+}
+
+test('while Redis does not answer, boards are read from the record', async () => {
+  await rebuildBoard(t.app, 'global');
+  const there = await readPage(t.app, 'global', { span: 'all', limit: 20, offset: 30 });
+  const sockets = new Set<Socket>();
+  const mute = createServer((socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+  const { port } = mute.address() as AddressInfo;
+  const api = await startApi({ ...t.env, REDIS_URL: `redis://127.0.0.1:${port}` }, t.clock);
+  try {
+    const response = await fetch(`${api.url}/leaderboard/global?limit=20&offset=30`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('X-Total-Count')).toBe(String(there.total));
+    expect(await response.json()).toEqual(there.entries);
+  } finally {
+    await api.close();
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => mute.close(resolve));
+  }
+});
+
+test('a rebuild under writes ends with what the standings say', async () => {
+  const wallets = Array.from({ length: 40 }, () => createWallet().address);
+  let writing = true;
+  let writes = 0;
+  const writers = [0, 1, 2].map(async (n) => {
+    while (writing) {
+      const wallet = wallets[(writes * 7 + n) % wallets.length] ?? '';
+      await givePoints(t.app, { wallet, points: writes % 5 === 4 ? -90 : 30 });
+      writes++;
+    }
+  });
+  await sleep(50);
+  await rebuildBoard(t.app, 'global');
+  const during = writes;
+  await sleep(50);
+  writing = false;
+  await Promise.all(writers);
+  expect(during).toBeGreaterThan(5);
+  expect(await readyOf(t.app, 'global')).not.toBeNull();
+  await expectSame();
+});
+
+test('two rebuilds at once end complete and right, and a further one changes nothing', async () => {
+  await Promise.all([rebuildBoard(t.app, 'global'), rebuildBoard(t.app, 'global')]);
+  expect(await readyOf(t.app, 'global')).not.toBeNull();
+  await expectSame();
+  await t.app.redis.zadd(keys().span('all', 0), 5, 'mark');
+  await rebuildBoard(t.app, 'global');
+  expect(await t.app.redis.zscore(keys().span('all', 0), 'mark')).toBe('5');
+});
+
+test('a Redis that forgets the board during its rebuild never calls it complete', async () => {
+  const rebuilding = rebuildBoard(t.app, 'global');
+  const failed = expect(rebuilding).rejects.toThrow('forgot the board');
+  while ((await t.app.redis.hlen(keys().versions)) === 0) await sleep(1);
+  await loseBoards(t.app, 'all');
+  await failed;
+  expect(await readyOf(t.app, 'global')).toBeNull();
+  await rebuildBoard(t.app, 'global');
+  await expectSame();
+});
+
+test('a board of an earlier life of Redis is not believed, and rebuilt from nothing', async () => {
+  await t.app.redis.zadd(keys().span('all', 0), 1_000_000, 'ghost');
+  await t.app.redis.hset(keys().versions, 'ghost', 7);
+  await t.app.redis.set(keys().ready, 'another-life');
+  const page = await readPage(t.app, 'global', { span: 'all', limit: 1, offset: 0 });
+  expect(page.entries[0]?.wallet).not.toBe('ghost');
+  expect(await rankOf(t.app, 'global', ['ghost'])).toEqual([null]);
+  await watchBoards(t.app);
+  expect(await readyOf(t.app, 'global')).toBeNull();
+  expect(await rung()).toContainEqual(['rebuild-board', { board: 'global' }]);
+  await rebuildBoard(t.app, 'global');
+  expect(await t.app.redis.zscore(keys().span('all', 0), 'ghost')).toBeNull();
+  await expectSame();
+});
+
+test('a read of a board that is not complete has it rebuilt', async () => {
+  await t.clock.set(new Date(t.clock.now().getTime() + 5_000));
+  await rung();
+  await readPage(t.app, 'global', { span: 'all', limit: 1, offset: 0 });
+  await readRank(t.app, 'global', { span: 'all', wallet: createWallet().address });
+  expect(await rung()).toEqual([['rebuild-board', { board: 'global' }]]);
+});
+
+test('what other writers changed is shown by the refresh, also when one was killed before it forgot', async () => {
+  await rebuildBoard(t.app, 'global');
+  const { address } = createWallet();
+  await givePoints(t.app, { wallet: address, points: 5_000 }, 'refresh');
+  await givePoints(t.app, { wallet: address, points: -1_000 }, 'refresh');
+  expect(await rankOf(t.app, 'global', [address])).toEqual([null]);
+  const marks = await sql(t.app, `insert into board_refreshes (board, wallet, version) values ('global', $1, 1) on conflict do nothing`, [address]);
+  expect(marks).toEqual([]);
+  await refreshBoards(t.app);
+  expect(await rankOf(t.app, 'global', [address])).toEqual([1]);
+  expect(await sql(t.app, 'select * from board_refreshes')).toEqual([]);
+  await sql(t.app, `insert into board_refreshes (board, wallet, version) values ('global', $1, 2)`, [address]);
+  await refreshBoards(t.app);
+  expect((await readRank(t.app, 'global', { span: 'all', wallet: address })).score).toBe(4_000);
+  await givePoints(t.app, { wallet: address, points: -4_000 }, 'refresh');
+  await refreshBoards(t.app);
+  expect(await rankOf(t.app, 'global', [address])).toEqual([null]);
+  await expectSame();
+});
+
+test('workers refill boards that Redis lost', async () => {
+  const other = await startTestApp();
+  try {
+    const { address } = createWallet();
+    await givePoints(other.app, { wallet: address, points: 3 });
+    for (const _ of [1, 2]) {
+      while ((await rankOf(other.app, 'global', [address]))[0] !== 1) await sleep(20);
+      await loseBoards(other.app, 'all');
+    }
+  } finally {
+    await other.close();
+  }
+});

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MOST_DEPTH } from '#areas/referrals/bind.ts';
+import { newCode, readCode } from '#areas/referrals/codes.ts';
+import { MOST_LINKS, makeLink, urlOf } from '#areas/referrals/links.ts';
+import { ReferralBinding, ReferralLinkView, ReferralStats, ReferralSummary } from '#areas/referrals/schemas.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { answered, anyWallet } from '#test/support/areas/epochs.ts';
+import { bodyOf } from '#test/support/http/json.ts';
+import { type JsonInit, type SignedIn, send, signIn } from '#test/support/wallet.ts';
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+});
+afterAll(() => t.close());
+
+const linkOf = (who: SignedIn) => bodyOf(who.fetch('/api/referral/link'), ReferralLinkView);
+const makeLinkOf = (who: SignedIn, init: JsonInit = {}) => who.fetch('/api/referral/link', { method: 'POST', ...init });
+const bind = (who: SignedIn, code: string, headers: Record<string, string> = {}) => who.fetch('/api/referral/bind', { json: { code }, headers });
+const people = (n: number) => Promise.all(Array.from({ length: n }, () => signIn(t)));
+const bound = (wallet: string) => sql<{ referrer: string }>(t.app, 'select referrer from referrals where wallet = $1', [wallet]);
+const ban = (wallet: string, at: string | null) => sql(t.app, 'update players set banned_at = $2::timestamptz where wallet = $1', [wallet, at]);
+
+const KNOWN = '404 code must be a referral code that exists';
+const OWN = '400 code must not be one of your own';
+const AGAIN = '409 this wallet has been referred already';
+const CYCLE = '409 code must not be of a wallet that you referred, directly or through others';
+async function refused(asked: Promise<Response>): Promise<string> {
+  const [status, body] = await answered(asked);
+  return `${status} ${(body as { error: string }).error}`;
+}
+
+test.each([
+  ['get', '/api/referral/link'],
+  ['post', '/api/referral/link'],
+  ['post', '/api/referral/bind'],
+  ['get', '/api/referral/summary'],
+  ['get', '/api/referral/stats'],
+  ['get', '/api/referral/referred'],
+])('%s %s requires a session', async (method, path) => {
+  expect(await refused(send(t, path, { method }))).toMatch(/^401 /);
+});
+
+test('a wallet has a link from the first time that it asks, and the same one from then on', async () => {
+  const [me] = await people(1);
+  if (!me) throw new Error('nobody');
+  const links = await Promise.all(Array.from({ length: 10 }, () => linkOf(me)));
+  expect(new Set(links.map(({ code }) => code)).size).toBe(1);
+  expect(links[0]?.code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
+  expect(links[0]?.url).toBe(`http://coinop.test/?ref=${links[0]?.code}`);
+});
+
+test('the address of a link keeps the path of where the service is', () => {
+  expect(urlOf(new URL('https://a.example/arcade'), 'X')).toBe('https://a.example/arcade/?ref=X');
+  expect(urlOf(new URL('https://a.example/arcade/'), 'X')).toBe('https://a.example/arcade/?ref=X');
+});
+
+test('a new link becomes the link, and the codes of older ones go on working', async () => {
+  const [me, friend, other] = await people(3);
+  if (!me || !friend || !other) throw new Error('nobody');
+  const first = await linkOf(me);
+  const made = await makeLinkOf(me);
+  expect(made.status).toBe(201);
+  const second = await bodyOf(made, ReferralLinkView);
+  expect(second.code).not.toBe(first.code);
+  expect(await linkOf(me)).toEqual(second);
+  expect((await bind(friend, first.code)).status).toBe(201);
+  expect((await bind(other, second.code)).status).toBe(201);
+});
+
+test('the same Idempotency-Key makes one link', async () => {
+  const [me] = await people(1);
+  if (!me) throw new Error('nobody');
+  const headers = { 'Idempotency-Key': randomUUID() };
+  const all = await Promise.all(Array.from({ length: 5 }, () => makeLinkOf(me, { headers })));
+  expect(new Set(await Promise.all(all.map(async (one) => (await bodyOf(one, ReferralLinkView)).code))).size).toBe(1);
+});
+
+test('a wallet may have 20 links, also when it asks for more at once', async () => {
+  const [me] = await people(1);
+  if (!me) throw new Error('nobody');
+  const answers = await Promise.all(Array.from({ length: MOST_LINKS + 5 }, () => makeLinkOf(me)));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(MOST_LINKS);
+  expect(await refused(makeLinkOf(me))).toBe('409 a wallet may have at most 20 referral links');
+  expect((await me.fetch('/api/referral/link')).status).toBe(200);
+});
+
+test('a code that is taken is drawn again', async () => {
+  const [me, other] = await people(2);
+  if (!me || !other) throw new Error('nobody');
+  const { code } = await linkOf(other);
+  const draws = [code, code, newCode()];
+  const [, , free] = draws;
+  const link = await t.app.tx((tx) => makeLink(tx, me.wallet, () => draws.shift() ?? ''));
+  expect(link.code).toBe(free);
+});
+
+test('codes are read as people type them', () => {
+  expect(readCode(' 7k3qxm9a ')).toBe('7K3QXM9A');
+  expect(readCode('OoIlLi00')).toBe('00111100');
+  for (const text of ['', '7K3QXM9', '7K3QXM9AB', 'UUUUUUUU', '7K3QXM9\u0000', '🙂🙂🙂🙂']) expect(readCode(text)).toBeNull();
+});
+
+test('a wallet is bound to the owner of a code, with the activity that lets its referrals be counted', async () => {
+  const [me, friend] = await people(2);
+  if (!me || !friend) throw new Error('nobody');
+  const { code } = await linkOf(me);
+  const answer = await bind(friend, code.toLowerCase());
+  expect(answer.status).toBe(201);
+  const binding = await bodyOf(answer, ReferralBinding);
+  expect(binding).toEqual({ wallet: friend.wallet, referrer: me.wallet, code, boundAt: expect.any(String) });
+  expect(await sql(t.app, `select kind, wallet, game_id, amount::int as amount from activities where source_id = $1`, [friend.wallet])).toEqual([
+    { kind: 'bind', wallet: me.wallet, game_id: null, amount: 0 },
+  ]);
+  expect((await bodyOf(friend.fetch('/api/referral/summary'), ReferralSummary)).referredBy).toBe(me.wallet);
+});
+
+test('a binding that is asked for again under its Idempotency-Key is answered as it was, without one it is 409', async () => {
+  const [me, friend, other] = await people(3);
+  if (!me || !friend || !other) throw new Error('nobody');
+  const [{ code }, { code: elsewhere }] = [await linkOf(me), await linkOf(other)];
+  const headers = { 'Idempotency-Key': randomUUID() };
+  const first = await answered(bind(friend, code, headers));
+  expect(await answered(bind(friend, code, headers))).toEqual(first);
+  expect(await refused(bind(friend, elsewhere, headers))).toMatch(/^409 Idempotency-Key/);
+  expect(await refused(bind(friend, code))).toBe(AGAIN);
+  expect(await refused(bind(friend, elsewhere))).toBe(AGAIN);
+  expect(await bound(friend.wallet)).toEqual([{ referrer: me.wallet }]);
+});
+
+test('oneself, unknown codes and malformed requests are refused', async () => {
+  const [me] = await people(1);
+  if (!me) throw new Error('nobody');
+  expect(await refused(bind(me, (await linkOf(me)).code))).toBe(OWN);
+  for (const code of [newCode(), 'nope', '🙂', ' ']) expect(await refused(bind(me, code))).toBe(KNOWN);
+  for (const json of [{}, { code: '' }, { code: 7 }, { code: 'A'.repeat(65) }, { code: '7K3QXM9\u0000' }, { code: 'AAAAAAAA', more: 1 }]) {
+    expect((await me.fetch('/api/referral/bind', { json })).status).toBe(400);
+  }
+  expect(await bound(me.wallet)).toEqual([]);
+});
+
+test('a banned wallet can neither refer nor be referred', async () => {
+  const [me, friend] = await people(2);
+  if (!me || !friend) throw new Error('nobody');
+  const { code } = await linkOf(me);
+  await ban(me.wallet, '2026-01-01');
+  expect(await refused(bind(friend, code))).toBe('409 code must not be of a banned wallet');
+  await ban(me.wallet, null);
+  await ban(friend.wallet, '2026-01-01');
+  expect(await refused(bind(friend, code))).toBe('403 this wallet is banned');
+  await ban(friend.wallet, null);
+  expect((await bind(friend, code)).status).toBe(201);
+});
+
+test('a wallet cannot be referred by whom it referred, at any depth', async () => {
+  const chain = await people(6);
+  const codes = await Promise.all(chain.map(async (who) => (await linkOf(who)).code));
+  for (let i = 1; i < chain.length; i++) expect((await bind(chain[i] as SignedIn, codes[i - 1] ?? '')).status).toBe(201);
+  for (let i = 1; i < chain.length; i++) expect(await refused(bind(chain[0] as SignedIn, codes[i] ?? ''))).toBe(CYCLE);
+  const [outside] = await people(1);
+  if (!outside) throw new Error('nobody');
+  expect((await bind(chain[0] as SignedIn, (await linkOf(outside)).code)).status).toBe(201);
+});
+
+test('50 wallets that bind in a ring at once leave no cycle, and all but one are bound', async () => {
+  const ring = await people(50);
+  const codes = await Promise.all(ring.map(async (who) => (await linkOf(who)).code));
+  const statuses = await Promise.all(ring.map(async (who, i) => (await bind(who, codes[(i + 1) % ring.length] ?? '')).status));
+  expect(statuses.filter((status) => status === 409)).toHaveLength(1);
+  expect(statuses.filter((status) => status === 201)).toHaveLength(49);
+});
+
+test('a wallet that binds 50 times at once is bound once', async () => {
+  const [me, friend] = await people(2);
+  if (!me || !friend) throw new Error('nobody');
+  const { code } = await linkOf(me);
+  const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await bind(friend, code)).status));
+  expect(statuses.sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
+  expect(await sql(t.app, `select 1 from activities where kind = 'bind' and source_id = $1`, [friend.wallet])).toHaveLength(1);
+});
+
+test('a chain that is longer than anybody looks is not extended by who stands above others', async () => {
+  const [me, friend, last] = await people(3);
+  if (!me || !friend || !last) throw new Error('nobody');
+  const { code } = await linkOf(last);
+  const wallets = [last.wallet, ...Array.from({ length: MOST_DEPTH }, () => anyWallet())];
+  await sql(t.app, 'insert into referrals (wallet, referrer, code) select w, r, $3 from unnest($1::text[], $2::text[]) as u(w, r)', [
+    wallets.slice(0, -1),
+    wallets.slice(1),
+    code,
+  ]);
+  expect((await bind(friend, (await linkOf(me)).code)).status).toBe(201);
+  expect(await refused(bind(me, code))).toBe('409 code must not be at the end of so long a chain of referrals');
+  const [plain] = await people(1);
+  if (!plain) throw new Error('nobody');
+  expect((await bind(plain, code)).status).toBe(201);
+});
+
+test('who referred nobody has a summary, statistics and an empty list', async () => {
+  const [me] = await people(1);
+  if (!me) throw new Error('nobody');
+  const nothing = { referralCount: 0, verifiedReferrals: 0, activeReferrals: 0, pointsEarned: 0, betaPointsEarned: 0, referredBy: null };
+  expect(await answered(me.fetch('/api/referral/summary'))).toEqual([200, nothing]);
+  const stats = await bodyOf(me.fetch('/api/referral/stats'), ReferralStats);
+  expect(stats).toMatchObject({ links: [], conversion: { bound: 0, verified: 0, percent: null }, today: { cap: 5_000, used: 0, left: 5_000 } });
+  expect(stats.earnings.byDay.map(({ points }) => points)).toEqual(Array.from({ length: 30 }, () => 0));
+  expect(stats.earnings.byDay.at(-1)?.day).toBe(t.clock.now().toISOString().slice(0, 10));
+  expect(Date.parse(stats.today.resetsAt) % 86_400_000).toBe(0);
+  const list = await me.fetch('/api/referral/referred');
+  expect([list.headers.get('X-Total-Count'), await list.json()]).toEqual(['0', []]);
+  for (const query of ['limit=0', 'limit=501', 'offset=-1']) expect((await me.fetch(`/api/referral/referred?${query}`)).status).toBe(400);
+});

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { followEpochs } from '#areas/rewards';
+import type { Fault } from '#dev/localnet/control/orders.ts';
+import { statement } from '#platform/db/sql.ts';
+import { startWorker } from '#test/support/app.ts';
+import { eventually } from '#test/support/areas/player.ts';
+import {
+  accountOf,
+  claimBody,
+  newClaimant,
+  newEpoch,
+  openEpoch,
+  type RewardsTest,
+  rewardOf,
+  startRewardsTest,
+  type TestEpoch,
+  untilClaim,
+} from '#test/support/solana/claims.ts';
+import type { SignedIn } from '#test/support/wallet.ts';
+
+let t: RewardsTest;
+beforeAll(async () => {
+  t = await startRewardsTest();
+});
+afterEach(() => t.chain.control.clear());
+afterAll(() => t.close());
+
+const ask = (by: SignedIn, epoch: TestEpoch, wait = 20) =>
+  by.fetch('/api/rewards/claim', { json: claimBody(epoch, by.wallet), headers: { Prefer: `wait=${wait}` } });
+
+/** Waits until all leaves of an epoch are claimed, each once. */
+async function untilAllPaid({ epoch, leaves }: TestEpoch): Promise<void> {
+  for (const { index } of leaves) await untilClaim(t, epoch, index, 'claimed');
+  const balances = await Promise.all(leaves.map(({ wallet }) => rewardOf(t, wallet)));
+  expect(balances).toEqual(leaves.map(({ amount }) => amount));
+}
+
+const selectTypes = statement<{ types: string[] }>(
+  'test_claim_event_types',
+  `select array_agg(type || coalesce(':' || (payload->>'final'), '') order by id) as types from outbox where payload->>'claimId' = $1`,
+);
+const eventsOf = async (claimId: string) => (await t.app.db.query(selectTypes, [claimId]))[0]?.types;
+const SEND = ['sendTransaction'];
+/** What may become of a sent transaction, for those that name an epoch. */
+const LANDING: Record<string, Fault> = {
+  'dropped until its blockhash expires': { kind: 'drop', times: 3 },
+  'landed while the reply is lost': { kind: 'loseReply', methods: SEND, times: 3 },
+  'landed late': { kind: 'late', slots: 60, times: 3 },
+  'landed in the last block that takes it': { kind: 'late', last: true, times: 3 },
+  'confirmed by a minority, and vanished': { kind: 'fork', slots: 4, times: 3 },
+};
+test(`claims are paid once, whatever becomes of their transactions: ${Object.keys(LANDING).join('; ')}`, async () => {
+  await Promise.all(
+    Object.values(LANDING).map(async (fault) => {
+      const { epoch, players } = await newEpoch(t, 3);
+      await t.chain.control.fault({ ...fault, mentions: accountOf(t, epoch.epoch).toBase58() });
+      const statuses = (await Promise.all(players.map((player) => ask(player, epoch)))).map(({ status }) => status);
+      expect(statuses).toEqual([200, 200, 200]);
+      await untilAllPaid(epoch);
+    }),
+  );
+});
+
+test.each<Fault>([
+  { kind: 'delay', ms: 100, times: 20 },
+  { kind: 'rateLimit', times: 2 },
+  { kind: 'fail', times: 2 },
+  { kind: 'cut', times: 2 },
+])('claims are paid once by a node that does this: %j', async (fault) => {
+  const { epoch, players } = await newEpoch(t, 2);
+  await t.chain.control.fault(fault);
+  expect((await Promise.all(players.map((player) => ask(player, epoch)))).map(({ status }) => status)).toEqual([200, 200]);
+  await untilAllPaid(epoch);
+});
+
+test('claims are paid once while the node is behind', async () => {
+  const { epoch, players } = await newEpoch(t, 3);
+  await t.chain.control.lag(30);
+  await Promise.all(players.map((player) => ask(player, epoch)));
+  await untilAllPaid(epoch);
+});
+
+test('a claim that has been confirmed and has vanished is on its way again, and says so', async () => {
+  const { epoch, players } = await newEpoch(t, 1);
+  const [player] = players as [SignedIn];
+  await t.chain.control.fault({ kind: 'fork', slots: 5, times: 1 });
+  expect((await ask(player, epoch)).status).toBe(200);
+  const claim = await untilClaim(t, epoch.epoch, 0, 'claimed');
+  expect(await eventsOf(claim.id)).toEqual(['claim_submitted', 'claim_confirmed:false', 'claim_confirmed:false', 'claim_confirmed:true']);
+  expect(await rewardOf(t, player.wallet)).toBe(10n);
+});
+
+test('a claim that landed, and whose history is gone before it was looked at, is known by the bitmap', async () => {
+  const other = await startRewardsTest({ workers: false, chain: t.chain });
+  const signing = await startWorker({ ...other.env, QUEUES: 'chain,follow' }, other.clock);
+  try {
+    const player = await newClaimant(other);
+    const epoch = await openEpoch(other, 680, [[player.wallet, 10n]]);
+    await signing.close();
+    const blind = await startWorker({ ...other.env, QUEUES: 'chain' }, other.clock);
+    expect((await ask(player, epoch, 0)).status).toBe(202);
+    await eventually(async () => expect(await rewardOf(other, player.wallet)).toBe(10n));
+    await other.chain.control.purge();
+    await other.chain.control.advance(400);
+    // Two rounds in which the history explains nothing.
+    for (let round = 0; round < 2; round++) await followEpochs(other.app);
+    expect(await untilClaim(other, 680, 0, 'claimed')).toMatchObject({ requested_by: player.wallet });
+    await blind.close();
+    expect(await rewardOf(other, player.wallet)).toBe(10n);
+  } finally {
+    await other.close();
+  }
+});
+
+test('a worker that is told to stop leaves its claims to the next one, and none is lost or paid twice', async () => {
+  const other = await startRewardsTest({ workers: false, chain: t.chain });
+  const workers = [await startWorker({ ...other.env }, other.clock)];
+  try {
+    const players = await Promise.all(Array.from({ length: 8 }, () => newClaimant(other)));
+    const epoch = await openEpoch(
+      other,
+      681,
+      players.map(({ wallet }) => [wallet, 10n]),
+    );
+    const asked = players.map(async (player, i) => {
+      await sleep(40 * i);
+      return (await ask(player, epoch)).status;
+    });
+    await sleep(60);
+    const [first] = workers;
+    const stopped = first?.close();
+    workers[0] = await startWorker({ ...other.env }, other.clock);
+    expect(await Promise.all(asked)).toEqual(players.map(() => 200));
+    for (const { index } of epoch.leaves) await untilClaim(other, 681, index, 'claimed');
+    expect(await Promise.all(players.map(({ wallet }) => rewardOf(other, wallet)))).toEqual(players.map(() => 10n));
+    await stopped;
+  } finally {
+    for (const worker of workers) await worker.close();
+    await other.close();
+  }
+}, 60_000);

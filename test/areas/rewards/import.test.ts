@@ -1,0 +1,293 @@
+import { request } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import bs58 from 'bs58';
+import { DistributionReader } from '#areas/rewards/import/distribution.ts';
+import { EpochView, ProofView } from '#areas/rewards/schemas.ts';
+import { buildTree, leafHash, rootOf, verifyWithMerkletreejs } from '#lib/merkle.ts';
+import { ADMIN_TOKEN, type TestApp } from '#test/support/app.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { answered, anyWallet, closedDay, DAY, INTERNAL_TOKEN, leavesOf, setRules, startRewards, trigger } from '#test/support/areas/epochs.ts';
+import { bodyOf } from '#test/support/http/json.ts';
+import { send } from '#test/support/wallet.ts';
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await startRewards();
+  await setRules(t, { pool: '1000000000' });
+});
+afterAll(() => t.close());
+
+const PATH = '/api/rewards/epoch/import';
+const authorized = { Authorization: `Bearer ${INTERNAL_TOKEN}` };
+interface Row {
+  wallet: string;
+  amount: string;
+}
+const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, i) => ({ wallet: anyWallet(), amount: String(i + 1) }));
+const asJson = (json: unknown) => send(t, PATH, { json, headers: authorized });
+const ndjson = (header: object, rows: readonly unknown[]) => `${[header, ...rows].map((line) => JSON.stringify(line)).join('\n')}\n`;
+const upload = (body: string | Buffer, headers: Record<string, string> = {}) =>
+  send(t, PATH, { method: 'POST', body, headers: { ...authorized, 'Content-Type': 'application/x-ndjson', ...headers } });
+const gzipped = (text: string | Buffer) => upload(gzipSync(text), { 'Content-Encoding': 'gzip' });
+const rootOfRows = (epoch: number, rows: readonly Row[]) => {
+  const leaves = rows.map(({ wallet, amount }, index) => leafHash({ epoch, index, wallet: bs58.decode(wallet), amount: BigInt(amount) }));
+  return Buffer.from(rootOf(buildTree(new Uint8Array(Buffer.concat(leaves))))).toString('hex');
+};
+const refused = async (response: Promise<Response>): Promise<[number, string]> => {
+  const [status, body] = await answered(response);
+  return [status, (body as { error: string }).error];
+};
+/** How much of imports there is anywhere. */
+const left = async () =>
+  (
+    await sql<{ n: number }>(
+      t.app,
+      `select (select count(*) from epochs)::int + (select count(*) from reward_imports)::int + (select count(*) from reward_import_pages)::int as n`,
+    )
+  )[0]?.n;
+
+let epoch = DAY;
+const nextEpoch = () => ++epoch;
+
+test('a distribution becomes an epoch, its leaves in the order given, whichever way it comes', async () => {
+  for (const way of ['json', 'plain', 'gzip'] as const) {
+    const number = nextEpoch();
+    const rows = rowsOf(300);
+    const root = rootOfRows(number, rows);
+    const header = { epoch: number, root: way === 'plain' ? root.toUpperCase() : root };
+    const ways = {
+      json: () => asJson({ ...header, distribution: rows }),
+      plain: () => upload(ndjson(header, rows)),
+      gzip: () => gzipped(ndjson(header, rows)),
+    };
+    const response = await ways[way]();
+    expect([response.status, response.headers.get('Location')]).toEqual([201, `/api/rewards/epoch/${number}`]);
+    const told = { epoch: number, status: 'computed', source: 'import', root, leaves: 300, wallets: 300, points: null, total: '45150' };
+    expect(EpochView.parse(await response.json())).toMatchObject({ ...told, pool: '1000000000', undistributed: '999954850' });
+    expect((await leavesOf(t, number)).lines).toEqual(rows.map(({ wallet, amount }, index) => ({ index, wallet, points: null, amount })));
+    const proof = await bodyOf(send(t, `/api/rewards/epoch/${number}/proof/${rows[217]?.wallet}`), ProofView);
+    const leaf = leafHash({ epoch: number, index: 217, wallet: bs58.decode(proof.wallet), amount: 218n });
+    expect(
+      verifyWithMerkletreejs(
+        Buffer.from(root, 'hex'),
+        leaf,
+        proof.proof.map((node) => Buffer.from(node, 'hex')),
+      ),
+    ).toBe(true);
+  }
+});
+
+test('the same import again changes nothing, also without the root and in another form; another one is refused', async () => {
+  const number = nextEpoch();
+  const rows = rowsOf(20);
+  const first = EpochView.parse(await (await asJson({ epoch: number, distribution: rows })).json());
+  expect(await answered(asJson({ epoch: number, distribution: rows }))).toEqual([200, first]);
+  expect(await answered(gzipped(ndjson({ epoch: number, root: first.root }, rows)))).toEqual([200, first]);
+  const before = await left();
+  const others = [rows.toReversed(), rows.slice(1), [...rows, ...rowsOf(1)], rows.map((row) => ({ ...row, amount: '5' }))];
+  for (const distribution of others) {
+    expect(await refused(asJson({ epoch: number, distribution }))).toEqual([409, `epoch ${number} was imported already, with another distribution`]);
+  }
+  const root = 'ab'.repeat(32);
+  expect(await refused(asJson({ epoch: number, distribution: rows, root }))).toEqual([
+    400,
+    `root must be that of the distribution, which is ${first.root}`,
+  ]);
+  expect(await left()).toBe(before);
+});
+
+test('the same import many times at once is one', async () => {
+  const number = nextEpoch();
+  const rows = rowsOf(50);
+  const all = await Promise.all(Array.from({ length: 6 }, () => asJson({ epoch: number, distribution: rows })));
+  expect(all.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 201]);
+  expect(await sql(t.app, 'select state from reward_imports where epoch = $1', [number])).toEqual([{ state: 'done' }]);
+});
+
+test('a root that does not match refuses the import whole, and the right one is taken afterwards', async () => {
+  const number = nextEpoch();
+  const rows = rowsOf(30);
+  const right = rootOfRows(number, rows);
+  expect(await refused(asJson({ epoch: number, distribution: rows, root: '00'.repeat(32) }))).toEqual([
+    400,
+    `root must be that of the distribution, which is ${right}`,
+  ]);
+  expect((await send(t, `/api/rewards/epoch/${number}`)).status).toBe(404);
+  expect(await sql(t.app, 'select page from reward_import_pages')).toEqual([]);
+  expect((await asJson({ epoch: number, distribution: rows, root: right })).status).toBe(201);
+});
+
+test('an epoch that was computed is not imported, and an imported one is not computed', async () => {
+  const computed = nextEpoch();
+  await closedDay(t.app, computed, [{ wallet: anyWallet(), points: 1 }]);
+  await trigger(t, computed);
+  expect(await refused(asJson({ epoch: computed, distribution: rowsOf(1) }))).toEqual([409, `epoch ${computed} was computed from points already`]);
+  const imported = nextEpoch();
+  await asJson({ epoch: imported, distribution: rowsOf(1) });
+  await closedDay(t.app, imported, [{ wallet: anyWallet(), points: 1 }]);
+  expect(await refused(trigger(t, imported))).toEqual([409, `epoch ${imported} was imported`]);
+});
+
+test('an import that outlives its request is answered with where it will be, and is done all the same', async () => {
+  const rows = rowsOf(10);
+  const number = nextEpoch();
+  const response = await send(t, PATH, { json: { epoch: number, distribution: rows }, headers: { ...authorized, Prefer: 'wait=0' } });
+  expect([response.status, response.headers.get('Location')]).toEqual([202, `/api/rewards/epoch/${number}`]);
+  expect(EpochView.parse(await response.json())).toMatchObject({ epoch: number, status: 'computing', source: 'import' });
+  expect(await answered(asJson({ epoch: number, distribution: rows }))).toMatchObject([200, { status: 'computed', leaves: 10 }]);
+});
+
+test('rows that are wrong are named, ten of them, and nothing of the rest is taken', async () => {
+  const number = nextEpoch();
+  const before = await left();
+  const good = rowsOf(3);
+  const bad: [unknown, string][] = [
+    [{ wallet: good[0]?.wallet, amount: '9' }, 'wallet was given before, in line 2'],
+    [{ wallet: anyWallet(), amount: '0' }, 'amount must be more than 0 and at most 18446744073709551615'],
+    [{ wallet: anyWallet(), amount: '18446744073709551616' }, 'amount must be more than 0 and at most 18446744073709551615'],
+    [{ wallet: anyWallet(), amount: 5 }, 'amount must be a whole number of base units as text'],
+    [{ wallet: anyWallet(), amount: '1.5' }, 'amount must be a whole number of base units as text'],
+    [{ wallet: 'nobody', amount: '1' }, 'wallet must be a wallet address (base58 of 32 bytes)'],
+    [{ amount: '1' }, 'wallet must be a wallet address (base58 of 32 bytes)'],
+    [{ wallet: anyWallet(), amount: '1', note: 'x' }, 'note is not a known field'],
+    [[1], 'must be an object with wallet and amount'],
+    [null, 'must be an object with wallet and amount'],
+    [{ wallet: anyWallet(), amount: '-1' }, 'amount must be a whole number of base units as text'],
+    [{ wallet: anyWallet() }, 'amount must be a whole number of base units as text'],
+  ];
+  const rows = [...good, ...bad.map(([row]) => row)];
+  const told = (place: (i: number) => string) => bad.slice(0, 10).map(([, reason], i) => `${place(i)}: ${reason}`);
+  expect(await refused(gzipped(ndjson({ epoch: number }, rows)))).toEqual([
+    400,
+    `distribution must be sound: ${told((i) => `line ${i + 5}`).join('; ')}; and 2 more`,
+  ]);
+  const inJson = told((i) => `distribution[${i + 3}]`).map((text) => text.replace('in line 2', 'in distribution[0]'));
+  expect(await refused(asJson({ epoch: number, distribution: rows }))).toEqual([400, `distribution must be sound: ${inJson.join('; ')}; and 2 more`]);
+  expect(await left()).toBe(before);
+});
+
+test('what is no NDJSON of this kind is refused with the line and the reason', async () => {
+  const before = await left();
+  const row = JSON.stringify({ wallet: anyWallet(), amount: '1' });
+  const header = JSON.stringify({ epoch: nextEpoch() });
+  const cases: [string | Buffer, string][] = [
+    ['', 'the body must begin with a line that holds the epoch'],
+    [`${header}\n`, 'distribution must hold at least one row'],
+    [`${row}\n${row}\n`, 'distribution must be sound: line 1: epoch is required and must be a number'],
+    [`{"epoch":"5"}\n${row}`, 'distribution must be sound: line 1: epoch must be a number'],
+    [`{"epoch":5,"extra":1}\n${row}`, 'distribution must be sound: line 1: extra is not a known field'],
+    [`{"epoch":5,"root":"xy"}\n${row}`, 'distribution must be sound: line 1: root must be 64 hexadecimal digits'],
+    [`[]\n${row}`, 'distribution must be sound: line 1: the body must be an object'],
+    [`${header}\n\n${row}`, 'distribution must be sound: line 2: must be JSON'],
+    [`${header}\n${row}\n{"wallet":`, 'distribution must be sound: line 3: must be JSON'],
+    [`${header}\n"${'x'.repeat(200_000)}"\n${row}`, 'distribution must be sound: line 2: must be at most 1024 characters long'],
+    [Buffer.concat([Buffer.from(`${header}\n`), Buffer.from([0xff, 0xfe, 0x0a])]), 'distribution must be sound: line 2: must be JSON'],
+  ];
+  for (const [i, [body, error]] of cases.entries()) expect(await refused(i === 1 ? gzipped(body) : upload(body))).toEqual([400, error]);
+  expect(await left()).toBe(before);
+});
+
+test('an import gives at most the pool, and is of a day that has ended', async () => {
+  const wallet = anyWallet();
+  const give = (amounts: string[], number: number) =>
+    asJson({ epoch: number, distribution: amounts.map((amount) => ({ wallet: anyWallet(), amount })) });
+  expect(await refused(give(['1000000000', '1'], nextEpoch()))).toEqual([
+    400,
+    'distribution must give at most the pool, 1000000000: it gives 1000000001',
+  ]);
+  expect((await give(['999999999', '1'], nextEpoch())).status).toBe(201);
+  const today = Math.floor(t.clock.now().getTime() / 86_400_000);
+  for (const number of [today, today + 5]) {
+    expect(await refused(asJson({ epoch: number, distribution: [{ wallet, amount: '1' }] }))).toEqual([400, 'epoch must be a day that has ended']);
+  }
+  expect((await asJson({ epoch: -1, distribution: [{ wallet, amount: '1' }] })).status).toBe(400);
+  expect(await refused(asJson({ epoch: DAY, distribution: [] }))).toEqual([400, 'distribution must be at least 1 item long']);
+});
+
+test('after a thousand rows that are wrong no more are read', async () => {
+  const answer = await refused(gzipped(`{"epoch":${nextEpoch()}}${'\n'.repeat(2_000_000)}`));
+  expect(answer[0]).toBe(400);
+  expect(answer[1]).toMatch(/^distribution must be sound: line 2: must be JSON; .*line 11: must be JSON; and many more$/);
+});
+
+test('rows beyond the most that are taken are refused', () => {
+  const reader = new DistributionReader(undefined, 3);
+  expect(reader.push(Buffer.from(ndjson({ epoch: 1 }, rowsOf(5))))).toBe(false);
+  expect(reader.finish()).toMatchObject({ rows: 3, offending: 1, offences: ['line 5: must not be there: at most 3 rows are taken'] });
+});
+
+test('a distribution reads the same however its bytes are cut', () => {
+  const bytes = Buffer.from(ndjson({ epoch: 7 }, rowsOf(40)));
+  const readIn = (size: number) => {
+    const reader = new DistributionReader();
+    for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+    return { ...reader.finish(), page: reader.page(0) };
+  };
+  const whole = readIn(bytes.length);
+  expect(whole).toMatchObject({ header: { epoch: 7 }, rows: 40, total: 820n, offending: 0 });
+  for (const size of [1, 2, 7, 100, 1_000]) expect(readIn(size)).toEqual(whole);
+});
+
+test('a body that swells beyond 256 MB is stopped there', async () => {
+  const swollen = Buffer.concat(new Array(300).fill(gzipSync(Buffer.alloc(1024 * 1024, 'x'))));
+  expect(swollen.length).toBeLessThan(1024 * 1024);
+  expect(await refused(upload(swollen, { 'Content-Encoding': 'gzip' }))).toEqual([413, 'the body must be at most 268435456 bytes unpacked']);
+});
+
+test('other content types and encodings are refused', async () => {
+  const body = ndjson({ epoch: nextEpoch() }, rowsOf(1));
+  expect(await refused(upload(body, { 'Content-Type': 'text/plain' }))).toEqual([
+    415,
+    'Content-Type must be application/json or application/x-ndjson',
+  ]);
+  expect(await refused(upload(body, { 'Content-Encoding': 'br' }))).toEqual([415, 'Content-Encoding must be gzip or identity']);
+  expect(await refused(upload(body, { 'Content-Encoding': 'gzip' }))).toEqual([400, 'the body must be complete gzip']);
+  expect(await refused(upload(gzipSync(body).subarray(0, -6), { 'Content-Encoding': 'gzip' }))).toEqual([400, 'the body must be complete gzip']);
+});
+
+test('an upload that is cut off leaves nothing, and the next one is taken', async () => {
+  const before = await left();
+  const number = nextEpoch();
+  const rows = rowsOf(5_000);
+  const text = ndjson({ epoch: number }, rows);
+  await new Promise<void>((resolve) => {
+    const { hostname, port } = new URL(t.url);
+    const headers = { ...authorized, 'Content-Type': 'application/x-ndjson', 'Content-Length': String(text.length) };
+    const cut = request({ hostname, port, path: PATH, method: 'POST', headers });
+    cut.on('error', () => resolve());
+    cut.write(text.slice(0, text.length / 2), () => cut.destroy());
+  });
+  const deadline = performance.now() + 5_000;
+  let response = await gzipped(text);
+  while (response.status === 503 && performance.now() < deadline) response = await gzipped(text);
+  expect(response.status).toBe(201);
+  expect(await left()).toBe((before ?? 0) + 2);
+});
+
+test('one upload is read at a time; another one is told to come back', async () => {
+  const { hostname, port } = new URL(t.url);
+  const headers = { ...authorized, 'Content-Type': 'application/x-ndjson', 'Transfer-Encoding': 'chunked' };
+  const text = ndjson({ epoch: nextEpoch() }, rowsOf(2));
+  const audited = async () => (await sql<{ n: number }>(t.app, 'select count(*)::int as n from admin_audit'))[0]?.n ?? 0;
+  const before = await audited();
+  const slow = request({ hostname, port, path: PATH, method: 'POST', headers, agent: false });
+  const done = new Promise<number | undefined>((resolve) => slow.on('response', (response) => resolve(response.resume().statusCode)));
+  slow.write(text.slice(0, 50));
+  while ((await audited()) === before) await new Promise((resolve) => setTimeout(resolve, 10));
+  const second = await upload(text);
+  expect([second.status, second.headers.get('Retry-After'), await second.json()]).toEqual([
+    503,
+    '5',
+    { error: 'another import is being read, try again' },
+  ]);
+  slow.end(text.slice(50));
+  expect(await done).toBe(201);
+});
+
+test('imports take an internal token, or an admin token of money', async () => {
+  const json = { epoch: nextEpoch(), distribution: rowsOf(1) };
+  for (const headers of [{}, { Authorization: 'Bearer wrong-token-0123456789' }]) expect((await send(t, PATH, { json, headers })).status).toBe(403);
+  expect((await send(t, PATH, { json, headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } })).status).toBe(201);
+  expect((await send(t, '/rewards/trigger-epoch', { json: {}, headers: authorized })).status).toBe(403);
+});

@@ -1,0 +1,277 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { Keypair, type PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
+import { Me } from '#areas/auth/schemas.ts';
+import { Eligibility } from '#areas/wallets/schemas.ts';
+import { associatedTokenAddress, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM, transferChecked } from '#platform/solana/tokens.ts';
+import { startApi } from '#test/support/api.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { bodyOf } from '#test/support/http/json.ts';
+import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
+import { type SignedIn, send, signIn, type TestWallet } from '#test/support/wallet.ts';
+
+const MINIMUM = 1_000n;
+/** Of the reward token. */
+const DECIMALS = 6;
+
+let chain: TestChain;
+let t: TestApp;
+beforeAll(async () => {
+  chain = await startTestChain();
+  t = await startTestApp({ workers: false, env: { ...chain.env, GATE: 'play', GATE_MIN_BALANCE: String(MINIMUM) } });
+});
+afterAll(async () => {
+  await t.close();
+  await chain.close();
+});
+afterEach(() => chain.control.clear());
+
+const later = (seconds: number) => t.clock.set(new Date(t.clock.now().getTime() + seconds * 1_000));
+const mint = () => chain.keys.rewardMint.publicKey;
+const walletOf = (keys: Keypair): TestWallet => ({
+  address: keys.publicKey.toBase58(),
+  publicKey: keys.publicKey.toBytes(),
+  sign: (bytes) => ed25519.sign(bytes, keys.secretKey.subarray(0, 32)),
+});
+/** Sends a transaction; returns when it is final. */
+async function land(instructions: TransactionInstruction[], signers: [Keypair, ...Keypair[]]): Promise<void> {
+  const signature = await chain.send(instructions, signers);
+  await chain.control.advance(10);
+  const { value } = await chain.connection.getSignatureStatus(signature);
+  expect(value).toMatchObject({ err: null, confirmationStatus: 'finalized' });
+}
+/** Gives a wallet tokens, and SOL to move them. */
+async function give(gift: { reward?: bigint; usdc?: bigint }, wallet = Keypair.generate()): Promise<Keypair> {
+  await chain.fundWallet({ lamports: 1_000_000_000, ...gift }, wallet);
+  await chain.control.advance(10);
+  return wallet;
+}
+/** A wallet that holds some of the token, with a session. */
+async function player(reward: bigint, of: Pick<TestApp, 'url'> = t): Promise<SignedIn & { keys: Keypair }> {
+  const keys = reward > 0n ? await give({ reward }) : Keypair.generate();
+  return { ...(await signIn(of, walletOf(keys))), keys };
+}
+const holds = (who: SignedIn) => bodyOf(who.fetch('/eligibility'), Eligibility);
+const play = (who: SignedIn, headers: Record<string, string> = {}) => who.fetch('/game/block-cascade/play', { method: 'POST', headers });
+const answerOf = async (response: Response) => ({ status: response.status, ...((await response.json()) as object) });
+const TOO_LITTLE = () => ({
+  status: 403,
+  error: `the wallet must hold at least ${MINIMUM} base units of the token ${mint().toBase58()} to start a play`,
+});
+const UNKNOWN = { status: 503, error: 'the chain cannot be asked at the moment, try again' };
+
+test('a wallet that holds the minimum is eligible, and may play', async () => {
+  const rich = await player(MINIMUM);
+  const checked = t.clock.now().getTime();
+  const view = await holds(rich);
+  expect(view).toEqual({ eligible: true, tokenBalance: '1000', minimum: '1000', mint: mint().toBase58(), checkedAt: expect.any(String) });
+  expect(Math.abs(Date.parse(view.checkedAt) - checked)).toBeLessThan(5_000);
+  expect(await bodyOf(rich.fetch('/me'), Me)).toMatchObject({ wallet: rich.wallet, eligible: true, tokenBalance: '1000' });
+  expect((await play(rich)).status).toBe(201);
+});
+
+test('a wallet that holds less may not start a play, and is refused nothing else', async () => {
+  const poor = await player(MINIMUM - 1n);
+  expect(await answerOf(await play(poor))).toEqual(TOO_LITTLE());
+  expect(await holds(poor)).toMatchObject({ eligible: false, tokenBalance: '999' });
+  expect(await bodyOf(poor.fetch('/me'), Me)).toMatchObject({ eligible: false, tokenBalance: '999' });
+  expect((await poor.fetch('/game/block-cascade/state', { method: 'PUT', json: { level: 3 } })).status).toBe(200);
+  expect((await poor.fetch('/game/block-cascade/record', { json: { run: 1 } })).status).toBe(201);
+  expect((await poor.fetch('/game/block-cascade/rank')).status).toBe(200);
+});
+
+test('a wallet without any token account holds nothing', async () => {
+  const none = await player(0n);
+  expect(await holds(none)).toMatchObject({ eligible: false, tokenBalance: '0' });
+  expect((await play(none)).status).toBe(403);
+});
+
+test('who may call is asked before what he holds', async () => {
+  expect((await send(t, '/eligibility')).status).toBe(401);
+  expect((await send(t, '/game/block-cascade/play', { method: 'POST' })).status).toBe(401);
+  const poor = await player(0n);
+  expect((await poor.fetch('/game/nowhere/play', { method: 'POST' })).status).toBe(404);
+});
+
+/** Opens a second token account of the reward mint, and moves tokens there. */
+async function moveToSecondAccount(keys: Keypair, amount: bigint): Promise<PublicKey> {
+  const second = Keypair.generate();
+  const instructions = [
+    SystemProgram.createAccount({
+      fromPubkey: keys.publicKey,
+      newAccountPubkey: second.publicKey,
+      lamports: await chain.connection.getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES),
+      space: TOKEN_ACCOUNT_BYTES,
+      programId: TOKEN_PROGRAM,
+    }),
+    // InitializeAccount3
+    new TransactionInstruction({
+      programId: TOKEN_PROGRAM,
+      keys: [
+        { pubkey: second.publicKey, isSigner: false, isWritable: true },
+        { pubkey: mint(), isSigner: false, isWritable: false },
+      ],
+      data: Buffer.concat([Buffer.from([18]), keys.publicKey.toBuffer()]),
+    }),
+    transferChecked({
+      from: associatedTokenAddress(keys.publicKey, mint()),
+      to: second.publicKey,
+      owner: keys.publicKey,
+      mint: mint(),
+      decimals: DECIMALS,
+      amount,
+    }),
+  ];
+  await land(instructions, [keys, second]);
+  return second.publicKey;
+}
+
+test('the balance is over all token accounts of the mint, frozen ones too, and over no other mint', async () => {
+  const { keys, ...split } = await player(MINIMUM);
+  await give({ usdc: 5_000_000n }, keys);
+  const second = await moveToSecondAccount(keys, 400n);
+  expect(await holds(split)).toMatchObject({ eligible: true, tokenBalance: '1000' });
+  await chain.control.freeze(second.toBase58());
+  await later(31);
+  expect(await holds(split)).toMatchObject({ eligible: true, tokenBalance: '1000' });
+});
+
+test('a wallet that comes to hold enough may play when what is remembered is 30 seconds old', async () => {
+  const { keys, ...who } = await player(0n);
+  expect((await play(who)).status).toBe(403);
+  await give({ reward: MINIMUM }, keys);
+  await later(28);
+  expect((await play(who)).status).toBe(403);
+  await later(3);
+  expect((await play(who)).status).toBe(201);
+  expect(await holds(who)).toMatchObject({ eligible: true, tokenBalance: '1000' });
+});
+
+test('a play that was started is answered again under its key, though the wallet holds too little by now', async () => {
+  const { keys, ...who } = await player(MINIMUM);
+  const key = { 'Idempotency-Key': 'once-rich' };
+  const first = await answerOf(await play(who, key));
+  expect(first.status).toBe(201);
+  const friend = await give({ reward: 1n });
+  const away = transferChecked({
+    from: associatedTokenAddress(keys.publicKey, mint()),
+    to: associatedTokenAddress(friend.publicKey, mint()),
+    owner: keys.publicKey,
+    mint: mint(),
+    decimals: DECIMALS,
+    amount: 1n,
+  });
+  await land([away], [keys]);
+  await later(31);
+  expect(await answerOf(await play(who, key))).toEqual(first);
+  expect(await answerOf(await play(who, { 'Idempotency-Key': 'once-poor' }))).toEqual(TOO_LITTLE());
+});
+
+test('many asks at once, and asks of other processes, are one question to the chain', async () => {
+  const who = await player(MINIMUM);
+  const other = await startApi(t.env, t.clock);
+  try {
+    const asked = await chain.control.fault({ kind: 'delay', ms: 50, methods: ['getTokenAccountsByOwner'] });
+    await Promise.all(Array.from({ length: 10 }, (_none, i) => (i % 2 ? holds(who) : play(who))));
+    expect(await asked.hits()).toBe(1);
+    const elsewhere = await send(other, '/eligibility', { headers: { Cookie: who.cookie } });
+    expect(await elsewhere.json()).toMatchObject({ tokenBalance: '1000' });
+    expect(await asked.hits()).toBe(1);
+    await later(31);
+    await holds(who);
+    expect(await asked.hits()).toBe(2);
+  } finally {
+    await other.close();
+  }
+});
+
+test.each([
+  ['is cut off', { kind: 'cut' }],
+  ['fails', { kind: 'fail', status: 500 }],
+  ['is not available', { kind: 'fail', status: 503 }],
+  ['limits us', { kind: 'rateLimit', retryAfter: 1 }],
+] as const)('when the chain %s, what was known stands in for 10 minutes; then, and for strangers, it is 503', async (_how, fault) => {
+  const [known, stranger] = [await player(MINIMUM), await player(MINIMUM)];
+  expect(await holds(known)).toMatchObject({ eligible: true });
+  const { checkedAt } = await holds(known);
+  await chain.control.fault(fault);
+  await later(9 * 60);
+  expect(await holds(known)).toMatchObject({ eligible: true, tokenBalance: '1000', checkedAt });
+  expect((await play(known)).status).toBe(201);
+  expect(await answerOf(await stranger.fetch('/eligibility'))).toEqual(UNKNOWN);
+  const refused = await play(stranger);
+  expect(refused.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
+  expect(await answerOf(refused)).toEqual(UNKNOWN);
+  expect(await bodyOf(stranger.fetch('/me'), Me)).toMatchObject({ wallet: stranger.wallet, eligible: null, tokenBalance: null });
+  await later(61);
+  expect((await known.fetch('/eligibility')).status).toBe(503);
+  expect((await play(known)).status).toBe(503);
+  await chain.control.clear();
+  await later(2);
+  expect((await play(known)).status).toBe(201);
+});
+
+test('/me does not wait for a chain that dawdles, and tells what came in meanwhile when it is asked again', async () => {
+  const who = await player(MINIMUM);
+  const slow = await chain.control.fault({ kind: 'delay', ms: 1_500, methods: ['getTokenAccountsByOwner'] });
+  const started = performance.now();
+  expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ wallet: who.wallet, eligible: null, tokenBalance: null });
+  expect(performance.now() - started).toBeLessThan(1_000);
+  // Waits for the same question.
+  expect(await holds(who)).toMatchObject({ eligible: true });
+  expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ eligible: true, tokenBalance: '1000' });
+  expect(await slow.hits()).toBe(1);
+});
+
+test('a chain that dawdles is not waited for where something is known', async () => {
+  const who = await player(MINIMUM);
+  expect((await play(who)).status).toBe(201);
+  await chain.control.fault({ kind: 'delay', ms: 1_200, methods: ['getTokenAccountsByOwner'] });
+  await later(31);
+  const started = performance.now();
+  expect((await play(who)).status).toBe(201);
+  expect(performance.now() - started).toBeLessThan(1_100);
+});
+
+test('where no gate is set, everyone may play and nothing is asked; what wallets hold is told all the same', async () => {
+  const open = await startTestApp({ workers: false, env: { ...chain.env, GATE: '', GATE_MIN_BALANCE: '1000' } });
+  try {
+    const who = await player(1n, open);
+    const asked = await chain.control.fault({ kind: 'delay', ms: 1, methods: ['getTokenAccountsByOwner'] });
+    expect((await play(who)).status).toBe(201);
+    expect(await asked.hits()).toBe(0);
+    expect(await holds(who)).toMatchObject({ eligible: false, tokenBalance: '1', minimum: '1000' });
+    expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ eligible: false, tokenBalance: '1' });
+  } finally {
+    await open.close();
+  }
+});
+
+test.each([
+  ['where no token is configured, everyone is eligible', { GATE: '' }, { eligible: true, tokenBalance: null }, 201],
+  ['a gate without a token lets nobody through', { GATE: 'play' }, { eligible: null, tokenBalance: null }, 503],
+])('%s', async (_what, env, view, status) => {
+  const bare = await startTestApp({ workers: false, env });
+  try {
+    const who = await signIn(bare);
+    expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject(view);
+    expect(await answerOf(await who.fetch('/eligibility'))).toEqual({ status: 503, error: 'REWARD_MINT is not configured' });
+    expect((await play(who)).status).toBe(status);
+  } finally {
+    await bare.close();
+  }
+});
+
+test('a token that the chain does not know is 503', async () => {
+  const odd = await startTestApp({ workers: false, env: { ...chain.env, REWARD_MINT: Keypair.generate().publicKey.toBase58() } });
+  try {
+    const who = await signIn(odd);
+    expect(await answerOf(await who.fetch('/eligibility'))).toEqual({
+      status: 503,
+      error: 'the balance of the wallet is not known at the moment, try again',
+    });
+    expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ eligible: null, tokenBalance: null });
+  } finally {
+    await odd.close();
+  }
+});

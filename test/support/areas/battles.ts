@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { processScores } from '#areas/arcade';
+import type { Admit } from '#areas/arcade/scores/battles.ts';
+import type { ScoreOutcome } from '#areas/arcade/scores/schemas.ts';
+import { admitScores, battleConsumer } from '#areas/battles';
+import { type Battle, readBattle } from '#areas/battles/rows.ts';
+import { BattleTerms } from '#areas/battles/schemas.ts';
+import { createBattle, joinBattle, startBattle } from '#areas/battles/seats.ts';
+import { type Consumer, consumeActivities, ensurePlayer } from '#areas/points';
+import type { App } from '#context';
+import type { Submission } from '#jobs/scores.ts';
+import { ADMIN_TOKEN, type TestApp } from '../app.ts';
+import { registerGame, TEST_GAME } from './arcade.ts';
+import { sql } from './boards.ts';
+import { anyWallet } from './epochs.ts';
+
+/** A game without verification, another one, and one that holds scores above 100 a second. */
+export const GAME = 'duel';
+export const OTHER_GAME = 'other-duel';
+export const STRICT_GAME = 'strict-duel';
+
+export async function registerGames(t: TestApp): Promise<void> {
+  await registerGame(t.url, ADMIN_TOKEN, GAME, { ...TEST_GAME, verification: 'none' });
+  await registerGame(t.url, ADMIN_TOKEN, OTHER_GAME, { ...TEST_GAME, verification: 'none' });
+  await registerGame(t.url, ADMIN_TOKEN, STRICT_GAME, { ...TEST_GAME, caps: { ...TEST_GAME.caps, scorePerSec: 100 } });
+}
+
+/** Wallets with their rows, as signing in makes them. */
+export async function players(app: App, n: number): Promise<string[]> {
+  const wallets = Array.from({ length: n }, anyWallet);
+  for (const wallet of wallets) await app.tx((tx) => ensurePlayer(tx, wallet));
+  return wallets;
+}
+
+/** Opens a battle and has the others join; without seats left it runs. @returns its id */
+export async function open(app: App, wallets: readonly string[], terms: Partial<BattleTerms> = {}): Promise<string> {
+  const [creator = '', ...others] = wallets;
+  const { id } = await app.tx((tx) =>
+    createBattle(tx, creator, BattleTerms.parse({ gameId: GAME, maxPlayers: Math.max(2, wallets.length), ...terms })),
+  );
+  for (const wallet of others) await app.tx((tx) => joinBattle(tx, wallet, id));
+  return id;
+}
+
+/** Players in a running battle. */
+export async function running(app: App, n: number, terms: Partial<BattleTerms> = {}): Promise<[id: string, a: string, b: string, c: string]> {
+  const wallets = await players(app, n);
+  const [a = '', b = '', c = ''] = wallets;
+  return [await open(app, wallets, terms), a, b, c];
+}
+
+export const joined = (app: App, wallet: string, id: string) => app.tx((tx) => joinBattle(tx, wallet, id));
+export const started = (app: App, wallet: string, id: string) => app.tx((tx) => startBattle(tx, wallet, id));
+
+export async function battle(app: App, id: string): Promise<Battle> {
+  const found = await readBattle(app.db, id);
+  if (!found) throw new Error(`battle ${id} is not there`);
+  return found;
+}
+
+/** What a battle says of its seats: score, number of scores, place. */
+export async function table(app: App, id: string): Promise<(number | null)[][]> {
+  return (await battle(app, id)).participants.map(({ score, scores, place }) => [score, scores, place]);
+}
+
+/** A score of a wallet in a game, named for a battle; what is not said of it does not matter. */
+export const submission = (app: App, s: Pick<Submission, 'wallet' | 'score'> & Partial<Submission>): Submission => ({
+  ...{ id: randomUUID(), gameId: GAME, playId: null, durationMs: null, battleId: null, signature: null, idempotencyKey: null },
+  ...{ at: app.clock.now().toISOString(), bodyHash: '0'.repeat(64) },
+  ...s,
+});
+
+/** Has wallets score, as the workers record it. @returns the outcome of the first */
+export async function submit(app: App, submissions: readonly Submission[], admit: Admit = admitScores): Promise<ScoreOutcome> {
+  const [first] = await processScores(app, submissions, admit);
+  if (!first) throw new Error('nothing was submitted');
+  return first.outcome;
+}
+
+/** Has a wallet score in a battle. @returns the id of the score */
+export async function score(app: App, wallet: string, battleId: string, value: number, more: Partial<Submission> = {}): Promise<string> {
+  const outcome = await submit(app, [submission(app, { wallet, battleId, score: value, ...more })]);
+  if (outcome.status !== 200) throw new Error(`a score was refused: ${outcome.error}`);
+  return outcome.receipt.scoreId;
+}
+
+/** Has a wallet submit a score of a play of one second in the game that holds scores above 100 a second. */
+export async function tryScore(app: App, wallet: string, battleId: string, value: number): Promise<ScoreOutcome> {
+  const [play] = await sql<{ id: string }>(
+    app,
+    `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - interval '1 second') returning id`,
+    [wallet, STRICT_GAME],
+  );
+  return await submit(app, [submission(app, { wallet, battleId, score: value, gameId: STRICT_GAME, playId: play?.id ?? '' })]);
+}
+
+const idle = (name: 'referrals' | 'quests', bit: 1 | 2): Consumer => ({ name, bit, consume: async () => [] });
+
+/** Has battles consume what is open. */
+export async function consume(app: App, consumer: Consumer = battleConsumer): Promise<void> {
+  while (await consumeActivities(app, [idle('referrals', 1), idle('quests', 2), consumer]));
+}
+
+/** Lets time pass. */
+export const pass = (t: TestApp, seconds: number) => t.clock.set(new Date(t.clock.now().getTime() + seconds * 1_000));
+
+/** The events of a battle, in the order in which they were written. */
+export async function told(app: App, battleId: string): Promise<{ type: string; payload: Record<string, unknown> }[]> {
+  return await sql(app, `select type, payload from outbox where type like 'battle%' and payload ->> 'battleId' = $1 order by id`, [battleId]);
+}
+
+/** The application in a process that dies before its transactions commit. */
+export function dying(app: App): App {
+  return {
+    ...app,
+    tx: (work) =>
+      app.tx(async (tx) => {
+        await work(tx);
+        throw new Error('killed');
+      }),
+  };
+}

@@ -1,0 +1,115 @@
+import { readdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { ClipView } from '#areas/clips/schemas.ts';
+import type { App } from '#context';
+import type { Storage } from '#platform/storage/storage.ts';
+import type { TestApp } from '../app.ts';
+import { bodyOf } from '../http/json.ts';
+import type { SignedIn } from '../wallet.ts';
+import { sql } from './boards.ts';
+
+/** No two parts of a file look alike, within reason. */
+const PATTERN = Buffer.from(Uint16Array.from({ length: 9_973 }, (_, i) => i * 31).buffer);
+
+/** `ftyp` of a brand, then as many bytes as it takes; `seed` makes it another file. */
+export function mp4(bytes = 1_000, seed = Math.random(), brand = 'isom'): Buffer {
+  const file = Buffer.alloc(bytes, PATTERN);
+  file.writeUInt32BE(32, 0);
+  file.write(`ftyp${brand}`, 4, 'latin1');
+  file.writeDoubleBE(seed, 16);
+  return file;
+}
+
+/** The header of an EBML file of a type, as browsers record it. */
+export const ebml = (type: string): Buffer =>
+  Buffer.concat([
+    Buffer.from('1a45dfa3', 'hex'),
+    // A size of eight bytes, as ffmpeg writes it; then EBMLVersion, and the type.
+    Buffer.from('01000000000000', 'hex'),
+    Buffer.from([4 + 3 + type.length, 0x42, 0x86, 0x81, 1, 0x42, 0x82, 0x80 + type.length]),
+    Buffer.from(type),
+    Buffer.from('18538067', 'hex'),
+    Buffer.alloc(200, 7),
+  ]);
+export const webm = (): Buffer => ebml('webm');
+
+/** A picture of one pixel. */
+export const gif = (): Buffer => Buffer.from('47494638396101000100800000ffffff00000021f90400000000002c00000000010001000002024401003b', 'hex');
+
+/** The game that clips are of; register it. */
+export const GAME = 'clip-game';
+
+/** The fields of a form, in their order; bytes are files, with a name and a type that are not theirs. */
+export type Form = Readonly<Record<string, string | Buffer>>;
+
+/** A form as browsers send it. */
+export function form(fields: Iterable<readonly [name: string, value: string | Buffer]>): FormData {
+  const data = new FormData();
+  for (const [name, value] of fields) {
+    if (typeof value === 'string') data.append(name, value);
+    else data.append(name, new Blob([new Uint8Array(value)], { type: 'text/html' }), '../../clip.html');
+  }
+  return data;
+}
+
+/** Sends a form, of a clip unless it says otherwise. */
+export function upload(
+  who: Pick<SignedIn, 'fetch'>,
+  fields: Form = { gameId: GAME, file: mp4() },
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return who.fetch('/clip/upload', { method: 'POST', body: form(Object.entries(fields)), headers });
+}
+
+/** Uploads a clip that is taken. */
+export async function clipOf(who: Pick<SignedIn, 'fetch'>, fields?: Form, headers?: Record<string, string>): Promise<z.output<typeof ClipView>> {
+  const response = await upload(who, fields, headers);
+  if (response.status !== 201) throw new Error(`${response.status} ${await response.text()}`);
+  return await bodyOf(response, ClipView);
+}
+
+/** What a refusal says: its status and its sentence. */
+export async function refused(asked: Response | Promise<Response>): Promise<string> {
+  const response = await asked;
+  return `${response.status} ${((await response.json()) as { error: string }).error}`;
+}
+
+/** What a list shows, and how many it says that there are. */
+export async function listed(t: Pick<TestApp, 'url'>, query: string): Promise<{ ids: string[]; total: number }> {
+  const response = await fetch(`${t.url}/clips?${query}`);
+  const clips = await bodyOf(response, z.array(ClipView));
+  return { ids: clips.map(({ id }) => id), total: Number(response.headers.get('X-Total-Count')) };
+}
+
+/** Bans a wallet since then, or no longer. */
+export const ban = (app: App, wallet: string, at: string | null) =>
+  sql(app, 'update players set banned_at = $2::timestamptz where wallet = $1', [wallet, at]);
+
+/** Waits for something that comes. */
+export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await sleep(10);
+}
+
+/** A door that is closed until it is opened. */
+export function door() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { closed: promise, open: resolve };
+}
+
+/** Has an application work with another storage meanwhile, one that does some things otherwise. */
+export async function withStorage<T>(app: App, otherwise: Partial<Storage>, work: () => Promise<T>): Promise<T> {
+  const { storage } = app;
+  Object.assign(app, { storage: { ...storage, ...otherwise } });
+  try {
+    return await work();
+  } finally {
+    Object.assign(app, { storage });
+  }
+}
+
+/** Every file in a folder, however deep. */
+export async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
+}

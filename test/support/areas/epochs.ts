@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import bs58 from 'bs58';
+import { EpochView } from '#areas/rewards/schemas.ts';
+import type { App } from '#context';
+import { ADMIN_TOKEN, startTestApp, type TestApp } from '../app.ts';
+import { bodyOf } from '../http/json.ts';
+import { type JsonInit, send } from '../wallet.ts';
+import { sql } from './boards.ts';
+
+export const INTERNAL_TOKEN = 'test-internal-token-0123456789';
+/** A UTC day long past: 2025-05-09. */
+export const DAY = 20_217;
+
+/** An application whose workers make epochs, and do nothing on the chain. */
+export const startRewards = (queues = 'epochs'): Promise<TestApp> => startTestApp({ env: { QUEUES: queues, INTERNAL_TOKENS: INTERNAL_TOKEN } });
+
+/** An address that nobody has. */
+export const anyWallet = (): string => bs58.encode(randomBytes(32));
+
+/** Points of a wallet, as the ledger has them. */
+export interface Given {
+  wallet: string;
+  points: number;
+  mode?: 'regular' | 'beta';
+  kind?: 'game' | 'quest' | 'referral' | 'conversion';
+  rewards?: boolean;
+}
+
+/** Writes ledger rows of a past day. */
+export async function givePast(app: App, day: number, given: readonly Given[]): Promise<void> {
+  await sql(
+    app,
+    `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
+     select w, m, k, 'test', 'test', gen_random_uuid()::text, p, r, $1, to_timestamp($1 * 86400 + 43200)
+     from unnest($2::text[], $3::text[], $4::text[], $5::int8[], $6::bool[]) as g(w, m, k, p, r)`,
+    [
+      day,
+      given.map((g) => g.wallet),
+      given.map((g) => g.mode ?? 'regular'),
+      given.map((g) => g.kind ?? 'game'),
+      given.map((g) => g.points),
+      given.map((g) => g.rewards ?? true),
+    ],
+  );
+}
+
+/** Marks days as closed, as the closer does. */
+export async function closeDays(app: App, ...days: number[]): Promise<void> {
+  await sql(app, `insert into closed_periods (period, bucket) select 'day', unnest($1::int[]) on conflict do nothing`, [days]);
+}
+
+/** A closed day with points. */
+export async function closedDay(app: App, day: number, given: readonly Given[]): Promise<void> {
+  await givePast(app, day, given);
+  await closeDays(app, day);
+}
+
+/** Sends a request with the admin token. */
+export const asAdmin = (t: TestApp, path: string, { headers, ...init }: JsonInit = {}): Promise<Response> =>
+  send(t, path, { ...init, headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...Object.fromEntries(new Headers(headers)) } });
+
+export const trigger = (t: TestApp, epoch?: number, headers: Record<string, string> = {}): Promise<Response> =>
+  asAdmin(t, '/rewards/trigger-epoch', { json: epoch === undefined ? {} : { epoch }, headers });
+
+/** Sets rules; what is left out is as in an arcade that gives 1,000,000 base units a day, without cap or dust. */
+export async function setRules(t: TestApp, rules: object = {}): Promise<Response> {
+  const json = { pool: '1000000', cap: null, dust: '0', expiryDays: 90, automatic: true, ...rules };
+  return await asAdmin(t, '/admin/config/rewards', { method: 'PUT', json });
+}
+
+export const epochOf = (t: TestApp, epoch: number): Promise<EpochView> => bodyOf(send(t, `/api/rewards/epoch/${epoch}`), EpochView);
+
+/** An answer's status and its JSON. */
+export async function answered(asked: Response | Promise<Response>): Promise<[number, unknown]> {
+  const response = await asked;
+  return [response.status, await response.json()];
+}
+
+/** A line of an epoch's file. */
+export interface LeafLine {
+  index: number | null;
+  wallet: string;
+  points: number | null;
+  amount: string;
+}
+
+/** An epoch's file: its first line, and the others. */
+export async function leavesOf(t: TestApp, epoch: number): Promise<{ header: Record<string, unknown>; lines: LeafLine[] }> {
+  const text = await (await send(t, `/api/rewards/epoch/${epoch}/leaves`)).text();
+  const [header, ...lines] = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return { header, lines };
+}

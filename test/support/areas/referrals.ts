@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { processScores } from '#areas/arcade';
+import { voidScore } from '#areas/arcade/scores/decide.ts';
+import { appendPoints, ensurePlayer, type Happened, openDay, refreshLater } from '#areas/points';
+import { referralConsumer } from '#areas/referrals';
+import { bindWallet } from '#areas/referrals/bind.ts';
+import { findOrMakeLink } from '#areas/referrals/links.ts';
+import type { App } from '#context';
+import { statement } from '#platform/db/sql.ts';
+import { ADMIN_TOKEN, type TestApp } from '../app.ts';
+import { registerGame, TEST_GAME } from './arcade.ts';
+import { sql } from './boards.ts';
+import { anyWallet } from './epochs.ts';
+
+/** A game that is verified by a play, and one that is not verified; a score of 100 gives 10 points in either. */
+export const VERIFIED = 'verified-game';
+export const FREE = 'free-game';
+
+export async function registerGames(t: TestApp): Promise<void> {
+  await registerGame(t.url, ADMIN_TOKEN, VERIFIED, { ...TEST_GAME, pointsPer10000: 1_000 });
+  await registerGame(t.url, ADMIN_TOKEN, FREE, { ...TEST_GAME, pointsPer10000: 1_000, verification: 'none', rewards: false });
+}
+
+/** Makes sure that a wallet has its row, as signing in does. */
+export const join = (app: App, wallet: string) => app.tx((tx) => ensurePlayer(tx, wallet));
+
+/** Binds a wallet by its referrer's link. */
+export async function bindTo(app: App, referrer: string, wallet: string): Promise<void> {
+  const { code } = await findOrMakeLink(app, referrer);
+  await app.tx((tx) => bindWallet(tx, wallet, code));
+}
+
+/** A referrer and `n` wallets that it referred. */
+export async function makeFamily(app: App, n: number): Promise<[string, ...string[]]> {
+  const referrer = anyWallet();
+  await join(app, referrer);
+  const children = Array.from({ length: n }, anyWallet);
+  for (const child of children) {
+    await join(app, child);
+    await bindTo(app, referrer, child);
+  }
+  return [referrer, ...children];
+}
+
+const insertPlay = statement<{ id: string }>(
+  'test_insert_play',
+  `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - interval '1 minute') returning id`,
+);
+
+/** Has a wallet score, as the workers record it. */
+export async function score(t: TestApp, wallet: string, gameId: string, value: number): Promise<{ scoreId: string; points: number }> {
+  const play = gameId === FREE ? null : ((await t.app.tx((tx) => tx.query(insertPlay, [wallet, gameId])))[0]?.id ?? null);
+  const submission = {
+    ...{ id: randomUUID(), wallet, gameId, score: value, playId: play, durationMs: null, battleId: null, signature: null, idempotencyKey: null },
+    ...{ at: t.clock.now().toISOString(), bodyHash: '0'.repeat(64) },
+  };
+  const [answer] = await processScores(t.app, [submission]);
+  if (answer?.outcome.status !== 200) throw new Error(JSON.stringify(answer));
+  return { scoreId: answer.outcome.receipt.scoreId, points: answer.outcome.receipt.pointsAwarded };
+}
+
+export const takeBack = (app: App, scoreId: string): Promise<void> => voidScore(app, scoreId, { by: 'test', reason: 'a test' });
+
+const selectOpen = statement<Omit<Happened, 'amount'>>(
+  'test_open_activities',
+  `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", day, (extract(epoch from at) * 1000)::float8 as at
+   from activities where batch <> 0 and ($2::text[] is null or kind = any($2)) order by at limit $1`,
+);
+const mark = statement('test_mark_activities', 'update activities set batch = 0 where source_id = $1 and kind = $2');
+
+/**
+ * Has the consumer take its next batch, as the job does.
+ * @param options.most size of the batch; `kinds`: only these; `killed`: the transaction is lost before its commit
+ * @returns what it was given
+ */
+export async function consume(
+  app: App,
+  options: { most?: number; kinds?: readonly Happened['kind'][]; killed?: boolean } = {},
+): Promise<{ activities: Happened[]; day: number }> {
+  const killed = new Error('killed');
+  try {
+    return await app.tx(async (tx) => {
+      const rows = await tx.query(selectOpen, [options.most ?? 100_000, options.kinds ?? null]);
+      const activities = rows.map((row) => ({ ...row, amount: 0n }));
+      const open = await openDay(tx);
+      await refreshLater(tx, await appendPoints(tx, open, await referralConsumer.consume(app, tx, open, activities)));
+      for (const { sourceId, kind } of activities) await tx.query(mark, [sourceId, kind]);
+      if (options.killed) throw killed;
+      return { activities, day: open.day };
+    });
+  } catch (error) {
+    if (error !== killed) throw error;
+    return { activities: [], day: 0 };
+  }
+}
+
+/** The ledger rows that a wallet has for its referrals, by what they give. */
+export const ledgerOf = (app: App, wallet: string) =>
+  sql<{ reason: string; points: number; mode: string; rewards: boolean; sourceId: string }>(
+    app,
+    `select reason, points::int as points, mode, rewards, source_id as "sourceId" from ledger where wallet = $1 and kind = 'referral' order by points, source_id`,
+    [wallet],
+  );

@@ -1,0 +1,48 @@
+import type { Check } from './check.ts';
+import { activityChecks } from './checks/activities.ts';
+import { battleChecks } from './checks/battles.ts';
+import { boards } from './checks/boards.ts';
+import { burnChecks } from './checks/burns.ts';
+import { claimChecks } from './checks/claims.ts';
+import { draws } from './checks/draws.ts';
+import { epochChecks } from './checks/epochs.ts';
+import { landingChecks } from './checks/landing.ts';
+import { logChecks } from './checks/logs.ts';
+import { paymentChecks } from './checks/payments.ts';
+import { playerChecks, scoreChecks } from './checks/players.ts';
+import { pointChecks } from './checks/points.ts';
+import { questChecks } from './checks/quests.ts';
+import { roundChecks } from './checks/rounds.ts';
+import { signatures } from './checks/signatures.ts';
+import { socialChecks } from './checks/social.ts';
+import { streamChecks } from './checks/stream.ts';
+import { treasuryChecks } from './checks/treasury.ts';
+import { vaults } from './checks/vaults.ts';
+import { guards } from './guards.ts';
+import { orphans } from './references.ts';
+
+/** Everything that must always hold. */
+export const CHECKS: readonly Check[] = [
+  ...pointChecks,
+  boards,
+  ...playerChecks,
+  ...scoreChecks,
+  ...activityChecks,
+  ...questChecks,
+  ...battleChecks,
+  ...burnChecks,
+  ...socialChecks,
+  ...paymentChecks,
+  ...landingChecks,
+  ...claimChecks,
+  vaults,
+  signatures,
+  ...treasuryChecks,
+  ...epochChecks,
+  ...roundChecks,
+  draws,
+  ...streamChecks,
+  ...logChecks,
+  guards,
+  orphans,
+];

@@ -1,0 +1,89 @@
+import { Audit as DrawAudit, type LandedCommitment } from '#lib/draw/audit.ts';
+import { QUICKNET } from '#lib/draw/beacon-chain.ts';
+import type { Entry } from '#lib/draw/entry.ts';
+import { LEAD_SEC, MARGIN_SEC } from '#lib/draw/parameters.ts';
+import { verifyRound } from '#lib/draw/verify.ts';
+import { instant } from '#platform/db/sql.ts';
+import { verifySignature } from '#platform/solana/beacon/signature.ts';
+import { type Audit, type Check, Found } from '../check.ts';
+
+interface Round {
+  readonly id: string;
+  readonly state: 'finalized' | 'void';
+  /** Without its entry hashes, which are level 0 of the tree. */
+  readonly audit: string;
+  readonly leaves: Buffer | null;
+  readonly landed: LandedCommitment | null;
+  readonly winners: readonly { place: number; index: number; wallet: string; matches: number | null; amount: string }[];
+}
+
+const SELECT_IDS = (limit: string) =>
+  `select id::text from rounds where state in ('finalized', 'void') and audit is not null order by ended_at desc, id limit ${limit}`;
+const SELECT_ROUND = `
+  select r.id::text, r.state, r.audit, l.nodes as leaves,
+    case when c.memo is not null then json_build_object('memo', c.memo, 'committer', c.committer, 'signature', c.signature, 'slot', c.slot,
+      'blockhash', c.blockhash, 'blockTime', ${instant('c.block_time')}) end as landed,
+    (select coalesce(json_agg(json_build_object('place', w.place, 'index', w.index, 'wallet', w.wallet, 'matches', w.matches, 'amount', w.amount::text) order by w.place), '[]')
+     from round_winners w where w.round = r.id) as winners
+  from rounds r left join round_levels l on l.round = r.id and l.level = 0 left join commitments c on c.round = r.id where r.id = $1`;
+const SELECT_ENTRIES = `
+  select index, wallet, numbers, source, message_id as "messageId", ${instant('at')} as at
+  from entries where round = $1 and index >= $2 order by index limit 10000`;
+
+async function entriesOf({ db }: Audit, round: string): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (;;) {
+    const page = await db.query<Entry>({ text: SELECT_ENTRIES }, [round, entries.length]);
+    entries.push(...page);
+    if (page.length === 0) return entries;
+  }
+}
+
+function hashesOf(leaves: Buffer | null): string[] {
+  const hex = leaves?.toString('hex') ?? '';
+  return Array.from({ length: hex.length / 64 }, (_, i) => hex.slice(64 * i, 64 * i + 64));
+}
+
+/** What is wrong with a round; null: nothing. */
+function faultOf({ config }: Audit, round: Round, entries: readonly Entry[]): string | null {
+  const parsed = DrawAudit.safeParse({ ...JSON.parse(round.audit), entryHashes: hashesOf(round.leaves) });
+  if (!parsed.success) return `its audit cannot be read: ${parsed.error.issues[0]?.path.join('.')}`;
+  const audit = parsed.data;
+  const { beacon: pinned, draws } = config.chain;
+  if (audit.round !== round.id) return `its audit is that of round ${audit.round}`;
+  if (audit.beacon !== null && (audit.beacon.chainHash !== pinned.chainHash || audit.beacon.publicKey !== pinned.publicKey)) {
+    return `it was drawn by the beacon ${audit.beacon.chainHash}, and DRAND_CHAIN_HASH is ${pinned.chainHash}`;
+  }
+  if (audit.commitment !== null && round.landed === null) return 'its commitment is not on record';
+  // A round that was never committed to has none: any will do.
+  const beacon = audit.beacon ?? QUICKNET;
+  const least = { leastLeadSec: Math.min(LEAD_SEC, draws.leadSec), leastMarginSec: Math.min(MARGIN_SEC, draws.marginSec) };
+  // Keys are rotated: it is the one that the record has its commitment by.
+  const committer = round.landed?.committer ?? '';
+  const verdict = verifyRound(audit, entries, { beacon, verifySignature, committer, landed: round.landed, ...least });
+  if (!verdict.ok) return `${verdict.wrong}: ${verdict.why}`;
+  if (verdict.state !== round.state) return `it is ${round.state}, and its audit makes it ${verdict.state}`;
+  const due = (audit.winners ?? []).filter(({ prize }) => prize.amount !== '0');
+  const shown = (winners: readonly (Round['winners'][number] | (typeof due)[number])[]) =>
+    winners.map((w) => `${w.place}: ${w.wallet} by ${w.index}, ${w.matches}, ${'prize' in w ? w.prize.amount : w.amount}`).join('; ');
+  return shown(due) === shown(round.winners)
+    ? null
+    : `its audit has the winners ${shown(due) || 'none'}, and it has ${shown(round.winners) || 'none'}`;
+}
+
+/** Rounds that are over never change: the newest are looked at. Holds the entries of one round at a time. */
+export const draws: Check = {
+  name: 'draws',
+  invariant: 'a round that is over can be computed again from its public audit and its entries alone',
+  live: true,
+  async run(audit) {
+    const found = new Found();
+    const ids = await audit.db.query<{ id: string }>({ text: SELECT_IDS(audit.scope.all ? 'all' : String(Math.trunc(audit.scope.rounds))) });
+    for (const { id } of ids) {
+      const [round] = await audit.db.query<Round>({ text: SELECT_ROUND }, [id]);
+      const fault = round ? faultOf(audit, round, await entriesOf(audit, id)) : 'it is gone';
+      if (fault !== null) found.add(`round ${id}: ${fault}`);
+    }
+    return found;
+  },
+};

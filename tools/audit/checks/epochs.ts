@@ -1,0 +1,132 @@
+import bs58 from 'bs58';
+import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/merkle.ts';
+import { type Audit, type Check, differences, Found, recordCheck, type Scope } from '../check.ts';
+
+/** SQL: the epochs that are computed again. */
+const newest = ({ epochs, all }: Scope, columns = 'epoch') =>
+  `select ${columns} from epochs where computed_at is not null order by epoch desc limit ${all ? 'all' : Math.trunc(epochs)}`;
+
+/** A tree is stored by subtrees: the hashes of so many leaves in a chunk, and the roots of all chunks in one. */
+const CHUNK_LEVEL = 5;
+const CHUNK_LEAVES = 2 ** CHUNK_LEVEL;
+const CHUNK_BYTES = CHUNK_LEAVES * HASH_BYTES;
+/** Leaves that one read takes: whole chunks. */
+const PAGE = 128 * CHUNK_LEAVES;
+
+interface Stored {
+  readonly epoch: number;
+  readonly leaves: number;
+  readonly root: string | null;
+}
+
+// Two texts: a row each would cost ten times as much.
+const SELECT_LEAVES = `
+  select string_agg(wallet, ',' order by index) as wallets, string_agg(amount::text, ',' order by index) as amounts
+  from reward_leaves where epoch = $1 and index >= $2 and index < $3`;
+const SELECT_HASHES = `
+  select string_agg(hashes, ''::bytea order by chunk) as hashes from reward_trees where epoch = $1 and level = $2 and chunk >= $3 and chunk < $4`;
+
+/** The hashes of some of an epoch's leaves as they are stored; null where one of them is none. */
+async function leavesOf({ db }: Audit, epoch: number, from: number, to: number): Promise<Uint8Array | null> {
+  const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, from, to]);
+  const keys = (page?.wallets ?? '').split(',').map((wallet) => bs58.decodeUnsafe(wallet));
+  if (keys.length !== to - from || keys.some((key) => key?.length !== WALLET_BYTES)) return null;
+  const amounts = BigUint64Array.from((page?.amounts ?? '').split(','), BigInt);
+  const hashes = new Uint8Array((to - from) * HASH_BYTES);
+  hashLeaves(epoch, from, Buffer.concat(keys.flatMap((key) => key ?? [])), amounts, hashes);
+  return hashes;
+}
+
+async function storedHashes({ db }: Audit, epoch: number, level: number, from: number, to: number): Promise<Uint8Array> {
+  const [row] = await db.query<{ hashes: Buffer | null }>({ text: SELECT_HASHES }, [epoch, level, from, to]);
+  return row?.hashes ?? Buffer.alloc(0);
+}
+
+/** The first chunk of a page that is not stored as it should be; null: there is none. */
+function strayChunk(hashes: Uint8Array, stored: Uint8Array): number | null {
+  if (Buffer.compare(hashes, stored) === 0) return null;
+  let at = 0;
+  while (Buffer.compare(hashes.subarray(at, at + CHUNK_BYTES), stored.subarray(at, at + CHUNK_BYTES)) === 0) at += CHUNK_BYTES;
+  return at / CHUNK_BYTES;
+}
+
+/** What is wrong with an epoch's root and its stored tree; null: nothing. Holds a page of its leaves at a time, and the roots of its chunks. */
+async function faultOf(audit: Audit, { epoch, leaves, root }: Stored): Promise<string | null> {
+  if (leaves === 0) return null;
+  const roots = new Uint8Array(Math.ceil(leaves / CHUNK_LEAVES) * HASH_BYTES);
+  let stray: number | null = null;
+  for (let from = 0; from < leaves; from += PAGE) {
+    const hashes = await leavesOf(audit, epoch, from, Math.min(from + PAGE, leaves));
+    if (!hashes) return `epoch ${epoch} does not have ${leaves} leaves, or one of them is of no address`;
+    const levels = buildTree(hashes);
+    const chunk = from / CHUNK_LEAVES;
+    roots.set(levels[CHUNK_LEVEL] ?? rootOf(levels), chunk * HASH_BYTES);
+    const within = strayChunk(hashes, await storedHashes(audit, epoch, 0, chunk, chunk + PAGE / CHUNK_LEAVES));
+    if (within !== null) stray ??= chunk + within;
+  }
+  const found = Buffer.from(rootOf(buildTree(roots))).toString('hex');
+  if (found !== root) return `epoch ${epoch}: its leaves make the root ${found}, and it says ${root}`;
+  if (Buffer.compare(await storedHashes(audit, epoch, CHUNK_LEVEL, 0, 1), roots) !== 0)
+    return `epoch ${epoch}: its tree is not stored as its leaves make it`;
+  return stray === null ? null : `epoch ${epoch}: chunk ${stray} of its tree is not stored as its leaves make it`;
+}
+
+const epochRoots: Check = {
+  name: 'epoch-roots',
+  invariant: 'the root of an epoch, and the tree that proofs are read from, are those of its stored leaves',
+  live: true,
+  async run(audit) {
+    const found = new Found();
+    for (const stored of await audit.db.query<Stored>({ text: newest(audit.scope, `epoch, leaves, encode(root, 'hex') as root`) })) {
+      const fault = await faultOf(audit, stored);
+      if (fault !== null) found.add(fault);
+    }
+    return found;
+  },
+};
+
+/** What epochs give, and by what. Leaves never change, so the newest epochs are looked at. */
+export const epochChecks = [
+  {
+    name: 'epoch-leaves',
+    invariant: 'leaves of an epoch add up to its total and its points, and are numbered without gaps, those that are paid first',
+    live: true,
+    run: ({ db, scope }: Audit) =>
+      differences(
+        db,
+        `with summed as (
+           select epoch, count(*) as wallets, count(*) filter (where amount > 0) as leaves, sum(amount) as total, sum(points) as points,
+             coalesce(max(index) + 1, 0) as next, coalesce(max(index) filter (where amount > 0) + 1, 0) as paid
+           from reward_leaves where epoch in (${newest(scope)}) group by 1)
+         select format('epoch %s: %s wallets, %s leaves up to %s of %s, %s in all for %s points, and it says %s, %s, %s for %s', e.epoch,
+           coalesce(s.wallets, 0), coalesce(s.leaves, 0), s.paid, s.next, coalesce(s.total, 0), s.points, e.wallets, e.leaves, e.total, e.points) as what
+         from (${newest(scope, '*')}) e left join summed s using (epoch)
+         where (coalesce(s.wallets, 0), coalesce(s.leaves, 0), coalesce(s.total, 0), coalesce(s.next, 0), coalesce(s.paid, 0))
+             is distinct from (e.wallets, e.leaves, e.total, e.wallets, e.leaves)
+           or (e.source = 'computed' and coalesce(s.points, 0) is distinct from e.points)`,
+      ),
+  } satisfies Check,
+  {
+    name: 'epoch-points',
+    invariant: 'the points that an epoch was computed from are those of the ledger of its day',
+    live: true,
+    run: ({ db, scope }: Audit) =>
+      differences(
+        db,
+        `with chosen as materialized (select epoch from (${newest(scope, 'epoch, source')}) e where source = 'computed'),
+         given as (
+           select day as epoch, wallet, sum(points) as points from ledger
+           where day in (select epoch from chosen) and mode = 'regular' and rewards and kind <> 'conversion' group by 1, 2 having sum(points) > 0)
+         select format('epoch %s: %s has %s points in the ledger and %s in the epoch', epoch, wallet, g.points, l.points) as what
+         from given g full join (select * from reward_leaves where epoch in (select epoch from chosen)) l using (epoch, wallet)
+         where g.points is distinct from l.points`,
+      ),
+  } satisfies Check,
+  epochRoots,
+  recordCheck(
+    'epoch-rules',
+    'an epoch names the rules that it was made by',
+    `select format('epoch %s names version %s of the rules', epoch, rules_version) as what from epochs e
+     where rules_version > 0 and not exists (select from settings s where s.name = 'rewards' and s.version = e.rules_version)`,
+  ),
+];

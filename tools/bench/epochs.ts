@@ -1,0 +1,149 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { get } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { SimpleMerkleTree } from '@openzeppelin/merkle-tree';
+import { MerkleTree } from 'merkletreejs';
+import { type System, startSystem } from '#dev/stack/system.ts';
+import { buildTree, hashLeaves } from '#lib/merkle.ts';
+import {
+  anyWallets,
+  asAdmin,
+  computeDay,
+  EPOCH_QUEUES,
+  type Probed,
+  peakMemory,
+  probe,
+  readEpoch,
+  seedDay,
+  untilComputed,
+  urlOf,
+} from './support/days.ts';
+import { cannot, report } from './support/report.ts';
+
+/**
+ * A reward epoch of a million wallets: computed by one worker, its file read by a client, another one imported; with what
+ * callers of the API notice meanwhile. Then its tree alone, side by side with two well-known implementations.
+ */
+const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
+/** Fewer leaves for the peers: they take a gigabyte, or minutes, for a million. Their time grows as the number does, or faster. */
+const PEER_LEAVES = { merkletreejs: 100_000, '@openzeppelin/merkle-tree': 20_000 };
+const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, times: 20 };
+const DAY = 20_000;
+
+trees();
+const system = await startSystem({ durable: true, env: EPOCH_QUEUES });
+try {
+  await computed(system);
+  await read(system);
+  await imported(system);
+} finally {
+  await system.stop();
+}
+
+/** Ours for all, theirs for as many as they take, and per leaf. */
+function trees(): void {
+  const hashes = new Uint8Array(32 * WALLETS);
+  const wallets = new Uint8Array(randomBytes(32 * WALLETS));
+  const amounts = new BigUint64Array(WALLETS).fill(1_000_000n);
+  const hashing = timed(() => hashLeaves(DAY, 0, wallets, amounts, hashes));
+  const building = timed(() => buildTree(hashes));
+  report(`tree of ${WALLETS} leaves`, building.ms, 'ms');
+  report('hashes of its leaves', hashing.ms, 'ms');
+
+  const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest();
+  const hex = (data: Uint8Array) => `0x${Buffer.from(data).toString('hex')}`;
+  const nodeHash = (a: unknown, b: unknown) => hex(sha256(Buffer.concat([bytes(a), bytes(b)].sort(Buffer.compare))));
+  const peers = {
+    merkletreejs: (leaves: Buffer[]) => void new MerkleTree(leaves, sha256, { sortPairs: true }),
+    '@openzeppelin/merkle-tree': (leaves: Buffer[]) => void SimpleMerkleTree.of(leaves.map(hex), { nodeHash }),
+  };
+  for (const name of ['merkletreejs', '@openzeppelin/merkle-tree'] as const) {
+    const count = Math.min(WALLETS, PEER_LEAVES[name]);
+    const leaves = Array.from({ length: count }, (_, i) => Buffer.from(hashes.subarray(32 * i, 32 * i + 32)));
+    const theirs = timed(() => peers[name](leaves));
+    const times = theirs.ms / count / (building.ms / WALLETS);
+    report(`a leaf of the tree: ${name}, ${count} leaves`, times, '× ours', { atLeast: TARGET.times });
+  }
+}
+
+async function computed(of: System): Promise<void> {
+  await seedDay(of, DAY, anyWallets(WALLETS));
+  const { result: seconds, probed } = await probe(of, () => computeDay(of, DAY));
+  const epoch = await readEpoch(of, DAY);
+  const memory = peakMemory(of.workers[0]?.pid ?? 0);
+  report(`epoch of ${WALLETS} wallets, ${epoch?.leaves} leaves, stored`, seconds, 's', { atMost: TARGET.seconds });
+  reportMemory('the worker that computed it, at most', memory);
+  reportProbe('the API while it is computed', probed);
+}
+
+async function read(of: System): Promise<void> {
+  const { result, probed } = await probe(of, async () => {
+    const begin = performance.now();
+    const size = await sizeOf(`${urlOf(of)}/api/rewards/epoch/${DAY}/leaves`);
+    return { size, seconds: (performance.now() - begin) / 1_000 };
+  });
+  report(`file of its leaves, ${Math.round(result.size / 1e6)} MB`, result.seconds, 's');
+  reportMemory('the API that sent it, at most', peakMemory(of.apis[0]?.pid ?? 0));
+  reportProbe('the API while it sends the file', probed);
+}
+
+/** Of a day before the first: those since are computed by themselves as soon as they are closed. */
+async function imported(of: System): Promise<void> {
+  const lines = [JSON.stringify({ epoch: DAY - 1 }), ...anyWallets(WALLETS).map((wallet) => JSON.stringify({ wallet, amount: '1000' }))];
+  const body = gzipSync(lines.join('\n'), { level: 1 });
+  const headers = { 'Content-Type': 'application/x-ndjson', 'Content-Encoding': 'gzip', Prefer: 'wait=0' };
+  const { result, probed } = await probe(of, async () => {
+    const begin = performance.now();
+    const response = await asAdmin(of, '/api/rewards/epoch/import', { method: 'POST', body, headers });
+    const answered = (performance.now() - begin) / 1_000;
+    if (response.status !== 202) throw new Error(`the import answered ${response.status}: ${await response.text()}`);
+    await untilComputed(of, DAY - 1);
+    return { answered, seconds: (performance.now() - begin) / 1_000 };
+  });
+  report(`import of ${WALLETS} rows, ${Math.round(body.length / 1e6)} MB: read and stored`, result.answered, 's');
+  report('the same until computed', result.seconds, 's');
+  reportMemory('the API that read it, at most', peakMemory(of.apis[0]?.pid ?? 0));
+  reportMemory('the worker that computed it, at most', peakMemory(of.workers[0]?.pid ?? 0));
+  reportProbe('the API while it imports', probed);
+}
+
+/** Reads an answer as cheaply as can be: what is measured shares this process. */
+function sizeOf(url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, (response) => {
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+      });
+      response.on('end', () => resolve(size));
+      response.on('error', reject);
+    }).on('error', reject);
+  });
+}
+
+/** The best of three. */
+function timed<T>(work: () => T): { ms: number; result: T } {
+  const once = () => {
+    const begin = performance.now();
+    const result = work();
+    return { ms: performance.now() - begin, result };
+  };
+  return [once(), once()].reduce((best, next) => (next.ms < best.ms ? next : best), once());
+}
+
+function bytes(node: unknown): Buffer {
+  if (typeof node === 'string') return Buffer.from(node.slice(2), 'hex');
+  if (node instanceof Uint8Array) return Buffer.from(node);
+  throw new Error('a node is hex or bytes');
+}
+
+function reportMemory(what: string, megabytes: number | null): void {
+  if (megabytes === null) cannot(what, 'this system does not tell');
+  else report(what, megabytes, 'MB', { atMost: TARGET.megabytes });
+}
+
+function reportProbe(what: string, { p50, p99, max }: Probed): void {
+  report(`${what}: p50`, p50, 'ms');
+  report(`${what}: p99`, p99, 'ms', { atMost: TARGET.p99 });
+  report(`${what}: max`, max, 'ms');
+}

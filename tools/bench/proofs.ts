@@ -1,0 +1,37 @@
+import { startSystem } from '#dev/stack/system.ts';
+import { cpuPerRequest, cpuSeconds, reportCpu } from './support/cpu.ts';
+import { anyWallets, computeDay, EPOCH_QUEUES, oneOf, seedDay, urlOf } from './support/days.ts';
+import { load, request } from './support/load.ts';
+import { reportLoad } from './support/report.ts';
+
+/**
+ * Proofs over HTTP, for random wallets of an epoch of a million: one API process, PostgreSQL and this load on one machine.
+ * Nothing is kept of a proof but the upper part of its tree.
+ */
+const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
+const TARGET_PER_SEC = 3_000;
+const DAY = 20_000;
+
+const system = await startSystem({ durable: true, env: EPOCH_QUEUES });
+try {
+  const wallets = anyWallets(WALLETS);
+  await seedDay(system, DAY, wallets);
+  await computeDay(system, DAY);
+  const port = Number(new URL(urlOf(system)).port);
+  for (const connections of [8, 64]) {
+    const before = cpuSeconds(system);
+    const result = await load({
+      port,
+      connections,
+      seconds: SECONDS,
+      next: () => request('GET', `/api/rewards/epoch/${DAY}/proof/${oneOf(wallets)}`, `localhost:${port}`, {}),
+    });
+    // Wallets whose share comes to nothing have no leaf.
+    const { 404: _, ...statuses } = result.statuses;
+    reportLoad(`proofs, ${connections} connections`, { ...result, statuses }, { perSec: TARGET_PER_SEC });
+    reportCpu(`proofs, ${connections} connections`, cpuPerRequest(before, cpuSeconds(system), result.requests));
+  }
+} finally {
+  await system.stop();
+}

@@ -1,0 +1,85 @@
+import { basename } from 'node:path';
+import type { LoadResult } from './load.ts';
+
+/** One line of the table that all benches fill: one value, and what it is held against. */
+export interface Figure {
+  readonly bench: string;
+  readonly what: string;
+  readonly figure: string;
+  /** A limit, a peer's figure, or what else is to be said. */
+  readonly against: string;
+  /** Empty where there is nothing to divide by; with a `!` where a limit is missed. */
+  readonly ratio: string;
+}
+
+/** A limit, a peer's figure from the same run in the same unit, or a remark. */
+export type Against = { readonly atMost: number } | { readonly atLeast: number } | { readonly peer: string; readonly value: number } | string;
+
+const bench = basename(process.argv[1] ?? '', '.ts');
+const WIDTHS = { bench: 8, what: 56, figure: 14, against: 34, ratio: 0 };
+const HEAD: Figure = { bench: 'bench', what: 'what', figure: 'figure', against: 'limit or peer', ratio: 'ratio' };
+
+/** Reports a value: at once on the screen, and to `tools/bench/main.ts` for the table of all. */
+export function report(what: string, value: number, unit: string, against: Against = ''): void {
+  send({ bench, what, figure: withUnit(value, unit), ...compared(value, unit, against) });
+}
+
+/** Reports that something cannot be measured here. The rest goes on. */
+export function cannot(what: string, why: string): void {
+  send({ bench, what, figure: '–', against: why, ratio: '' });
+}
+
+/** Reports requests per second, the median, the 99th percentile, and what was answered other than 2xx. Limits: requests/s, ms. */
+export function reportLoad(
+  what: string,
+  result: Pick<LoadResult, 'perSec' | 'p50' | 'p99' | 'statuses'>,
+  limits: { perSec?: number; p50?: Against; p99?: number } = {},
+): void {
+  report(what, result.perSec, '/s', limits.perSec === undefined ? '' : { atLeast: limits.perSec });
+  report(`${what}: p50`, result.p50, 'ms', limits.p50);
+  report(`${what}: p99`, result.p99, 'ms', limits.p99 === undefined ? '' : { atMost: limits.p99 });
+  for (const [status, count] of Object.entries(result.statuses))
+    if (!status.startsWith('2')) report(`${what}: answered ${status}`, count, 'times', { atMost: 0 });
+}
+
+function send(figure: Figure): void {
+  console.log(line(figure, WIDTHS));
+  process.send?.(figure);
+}
+
+function compared(value: number, unit: string, against: Against): { against: string; ratio: string } {
+  if (typeof against === 'string') return { against, ratio: '' };
+  if ('atMost' in against) return { against: `≤ ${withUnit(against.atMost, unit)}`, ratio: ratio(value, against.atMost, value > against.atMost) };
+  if ('atLeast' in against) return { against: `≥ ${withUnit(against.atLeast, unit)}`, ratio: ratio(value, against.atLeast, value < against.atLeast) };
+  return { against: `${against.peer}: ${withUnit(against.value, unit)}`, ratio: ratio(value, against.value, false) };
+}
+
+function ratio(value: number, by: number, isMissed: boolean): string {
+  const shown = by === 0 ? '' : `${(value / by).toFixed(2)}×`;
+  return isMissed ? `${shown} !` : shown;
+}
+
+function withUnit(value: number, unit: string): string {
+  const number = value.toLocaleString('en', { maximumSignificantDigits: 4 });
+  return unit === '' || unit.startsWith('/') ? `${number}${unit}` : `${number} ${unit}`;
+}
+
+function line(figure: Figure, widths: typeof WIDTHS): string {
+  const cell = (column: 'bench' | 'what' | 'against') => figure[column].padEnd(widths[column]);
+  return `${cell('bench')}  ${cell('what')}  ${figure.figure.padStart(widths.figure)}  ${cell('against')}  ${figure.ratio}`.trimEnd();
+}
+
+/** All figures as one table. */
+export function table(figures: readonly Figure[]): string {
+  const widest = (column: keyof Figure, of: readonly Figure[]) => Math.max(...of.map((figure) => figure[column].length));
+  const all = [HEAD, ...figures];
+  const compared = all.filter((figure) => figure.ratio !== '');
+  const widths = {
+    ...WIDTHS,
+    bench: widest('bench', all),
+    what: widest('what', all),
+    figure: widest('figure', all),
+    against: widest('against', compared),
+  };
+  return all.map((figure) => line(figure, widths)).join('\n');
+}

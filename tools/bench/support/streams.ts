@@ -1,0 +1,99 @@
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { anyPorts } from '#dev/stack/ports.ts';
+import { collectedBytes, residentBytes } from './memory.ts';
+
+/** Something that serves an event stream to many. */
+export interface Streamer {
+  readonly name: string;
+  readonly port: number;
+  readonly path: string;
+  /** The process that holds the connections. */
+  pid(): number;
+  /** What it occupies now, bytes. */
+  bytes(): Promise<number>;
+  /** Sends all subscribers some texts, a message each, after those before. */
+  publish(texts: readonly string[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The least that can be done with node:http. */
+export async function startBareStream(): Promise<Streamer> {
+  const [port = 0, inspectPort = 0] = await anyPorts(2);
+  const env = { ...process.env, PORT: String(port) };
+  const child = fork(join(import.meta.dirname, 'bare-stream.ts'), {
+    env,
+    execArgv: [`--inspect-port=${inspectPort}`],
+    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
+  });
+  await once(child, 'message');
+  const pid = child.pid ?? 0;
+  return {
+    name: 'bare node:http',
+    port,
+    path: '/',
+    pid: () => pid,
+    bytes: () => collectedBytes(pid, inspectPort),
+    publish: async (texts) => {
+      for (const text of texts) child.send(text);
+    },
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+const HOW_TO_INSTALL = 'is not here: apt-get install nginx libnginx-mod-nchan';
+
+/** nginx with nchan as Debian packages them: one worker process. @returns how to install it, where it is not */
+export async function startNchan(): Promise<Streamer | string> {
+  const nginx = ['/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)]
+    .map((directory) => join(directory, 'nginx'))
+    .find((path) => existsSync(path));
+  const module = nginx && join(nginx, '../../lib/nginx/modules/ngx_nchan_module.so');
+  if (!module || !existsSync(module)) return HOW_TO_INSTALL;
+  const [port = 0] = await anyPorts(1);
+  const folder = mkdtempSync(join(tmpdir(), 'coinop-nchan-'));
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
+  const conf = `${process.getuid?.() === 0 ? 'user root;' : ''}
+    load_module ${module}; worker_processes 1; worker_rlimit_nofile 20000; daemon off; pid ${folder}/pid; error_log ${folder}/errors warn;
+    events { worker_connections 19000; }
+    http {
+      access_log off; ${temporary} nchan_shared_memory_size 256M;
+      server {
+        listen 127.0.0.1:${port} backlog=4096; keepalive_requests 1000000;
+        location = /events { nchan_subscriber eventsource; nchan_channel_id events; nchan_subscriber_first_message newest; }
+        location = /publish { nchan_publisher; nchan_channel_id events; nchan_message_buffer_length 1000; nchan_message_timeout 1m; }
+      }
+    }`;
+  writeFileSync(join(folder, 'conf'), conf);
+  const child = spawn(nginx, ['-c', join(folder, 'conf'), '-e', join(folder, 'errors')], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await sleep(500);
+  const worker = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')[0]);
+  return {
+    name: 'nchan',
+    port,
+    path: '/events',
+    pid: worker,
+    bytes: async () => residentBytes(worker()),
+    async publish(texts) {
+      // In order: over one connection.
+      for (const text of texts) request({ port, path: '/publish', method: 'POST', agent }, (response) => response.resume()).end(text);
+    },
+    async stop() {
+      agent.destroy();
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

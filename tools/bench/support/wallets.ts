@@ -1,0 +1,78 @@
+import { createHash, randomBytes } from 'node:crypto';
+import bs58 from 'bs58';
+import Keygrip from 'keygrip';
+import pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import type { System } from '#dev/stack/system.ts';
+
+export const SESSION_KEY = 'bench-session-key-of-32-characters-or-more';
+
+/** A wallet with a session: its address, and the cookie header that its requests carry. */
+export interface BenchWallet {
+  wallet: string;
+  cookie: string;
+}
+
+/** Makes wallets that are signed in, by writing the rows that signing in writes. */
+export async function signedInWallets(system: System, count: number): Promise<BenchWallet[]> {
+  const keys = new Keygrip([SESSION_KEY], 'sha256');
+  const made = Array.from({ length: count }, () => {
+    const id = randomBytes(32).toString('base64url');
+    const cookie = `coinop.sid=${id}`;
+    return { wallet: bs58.encode(randomBytes(32)), id, cookie: `${cookie}; coinop.sid.sig=${keys.sign(cookie)}` };
+  });
+  await withDatabase(system, async (db) => {
+    await db.query('insert into players (wallet) select unnest($1::text[])', [made.map((m) => m.wallet)]);
+    await db.query(
+      `insert into sessions (key, wallet, created_at, extended_at, expires_at)
+       select k, w, now(), now(), now() + interval '7 days' from unnest($1::bytea[], $2::text[]) as s(k, w)`,
+      [made.map((m) => createHash('sha256').update(m.id).digest()), made.map((m) => m.wallet)],
+    );
+  });
+  return made.map(({ wallet, cookie }) => ({ wallet, cookie }));
+}
+
+/** A game that takes any score of a play, however short. */
+export async function openGame(system: System, id: string): Promise<void> {
+  const definition = {
+    name: 'Bench game',
+    category: 'bench',
+    normalization: { method: 'linear', min: 0, max: 1_000_000, direction: 'higher' },
+    pointsPer10000: 100,
+    caps: { dailyPoints: 100_000_000, scorePerSec: 1e9, minDurationMs: 0, maxDurationMs: 86_400_000 },
+    verification: 'play',
+  };
+  await withDatabase(system, (db) => db.query('insert into games (id, version, definition) values ($1, 1, $2)', [id, JSON.stringify(definition)]));
+}
+
+/** Makes plays that began a minute ago and wait for their score, `each` per wallet. */
+export async function openPlays(
+  system: System,
+  wallets: readonly BenchWallet[],
+  gameId: string,
+  each: number,
+): Promise<{ playId: string; by: BenchWallet }[]> {
+  const plays = Array.from({ length: each }, () => wallets.map((by) => ({ playId: uuidv7(), by }))).flat();
+  await withDatabase(system, async (db) => {
+    for (let i = 0; i < plays.length; i += 20_000) {
+      const chunk = plays.slice(i, i + 20_000);
+      await db.query(
+        `insert into plays (id, wallet, game_id, started_at) select i, w, $3, now() - interval '1 minute' from unnest($1::uuid[], $2::text[]) as p(i, w)`,
+        [chunk.map((p) => p.playId), chunk.map((p) => p.by.wallet), gameId],
+      );
+    }
+    await db.query('vacuum analyze plays, players, sessions');
+  });
+  return plays;
+}
+
+/** Runs SQL as the system's owner. */
+export async function withDatabase<T>(system: System, work: (db: pg.Client) => Promise<T>): Promise<T> {
+  const db = new pg.Client({ connectionString: system.postgres.url });
+  await db.connect();
+  try {
+    return await work(db);
+  } finally {
+    await db.end();
+  }
+}

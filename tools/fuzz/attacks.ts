@@ -1,0 +1,253 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGzip, constants as zlib } from 'node:zlib';
+import { SessionClient } from '#test/support/http/heartbeat.ts';
+import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
+import { Connection, headerOf } from './connection.ts';
+import type { OwnTarget, Target } from './target.ts';
+
+const MB = 1024 * 1024;
+/** What the service may compute before it answers somebody else meanwhile, ms. */
+const PROMPT_MS = 4_000;
+
+/** The most that the service computed while somebody else waited for an answer during an attack, ms. That he never gets one is an error. */
+export async function meanwhile(target: OwnTarget, attack: () => Promise<void>): Promise<number> {
+  let most = 0;
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      const before = target.computed();
+      const response = await fetch(`${target.url}/healthz`, { signal: AbortSignal.timeout(60_000) });
+      await response.arrayBuffer();
+      if (response.status !== 200) throw new Error(`/healthz answered ${response.status}`);
+      most = Math.max(most, target.computed() - before);
+      await sleep(20);
+    }
+  })();
+  try {
+    await Promise.race([attack(), watching]);
+  } finally {
+    isOver = true;
+    await watching;
+  }
+  return most;
+}
+
+/** What is wrong after an attack: it has kept others waiting, or the process has grown. */
+async function withstand(target: OwnTarget, mayGrow: number, attack: () => Promise<string[]>): Promise<string[]> {
+  const before = target.memory();
+  let most = before;
+  const faults: string[] = [];
+  const waited = await meanwhile(target, async () => {
+    const watch = setInterval(() => {
+      most = Math.max(most, target.memory());
+    }, 50);
+    faults.push(...(await attack().finally(() => clearInterval(watch))));
+  });
+  if (waited > PROMPT_MS) faults.push(`others waited while it computed for ${waited} ms`);
+  if (most - before > mayGrow) faults.push(`the process grew by ${Math.round((most - before) / MB)} MB`);
+  if (!target.api.isRunning) faults.push('the process has died');
+  return faults;
+}
+
+const portOf = (target: Target) => Number(new URL(target.url).port);
+
+/** Opens connections, and sends something on each. */
+async function openMany(target: Target, n: number, bytes: string): Promise<Socket[]> {
+  const open = () =>
+    new Promise<Socket>((resolve, reject) => {
+      const socket = connect(portOf(target), '127.0.0.1', () => {
+        if (bytes !== '') socket.write(bytes);
+        socket.on('error', () => undefined);
+        resolve(socket);
+      });
+      socket.once('error', reject);
+    });
+  const sockets: Socket[] = [];
+  while (sockets.length < n) sockets.push(...(await Promise.all(Array.from({ length: Math.min(200, n - sockets.length) }, open))));
+  return sockets;
+}
+
+/**
+ * Connections that say nothing, that never end a head, that never end a body, and that never read: a quarter of each.
+ * The service goes on answering others.
+ */
+export async function silentConnections(target: OwnTarget, n: number): Promise<string[]> {
+  const body = 'POST /auth/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"publicKey": "';
+  return await withstand(target, 300 * MB, async () => {
+    const kinds = ['', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ', body, 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'];
+    const sockets = (await Promise.all(kinds.map((bytes) => openMany(target, n / kinds.length, bytes)))).flat();
+    const { cookie } = await signIn(target);
+    const me = await fetch(`${target.url}/me`, { headers: { Cookie: cookie } });
+    await me.arrayBuffer();
+    for (const socket of sockets) socket.destroy();
+    return me.status === 200 ? [] : [`/me answered ${me.status} beside ${n} connections`];
+  });
+}
+
+/** Streams of events that nobody reads. */
+export async function manyStreams(target: OwnTarget, n: number): Promise<string[]> {
+  return await withstand(target, 300 * MB, async () => {
+    const sockets = await openMany(target, n, 'GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
+    const { cookie } = await signIn(target);
+    const sent = await send(target, '/chat/message', { json: { text: 'is anybody there?' }, headers: { Cookie: cookie } });
+    await sent.arrayBuffer();
+    for (const socket of sockets) socket.destroy();
+    return sent.status === 201 ? [] : [`/chat/message answered ${sent.status} beside ${n} streams`];
+  });
+}
+
+/** gzip of many times the same bytes, as a body that comes in chunks. */
+function packed(block: Buffer, times: number, before = ''): ReadableStream<Uint8Array> {
+  const gzip = createGzip({ level: zlib.Z_BEST_SPEED, chunkSize: 256 * 1024 });
+  const write = async () => {
+    gzip.write(before);
+    for (let i = 0; i < times && !gzip.destroyed; i++) if (!gzip.write(block)) await new Promise((resolve) => gzip.once('drain', resolve));
+    gzip.end();
+  };
+  gzip.on('error', () => undefined);
+  void write();
+  return ReadableStream.from(gzip);
+}
+
+/** Imports that unpack to far more than they are. */
+export async function bombs(target: OwnTarget, megabytes: number): Promise<string[]> {
+  const header = '{"epoch":20000}\n';
+  const row = Buffer.from(`{"wallet":"9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin","amount":"1"}\n`);
+  const rows = Buffer.concat(Array.from({ length: Math.floor(MB / row.length) }, () => row));
+  const shapes: readonly (readonly [string, ReadableStream<Uint8Array>])[] = [
+    ['one line without an end', packed(Buffer.alloc(MB, 'a'), megabytes, header)],
+    ['empty lines', packed(Buffer.alloc(MB, '\n'), megabytes, header)],
+    ['the same row', packed(rows, megabytes, header)],
+    ['gzip of nothing', packed(Buffer.alloc(0), 0)],
+  ];
+  return await withstand(target, 900 * MB, async () => {
+    const faults: string[] = [];
+    for (const [shape, body] of shapes) {
+      const response = await fetch(`${target.url}/api/rewards/epoch/import`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${target.credentials.internal}`, 'Content-Type': 'application/x-ndjson', 'Content-Encoding': 'gzip' },
+        body,
+        duplex: 'half',
+        signal: AbortSignal.timeout(120_000),
+      }).catch((error: unknown) => String(error));
+      // Who is refused while he sends may see the connection end instead.
+      if (typeof response === 'string') faults.push(...(/ECONNRESET|EPIPE|fetch failed|terminated/.test(response) ? [] : [`${shape}: ${response}`]));
+      else if (![400, 413].includes(response.status)) faults.push(`${shape}: ${response.status} ${await response.text()}`);
+    }
+    return faults;
+  });
+}
+
+/** What a client sees that goes on sending and does not read why it was let go. */
+const CUT = 1006;
+
+/** A play that is verified by heartbeats. */
+async function beginPlay(target: Target): Promise<{ player: SignedIn; playId: string }> {
+  const player = await signIn(target);
+  const play = await player.fetch('/game/star-raiders/play', { method: 'POST' });
+  const { playId }: { playId: string } = JSON.parse(await play.text());
+  return { player, playId };
+}
+
+/** WebSockets that send too much, too often, too many at once. */
+export async function socketFloods(target: OwnTarget, n: number): Promise<string[]> {
+  return await withstand(target, 200 * MB, async () => {
+    const faults: string[] = [];
+    const { player, playId } = await beginPlay(target);
+    const ask = { playId, cookie: player.cookie };
+    const closing = async (what: string, codes: readonly number[], flood: (client: SessionClient) => void) => {
+      const client = await SessionClient.open(target.url, ask);
+      flood(client);
+      const closed = await Promise.race([client.closed, sleep(20_000, { code: 0, reason: 'it is open still' }, { ref: false })]);
+      if (!codes.includes(closed.code)) faults.push(`${what}: ${closed.code} ${closed.reason}`);
+      client.socket.terminate();
+    };
+    await closing('a frame of 16 MB', [1009, CUT], (client) => client.send(Buffer.alloc(16 * MB)));
+    await closing('a message in 100,000 fragments', [1009, CUT], (client) => {
+      for (let i = 0; i < 100_000; i++) client.socket.send('{', { fin: false });
+    });
+    await closing('many messages', [1008, CUT], (client) => {
+      for (let i = 0; i < n; i++) client.send();
+    });
+    await closing('many pings', [1008, CUT], (client) => {
+      for (let i = 0; i < n; i++) client.socket.ping();
+    });
+    await closing('no JSON', [1008], (client) => client.send('['.repeat(200)));
+    await closing('another type', [1008], (client) => client.send({ type: 'admin' }));
+    await closing('binary', [1008], (client) => client.send(Buffer.from('{"type":"heartbeat"}')));
+    // Of many connections of one play the last one stays.
+    const clients = await Promise.all(
+      Array.from({ length: Math.min(n, 200) }, () => SessionClient.open(target.url, ask).catch((error: unknown) => String(error))),
+    );
+    await sleep(500);
+    const open = clients.filter((client) => typeof client !== 'string' && client.socket.readyState === client.socket.OPEN);
+    if (open.length !== 1) faults.push(`${open.length} connections of one play are open`);
+    const refused = clients.filter((client) => typeof client === 'string' && !/503|hang up|ECONNRESET/.test(client));
+    if (refused.length > 0) faults.push(`connections were refused: ${refused[0]}`);
+    for (const client of clients) if (typeof client !== 'string') client.socket.terminate();
+    return faults;
+  });
+}
+
+/** Forms that are made to be expensive. Each is refused. */
+export async function forms(target: OwnTarget): Promise<string[]> {
+  const { cookie } = await signIn(target);
+  const connection = new Connection(portOf(target));
+  const part = (name: string, value = 'x') => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const type = 'multipart/form-data; boundary=b';
+  const shapes: readonly (readonly [what: string, type: string, body: string])[] = [
+    ['50,000 parts', type, `${Array.from({ length: 50_000 }, (_, i) => part(`f${i}`)).join('')}--b--\r\n`],
+    ['a field with a name of 1 MB', type, `${part('n'.repeat(MB))}--b--\r\n`],
+    ['a field of 4 MB', type, `${part('gameId', 'v'.repeat(4 * MB))}--b--\r\n`],
+    ['the same field 1,000 times', type, `${part('gameId').repeat(1_000)}--b--\r\n`],
+    ['100,000 headers of a part', type, `--b\r\n${'X-A: b\r\n'.repeat(100_000)}\r\nx\r\n--b--\r\n`],
+    ['a header of a part of 4 MB', type, `--b\r\nX-A: ${'h'.repeat(4 * MB)}\r\n\r\nx\r\n--b--\r\n`],
+    ['prototype fields', type, `${part('__proto__')}${part('constructor')}--b--\r\n`],
+    ['no boundary', 'multipart/form-data', part('gameId')],
+    ['an empty boundary', 'multipart/form-data; boundary=', part('gameId')],
+    ['a boundary of 8 KB', `multipart/form-data; boundary=${'b'.repeat(8_000)}`, part('gameId')],
+    ['another boundary', 'multipart/form-data; boundary=c', part('gameId').repeat(10_000)],
+    ['what is almost the boundary', 'multipart/form-data; boundary=aaaaaaaaaaaaaaaaaaaab', `--${'a'.repeat(2 * MB)}`],
+    [
+      'a form in a form',
+      type,
+      `--b\r\nContent-Type: multipart/mixed; boundary=c\r\nContent-Disposition: form-data; name="file"\r\n\r\n${'--c\r\n'.repeat(10_000)}`,
+    ],
+    ['a file name of 1 MB', type, `--b\r\nContent-Disposition: form-data; name="file"; filename="${'../'.repeat(300_000)}"\r\n\r\nx\r\n--b--\r\n`],
+  ];
+  return await withstand(target, 200 * MB, async () => {
+    const faults: string[] = [];
+    for (const [what, contentType, body] of shapes) {
+      const head = `POST /clip/upload HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n`;
+      const outcome = await connection.send({ bytes: Buffer.from(head + body), methods: ['POST'], withinMs: 30_000 });
+      const [answer] = outcome.answers;
+      if (!answer || ![400, 413, 415].includes(answer.status)) faults.push(`${what}: ${answer?.status ?? outcome.end}`);
+      if (answer && Object.keys(JSON.parse(answer.body.toString())).join() !== 'error') faults.push(`${what}: ${answer.body}`);
+    }
+    connection.close();
+    return faults;
+  });
+}
+
+/** Heads that are too large are 431, whatever is large about them, and the connection ends. */
+export async function hugeHeads(target: Target): Promise<string[]> {
+  const shapes: readonly (readonly [string, string])[] = [
+    ['one header', `X-A: ${'a'.repeat(70_000)}\r\n`],
+    ['many headers', 'X-A: b\r\n'.repeat(10_000)],
+    ['a header without an end', 'a'.repeat(1_000_000)],
+    ['a cookie', `Cookie: ${'a=b; '.repeat(10_000)}\r\n`],
+  ];
+  const faults: string[] = [];
+  for (const [what, header] of shapes) {
+    const connection = new Connection(portOf(target));
+    const bytes = Buffer.from(`GET /healthz HTTP/1.1\r\nHost: x\r\n${header}\r\n`);
+    const { answers, end } = await connection.send({ bytes, methods: ['GET'], withinMs: 30_000 });
+    const [answer] = answers;
+    connection.close();
+    // While more than the sockets' buffers hold is on its way, the end of the connection may be all that is seen.
+    if (!answer && end === 'closed') continue;
+    if (answer?.status !== 431 || headerOf(answer, 'connection') !== 'close') faults.push(`${what}: ${answer?.status ?? end}`);
+  }
+  return faults;
+}

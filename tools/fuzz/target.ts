@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { SCOPES, type Scope } from '#config';
+import { type LocalnetProcess, withoutKeys } from '#dev/stack/localnet.ts';
+import { Console } from '#dev/stack/logs.ts';
+import { anyPorts } from '#dev/stack/ports.ts';
+import { type OwnProcess, startProcess, waitUntilReady } from '#dev/stack/processes.ts';
+import { createDatabase, testRedisUrl } from '#test/support/database.ts';
+import { createSecret } from '#test/support/http/webhook.ts';
+
+const checkout = join(import.meta.dirname, '../..');
+const READY_WITHIN = 60_000;
+/** A process that is asked what it holds has this long to say so, ms. */
+const ANSWER_WITHIN = 60_000;
+
+/** Everything by which a caller can be somebody; nothing of it may ever be told. */
+export interface Credentials {
+  /** An admin token with every scope, and one for each scope alone. */
+  readonly admin: string;
+  readonly scoped: Readonly<Record<Scope, string>>;
+  readonly internal: string;
+  readonly webhooks: Readonly<Record<'payment-status' | 'chat-bridge' | 'x', string>>;
+}
+
+/** A service under attack. */
+export interface Target {
+  readonly url: string;
+  /** Who it is: the origin that its own pages have. */
+  readonly publicUrl: string;
+  readonly credentials: Credentials;
+  /** What no answer and no line of a log may hold. */
+  readonly secrets: readonly string[];
+}
+
+/** One that was started here: an API and a worker as real processes, on a database and a Redis prefix of their own. */
+export interface OwnTarget extends Target {
+  readonly env: Readonly<Record<string, string>>;
+  readonly api: OwnProcess;
+  readonly worker: OwnProcess;
+  /** Every line that the processes logged so far. */
+  readonly lines: readonly string[];
+  /** Memory of the API process, bytes. */
+  memory(): number;
+  /** What the API process has computed so far in the thread that answers, ms: unlike time, the same on a loaded machine. */
+  computed(): number;
+  /** What a process holds once its garbage is collected, bytes of heap and buffers. */
+  inUse(process: OwnProcess): Promise<number>;
+  /** How many files and connections the API process has open. */
+  descriptors(): number;
+  close(): Promise<void>;
+}
+
+/** Keeps what processes say, and prints nothing. */
+class Recorder extends Console {
+  readonly lines: string[] = [];
+  /** What the probe in a process has said last, bytes. */
+  readonly inUse = new Map<string, number>();
+
+  override follow(name: string, stream: Readable): Promise<void> {
+    return new Promise((resolve) => {
+      createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
+        .on('line', (line) => {
+          const bytes = /^\{"level":"info","inUse":(\d+)\}$/.exec(line)?.[1];
+          if (bytes === undefined) this.lines.push(line);
+          else this.inUse.set(name, Number(bytes));
+        })
+        .once('close', resolve);
+    });
+  }
+}
+
+/** What the system says of a process; nothing once it is gone. */
+function procfs(path: string): string {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const secret = (name: string) => `${name}-${randomBytes(18).toString('hex')}`;
+
+function newCredentials(): Credentials {
+  const scoped = Object.fromEntries(SCOPES.map((scope) => [scope, secret(`fuzz-${scope}`)])) as Record<Scope, string>;
+  const webhooks = { 'payment-status': createSecret(), 'chat-bridge': createSecret(), x: secret('fuzz-x') };
+  return { admin: secret('fuzz-admin'), scoped, internal: secret('fuzz-internal'), webhooks };
+}
+
+/**
+ * Starts an API and a worker on the servers that `TEST_DATABASE_URL` and `TEST_REDIS_URL` name.
+ * @param options.localnet a cluster, which then is theirs
+ */
+export async function startTarget(options: { localnet?: LocalnetProcess; env?: Readonly<Record<string, string>> } = {}): Promise<OwnTarget> {
+  const credentials = newCredentials();
+  const { admin, scoped, internal, webhooks } = credentials;
+  const sessionKey = secret('fuzz-session-key');
+  const receiptKey = randomBytes(32).toString('base64');
+  const database = await createDatabase();
+  const prefix = secret('fuzz').slice(0, 20);
+  const folder = join(tmpdir(), `coinop-media-${prefix}`);
+  const [port = 0] = await anyPorts(1);
+  const env: Record<string, string> = {
+    ...Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].map((name) => [name, process.env[name] ?? ''])),
+    NODE_ENV: 'test',
+    NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
+    LOG_LEVEL: 'debug',
+    // So few that the limit is met.
+    CHAT_MESSAGES_PER_10_SEC: '2',
+    DATABASE_URL: database.url,
+    REDIS_URL: testRedisUrl(),
+    REDIS_PREFIX: prefix,
+    MEDIA_FOLDER: folder,
+    PUBLIC_URL: `http://localhost:${port}`,
+    PORT: String(port),
+    ADMIN_TOKENS: [admin, ...SCOPES.map((scope) => `only-${scope}:${scope}:${scoped[scope]}`)].join(),
+    INTERNAL_TOKENS: internal,
+    WEBHOOK_SECRET_PAYMENT_STATUS: webhooks['payment-status'],
+    WEBHOOK_SECRET_CHAT_BRIDGE: webhooks['chat-bridge'],
+    WEBHOOK_SECRET_X: webhooks.x,
+    SESSION_KEYS: sessionKey,
+    RECEIPT_KEY: receiptKey,
+    ...options.localnet?.env,
+    ...options.env,
+  };
+  const signingKeys = Object.entries(env).flatMap(([name, key]) => (name in withoutKeys(env) ? [] : [key]));
+  const output = new Recorder(0);
+  const start = (name: string, entry: string, given: NodeJS.ProcessEnv) =>
+    startProcess({
+      ...{ name, command: process.execPath, cwd: checkout, env: given, output },
+      args: ['--expose-gc', '--import', join(import.meta.dirname, 'probe.ts'), join(checkout, entry)],
+    });
+  const worker = start('worker', 'workers/main.ts', env);
+  const api = start('api', 'src/server.ts', withoutKeys(env));
+  const close = async () => {
+    await Promise.all([api.stop(), worker.stop()]);
+    const redis = new Redis(testRedisUrl());
+    const keys = await redis.keys(`*${prefix}*`);
+    if (keys.length > 0) await redis.unlink(...keys);
+    redis.disconnect();
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_WITHIN);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    publicUrl: `http://localhost:${port}`,
+    credentials,
+    secrets: [admin, ...Object.values(scoped), internal, ...Object.values(webhooks), sessionKey, receiptKey, database.url, ...signingKeys],
+    env,
+    api,
+    worker,
+    lines: output.lines,
+    memory: () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(procfs(`${api.pid}/status`))?.[1] ?? 0) * 1_024,
+    computed() {
+      // After the name, which may hold anything in its parentheses: utime and stime in hundredths of a second.
+      const fields = procfs(`${api.pid}/task/${api.pid}/stat`)
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10;
+    },
+    async inUse({ name, pid }) {
+      output.inUse.delete(name);
+      process.kill(pid, 'SIGUSR2');
+      for (const until = Date.now() + ANSWER_WITHIN; Date.now() < until; await sleep(20)) {
+        const bytes = output.inUse.get(name);
+        if (bytes !== undefined) return bytes;
+      }
+      throw new Error(`the ${name} does not say what it holds`);
+    },
+    descriptors: () => (api.isRunning ? readdirSync(`/proc/${api.pid}/fd`).length : 0),
+    close,
+  };
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { type BeaconChain, chainHashOf, SCHEME } from '#lib/draw/beacon-chain.ts';
+import { get, json, Misfit, read, Unreadable } from './published.ts';
+
+/** What the service tells of who won and who was paid, beside the audit; read as far as it is compared. */
+const Prize = z.object({ amount: z.string(), address: z.string() });
+const Winner = z.object({ place: z.int(), wallet: z.string(), prize: Prize, entryIndex: z.int(), matches: z.int() });
+const Payout = z.object({ place: z.int(), wallet: z.string(), prize: Prize, status: z.string(), signature: z.string().nullable() });
+export type Payout = z.output<typeof Payout>;
+const Payouts = z.object({ payouts: z.array(Payout) });
+const LegacyRound = z.object({
+  entries: z.int(),
+  winningTicket: z.int().nullable(),
+  winner: z.string().nullable(),
+});
+
+/** All that the service says of a round. Audit and entries are judged later, as they are. */
+export interface ShownRound {
+  readonly kind: 'chat' | 'legacy';
+  readonly audit: unknown;
+  readonly entries: readonly unknown[];
+  readonly winners: readonly z.output<typeof Winner>[] | null;
+  readonly payouts: readonly Payout[] | null;
+  readonly legacy: z.output<typeof LegacyRound> | null;
+}
+
+async function page<Shape extends z.ZodType>(url: string, what: string, shape: Shape): Promise<z.output<Shape>> {
+  return read(what, shape, json(what, await (await get(url)).text()));
+}
+
+/** A round is where its audit is. */
+async function find(base: string, id: string): Promise<{ kind: ShownRound['kind']; url: string; audit: Response }> {
+  const [chat, legacy] = [new URL(`/chat/round/${id}`, base).href, new URL(`/round/${id}`, base).href];
+  try {
+    return { kind: 'chat', url: chat, audit: await get(`${chat}/audit`) };
+  } catch (error) {
+    const audit = await get(`${legacy}/audit`).catch(() => null);
+    if (audit === null) throw error;
+    return { kind: 'legacy', url: legacy, audit };
+  }
+}
+
+/** Downloads a round. @throws Unreadable, Misfit */
+export async function downloadRound(base: string, id: string): Promise<ShownRound> {
+  const { kind, url, audit: answer } = await find(base, id);
+  const audit = json('the audit', await answer.text());
+  const lines = (await (await get(`${url}/entries?format=ndjson`)).text()).split('\n').slice(0, -1);
+  const entries = lines.map((line, i) => json(`line ${i + 1} of the entries`, line));
+  const isDrawn = z.object({ winners: z.array(z.unknown()) }).safeParse(audit).success;
+  const isChat = isDrawn && kind === 'chat';
+  return {
+    ...{ kind, audit, entries },
+    winners: isChat ? await page(`${url}/winners`, 'the winners', z.array(Winner)) : null,
+    payouts: isChat ? (await page(`${url}/payouts`, 'the payouts', Payouts)).payouts : null,
+    legacy: isDrawn && kind === 'legacy' ? await page(url, 'the round', LegacyRound) : null,
+  };
+}
+
+/** Whether an audit is that of a round that nothing was committed to yet. */
+export const isUncommitted = (audit: unknown): boolean => z.object({ commitment: z.null() }).safeParse(audit).success;
+
+const Keys = z.object({
+  committer: z.string().nullable(),
+  formerCommitters: z.array(z.string()),
+  beacon: z.object({ chainHash: z.string(), publicKey: z.string(), urls: z.array(z.string()) }),
+});
+export type Keys = z.output<typeof Keys>;
+
+/** What the service says that its rounds are to be checked against. */
+export const downloadKeys = (base: string): Promise<Keys> => page(new URL('/.well-known/coinop-keys', base).href, 'the keys', Keys);
+
+const Info = z.object({
+  public_key: z.string().regex(/^[0-9a-f]{192}$/),
+  period: z.int().min(1),
+  genesis_time: z.int().min(0),
+  hash: z.string(),
+  groupHash: z.string().regex(/^[0-9a-f]{64}$/),
+  schemeID: z.literal(SCHEME),
+  metadata: z.object({ beaconID: z.string() }),
+});
+
+/** A drand chain as an address of its HTTP API describes it. */
+export async function beaconAt(url: string): Promise<BeaconChain> {
+  const info = await page(`${url.replace(/\/+$/, '')}/info`, 'the beacon', Info);
+  const { public_key: publicKey, period, genesis_time: genesisTime, groupHash, metadata } = info;
+  const said = { publicKey, period, genesisTime, groupHash, beaconId: metadata.beaconID };
+  const chainHash = chainHashOf(said);
+  if (chainHash !== info.hash) throw new Misfit(`the beacon’s hash is ${info.hash}, but should be ${chainHash}`);
+  return { chainHash, scheme: SCHEME, ...said };
+}
+
+/** The beacon that the service names. */
+export async function beaconOf({ beacon: { chainHash, publicKey, urls } }: Keys): Promise<BeaconChain> {
+  for (const url of urls) {
+    const chain = await beaconAt(`${url.replace(/\/+$/, '')}/${chainHash}`).catch(() => null);
+    if (chain?.chainHash === chainHash && chain.publicKey === publicKey) return chain;
+  }
+  throw new Unreadable(`the beacon ${chainHash} cannot be read at ${urls.join(', ') || 'any address'}`);
+}
