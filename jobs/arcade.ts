@@ -1,32 +1,20 @@
 import { z } from 'zod';
-import { job } from './job.ts';
+import { job } from '#platform/jobs/job.ts';
 
-/** Ends battles whose time is up, and open ones that nobody joined. */
+/** Ends battles whose time is up, and expires open battles that nobody joined. */
 export const advanceBattles = job({
   name: 'advance-battles',
   queue: 'arcade',
   payload: z.strictObject({}),
-  id: () => 'advance-battles',
   attempts: 1,
-  everyMs: 1_000,
+  id: () => 'advance-battles',
 });
 
-/** Reads burns that are final on the chain since the last one that was read, and ends burn events whose time is up. */
-export const watchBurns = job({
-  name: 'watch-burns',
+/** Reads finalized burns from the chain, from the last one read on, and ends burn events whose time is up. */
+export const ingestBurns = job({
+  name: 'ingest-burns',
   queue: 'arcade',
   payload: z.strictObject({}),
-  id: () => 'watch-burns',
   attempts: 1,
-  everyMs: 2_000,
-});
-
-/** Removes media that no clip names. */
-export const sweepClips = job({
-  name: 'sweep-clips',
-  queue: 'upkeep',
-  payload: z.strictObject({}),
-  id: () => 'sweep-clips',
-  attempts: 1,
-  everyMs: 60_000,
+  id: () => 'ingest-burns',
 });

@@ -1,44 +1,44 @@
-import { consumeActivities } from './activities.ts';
-import { advanceBattles, sweepClips, watchBurns } from './arcade.ts';
-import { sweepBans, voidBanned } from './bans.ts';
-import { followTransactions, signTransaction } from './chain.ts';
-import { computeEpoch, projectDay, sweepEpochs } from './epochs.ts';
-import { planPayouts, watchPayouts } from './payouts.ts';
-import { rebuildBoard, refreshBoards, watchBoards } from './points.ts';
-import { expireEpochs, followEpochs } from './rewards.ts';
+import { pollTransactions, signTransaction } from '#platform/solana/submission/jobs.ts';
+import { processWebhook } from '#platform/webhooks/jobs.ts';
+import { advanceBattles, ingestBurns } from './arcade.ts';
+import { followEpochs } from './chain.ts';
+import { computeEpoch } from './epochs.ts';
+import { closePeriods, expireEpochs, projectDay, purgeExpired, sweepBans, sweepClips, sweepEpochs } from './maintenance.ts';
+import { planPayouts, reconcilePayouts } from './payouts.ts';
+import { consumeActivities, detectLostBoards, rebuildBoard, refreshBoards, voidBanned } from './points.ts';
+import type { QueueName } from './queues.ts';
 import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
 import { recordScores } from './scores.ts';
-import { closePeriods, expire } from './upkeep.ts';
-import { sweepDeliveries, workDelivery } from './webhooks.ts';
+import { sweepWebhooks } from './webhooks.ts';
 
-/** Every job of the service. */
+/** Every job of the service. The platform declares the three jobs that it enqueues itself. */
 export const jobs = {
   recordScores,
+  consumeActivities,
   refreshBoards,
   rebuildBoard,
-  watchBoards,
-  expire,
-  closePeriods,
+  detectLostBoards,
   voidBanned,
-  sweepBans,
   signTransaction,
-  followTransactions,
-  computeEpoch,
-  sweepEpochs,
-  projectDay,
+  pollTransactions,
   followEpochs,
-  expireEpochs,
+  computeEpoch,
   planPayouts,
-  watchPayouts,
-  workDelivery,
-  sweepDeliveries,
+  reconcilePayouts,
+  processWebhook,
+  sweepWebhooks,
   advanceRound,
   sweepRounds,
   checkTicket,
   sweepTickets,
   scheduleRounds,
-  consumeActivities,
   advanceBattles,
-  watchBurns,
+  ingestBurns,
+  purgeExpired,
+  closePeriods,
+  sweepBans,
+  sweepEpochs,
+  projectDay,
+  expireEpochs,
   sweepClips,
-} as const;
+} as const satisfies Readonly<Record<string, { readonly queue: QueueName }>>;

@@ -1,8 +1,18 @@
 import { z } from 'zod';
-import { job } from './job.ts';
+import { job } from '#platform/jobs/job.ts';
 
-/** Frees lanes whose batch is over, and puts what is owed into new batches. */
-export const planPayouts = job({ name: 'plan-payouts', queue: 'payouts', payload: z.strictObject({}), id: () => 'plan-payouts', everyMs: 2_000 });
+/** Frees lanes whose batch is finished, and assigns pending payments to new batches. */
+export const planPayouts = job({
+  name: 'plan-payouts',
+  queue: 'payouts',
+  payload: z.strictObject({}),
+  id: () => 'plan-payouts',
+});
 
-/** Compares the record with the chain: whether this is the database that it was, and whether every landing is known. */
-export const watchPayouts = job({ name: 'watch-payouts', queue: 'payouts', payload: z.strictObject({}), id: () => 'watch-payouts', everyMs: 60_000 });
+/** Compares the database with the chain: whether the database was restored from a backup, and whether every transaction of a lane is known. */
+export const reconcilePayouts = job({
+  name: 'reconcile-payouts',
+  queue: 'payouts',
+  payload: z.strictObject({}),
+  id: () => 'reconcile-payouts',
+});

@@ -1,16 +1,25 @@
 import { z } from 'zod';
-import { job } from './job.ts';
+import { Wallet } from '#lib/scalars.ts';
+import { job } from '#platform/jobs/job.ts';
 
-/** Brings the boards in Redis up to date with standings that other writers than the score path changed. */
+/** Lets every consumer (referrals, quests, battles) process new activities. */
+export const consumeActivities = job({
+  name: 'consume-activities',
+  queue: 'points',
+  payload: z.strictObject({}),
+  attempts: 1,
+  id: () => 'consume-activities',
+});
+
+/** Copies standings that changed outside the score path to the boards in Redis. */
 export const refreshBoards = job({
   name: 'refresh-boards',
   queue: 'points',
   payload: z.strictObject({}),
   id: () => 'refresh-boards',
-  everyMs: 5_000,
 });
 
-/** Fills a board in Redis from the standings, while scores go on. */
+/** Fills a board in Redis from the standings, while scores continue to arrive. */
 export const rebuildBoard = job({
   name: 'rebuild-board',
   queue: 'points',
@@ -18,5 +27,18 @@ export const rebuildBoard = job({
   id: ({ board }) => `rebuild-${board}`,
 });
 
-/** Notices a Redis that lost its memory, and has every board rebuilt. */
-export const watchBoards = job({ name: 'watch-boards', queue: 'points', payload: z.strictObject({}), everyMs: 2_000, id: () => 'watch-boards' });
+/** Detects that Redis lost its data, and enqueues rebuildBoard for every board. */
+export const detectLostBoards = job({
+  name: 'detect-lost-boards',
+  queue: 'points',
+  payload: z.strictObject({}),
+  id: () => 'detect-lost-boards',
+});
+
+/** Voids every accepted score of a banned wallet. */
+export const voidBanned = job({
+  name: 'void-banned',
+  queue: 'points',
+  payload: z.strictObject({ wallet: Wallet }),
+  id: ({ wallet }) => `void-banned-${wallet}`,
+});

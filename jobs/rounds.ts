@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { job } from './job.ts';
+import { job } from '#platform/jobs/job.ts';
 
-/** Takes a round as far as it can go. What stands in its way is found again by the sweep: the queue tries once. */
+/** Advances one round as far as possible. The sweep finds a round that could not advance, so the queue tries once. */
 export const advanceRound = job({
   name: 'advance-round',
   queue: 'rounds',
@@ -10,17 +10,16 @@ export const advanceRound = job({
   id: ({ round }) => `advance-round-${round}`,
 });
 
-/** Rings for rounds that can go on: closed by the clock, landed, drawn by the beacon. */
+/** Enqueues advanceRound for rounds that can advance: entry time over, commitment finalized, beacon round published. */
 export const sweepRounds = job({
   name: 'sweep-rounds',
   queue: 'rounds',
   payload: z.strictObject({}),
-  id: () => 'sweep-rounds',
   attempts: 1,
-  everyMs: 1_000,
+  id: () => 'sweep-rounds',
 });
 
-/** Looks at what a ticket was paid with. */
+/** Checks the payment of one ticket on the chain. */
 export const checkTicket = job({
   name: 'check-ticket',
   queue: 'rounds',
@@ -29,22 +28,20 @@ export const checkTicket = job({
   id: ({ ticket }) => `check-ticket-${ticket}`,
 });
 
-/** Rings for tickets whose next look is due, or whose bell was lost. */
+/** Enqueues checkTicket for tickets whose next check is due or whose job was lost. */
 export const sweepTickets = job({
   name: 'sweep-tickets',
   queue: 'rounds',
   payload: z.strictObject({}),
-  id: () => 'sweep-tickets',
   attempts: 1,
-  everyMs: 1_000,
+  id: () => 'sweep-tickets',
 });
 
-/** Starts the next round of the schedule, where it is due. */
+/** Starts the next round of the schedule when it is due. */
 export const scheduleRounds = job({
   name: 'schedule-rounds',
   queue: 'rounds',
   payload: z.strictObject({}),
-  id: () => 'schedule-rounds',
   attempts: 1,
-  everyMs: 1_000,
+  id: () => 'schedule-rounds',
 });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { job } from './job.ts';
+import { job } from '#platform/jobs/job.ts';
 
-/** One submitted score on its way to the worker. Its parts were checked where they came in; base58 is not decoded again by the thousand. */
+/** One submitted score. The request validated its fields already, so the worker does not decode base58 again for each of thousands. */
 export const Submission = z.strictObject({
-  /** Id of the score to be, chosen by the asking process; the reply is addressed by it. */
+  /** Id of the future score, chosen by the API process. The reply carries it. */
   id: z.string(),
   wallet: z.string(),
   gameId: z.string(),
@@ -13,23 +13,23 @@ export const Submission = z.strictObject({
   battleId: z.string().nullable(),
   signature: z.string().nullable(),
   idempotencyKey: z.string().nullable(),
-  /** Hex SHA-256 of the canonical request: tells a repeat from another score under the same play or key. */
+  /** Hex SHA-256 of the canonical request. Tells a repeated request from another score under the same play or idempotency key. */
   bodyHash: z.string().length(64),
-  /** When it was submitted: a play ends then, however long the queue is. */
+  /** When the score was submitted. The play ends at this time, however long the job waits. */
   at: z.iso.datetime(),
 });
 export type Submission = z.infer<typeof Submission>;
 
 /**
- * Validates and records a batch of scores, and answers over the asking process's reply channel.
- * The one job that carries its work with it: nothing is confirmed before its commit, and running it again finds its own rows.
+ * Validates and records a batch of scores, and sends the outcomes to the reply channel of the API process.
+ * This job alone carries its data in the payload: nothing is confirmed before its commit, and a second run finds the rows of the first.
  */
 export const recordScores = job({
   name: 'record-scores',
   queue: 'scores',
   payload: z.strictObject({ channel: z.string(), submissions: z.array(Submission).min(1).max(500) }),
-  askers: ({ submissions }) => submissions.map(({ id }) => id),
-  // For two minutes, evenly: somebody waits, and what is committed has to reach the boards.
+  requestIds: ({ submissions }) => submissions.map(({ id }) => id),
+  // For two minutes at a fixed interval: a request waits for the outcome, and committed scores must reach the boards.
   attempts: 240,
   backoffMs: 500,
   backoff: 'fixed',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Koa from 'koa';
+import type { App } from '#platform/app.ts';
 import { routes as allRoutes } from './areas/index.ts';
-import type { App } from './context.ts';
 import { cors } from './platform/auth/origin.ts';
 import { openSessions } from './platform/auth/sessions.ts';
 import { drain } from './platform/http/body.ts';
@@ -9,7 +9,7 @@ import { bullBoard } from './platform/http/bull-board.ts';
 import { asRefusal } from './platform/http/errors.ts';
 import { docs } from './platform/http/openapi/docs.ts';
 import type { AnyRoute } from './platform/http/route.ts';
-import { mount } from './platform/http/router.ts';
+import { createRouter } from './platform/http/router.ts';
 import { beginRequest, observeRequest } from './platform/observability/metrics/metrics.ts';
 import { traceRequest } from './platform/observability/tracing/tracing.ts';
 
@@ -26,7 +26,7 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   koa.use(bullBoard(app));
   koa.use(cors(app.config));
   koa.use(docs(app, routes));
-  koa.use(mount(app, routes, openSessions(app, koa)));
+  koa.use(createRouter(app, routes, openSessions(app, koa)));
   return koa;
 }
 

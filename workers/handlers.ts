@@ -1,55 +1,83 @@
+import { sweepUnfinishedBans, voidBannedScores } from '#areas/arcade';
+import { endSessions } from '#areas/auth';
+import { advanceBattles, battleConsumer } from '#areas/battles';
+import { endBurnEvents, ingestBurns } from '#areas/burns';
+import { prepareBridged } from '#areas/chat';
+import { sweepClips } from '#areas/clips';
+import { advanceRound, checkTicket, rememberBalances, runScheduler, sweepRounds, sweepTickets } from '#areas/lottery';
+import { prepareReport, runReconciliation } from '#areas/payouts';
+import { closeEnded, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards } from '#areas/points';
+import { questConsumer } from '#areas/quests';
+import { referralConsumer } from '#areas/referrals';
+import { computeEpoch, expireEpochs, projectDay, sweepEpochs } from '#areas/rewards';
+import { prepareEngagement } from '#areas/social';
 import type { jobs } from '#jobs/index.ts';
-import { advanceBattles, sweepClips, watchBurns } from './arcade.ts';
-import { closePeriods } from './close-periods.ts';
-import { computeEpoch } from './compute-epoch.ts';
-import { consumeActivities } from './consume-activities.ts';
-import { expireEpochs } from './expire-epochs.ts';
-import { followEpochs } from './follow-epochs.ts';
-import { followTransactions } from './follow-transactions.ts';
+import { signAndSend } from '#platform/solana/submission/transactions.ts';
+import { enqueueDueDeliveries, processDelivery } from '#platform/webhooks/inbox.ts';
+import { PROCESSED_SOURCES } from '#platform/webhooks/jobs.ts';
+import { followEpochs, planPayouts, pollTransactions } from './chain-polling.ts';
 import type { Handler } from './handler.ts';
-import { planPayouts } from './plan-payouts.ts';
-import { sweepDeliveries, workDelivery } from './process-webhook.ts';
-import { projectDay } from './project-day.ts';
-import { expire } from './purge-expired.ts';
-import { rebuildBoard } from './rebuild-board.ts';
+import { purgeExpired } from './purge-expired.ts';
 import { recordScores } from './record-scores.ts';
-import { refreshBoards } from './refresh-boards.ts';
-import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
-import { signTransaction } from './sign-transaction.ts';
-import { sweepBans } from './sweep-bans.ts';
-import { sweepEpochs } from './sweep-epochs.ts';
-import { voidBanned } from './void-banned.ts';
-import { watchBoards } from './watch-boards.ts';
-import { watchPayouts } from './watch-payouts.ts';
+import { transactionTypes } from './transaction-types.ts';
 
-/** How each job is done. A job without a handler does not compile. */
-export const handlers: { readonly [K in keyof typeof jobs]: Handler<(typeof jobs)[K]> } = {
+/** Consumers of activities, in the order in which they process a batch. */
+const CONSUMERS = [referralConsumer, questConsumer, battleConsumer] as const;
+/** Maximum batches of activities per run; the next run follows half a second later. */
+const MAX_BATCHES = 50;
+
+/** Turns a stored webhook delivery into the work that its source asks for. */
+const PREPARE_BY_SOURCE = { 'payment-status': prepareReport, 'chat-bridge': prepareBridged, x: prepareEngagement } as const;
+
+/** The handler of every job. A job without a handler does not compile. */
+export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof jobs)[Name]> } = {
   recordScores,
-  refreshBoards,
-  rebuildBoard,
-  watchBoards,
-  expire,
-  closePeriods,
-  voidBanned,
-  sweepBans,
-  signTransaction,
-  followTransactions,
-  computeEpoch,
-  sweepEpochs,
-  projectDay,
+  async consumeActivities(app) {
+    for (let i = 0; i < MAX_BATCHES; i++) if (!(await consumeActivities(app, CONSUMERS))) return;
+  },
+  refreshBoards: (app) => refreshBoards(app),
+  rebuildBoard: (app, { board }) => rebuildBoard(app, board),
+  detectLostBoards: (app) => detectLostBoards(app),
+  /** Ends the sessions as well, because the request that banned the wallet may have been cut off after its commit. */
+  async voidBanned(app, { wallet }) {
+    await endSessions(app, wallet);
+    await voidBannedScores(app, wallet);
+  },
+
+  signTransaction: (app, { id }) => signAndSend(app, transactionTypes, id),
+  pollTransactions,
   followEpochs,
-  expireEpochs,
+  computeEpoch: (app, { epoch }) => computeEpoch(app, epoch),
   planPayouts,
-  watchPayouts,
-  workDelivery,
-  sweepDeliveries,
-  advanceRound,
-  sweepRounds,
-  checkTicket,
-  sweepTickets,
-  scheduleRounds,
-  consumeActivities,
-  advanceBattles,
-  watchBurns,
-  sweepClips,
+  async reconcilePayouts(app) {
+    // Operators need the balances; payouts do not, so a failure here stops nothing.
+    const balances = rememberBalances(app).catch((err: unknown) => app.log.debug({ err }, 'balances cannot be read; the next run tries again'));
+    await Promise.all([runReconciliation(app), balances]);
+  },
+
+  processWebhook: (app, { source, id }) => processDelivery(app, { source, id }, (body, received) => PREPARE_BY_SOURCE[source](app, body, received)),
+  async sweepWebhooks(app) {
+    await Promise.all(PROCESSED_SOURCES.map((source) => enqueueDueDeliveries(app, source)));
+  },
+
+  advanceRound: (app, { round }) => advanceRound(app, round),
+  sweepRounds: (app) => sweepRounds(app),
+  checkTicket: (app, { ticket }) => checkTicket(app, ticket),
+  sweepTickets: (app) => sweepTickets(app),
+  scheduleRounds: (app) => runScheduler(app),
+
+  advanceBattles: (app) => advanceBattles(app),
+  /** Burn events end by the clock, also while the chain does not answer. */
+  async ingestBurns(app) {
+    await endBurnEvents(app);
+    await ingestBurns(app);
+  },
+
+  purgeExpired,
+  closePeriods: (app) => closeEnded(app),
+  sweepBans: (app) => sweepUnfinishedBans(app),
+  sweepEpochs: (app) => sweepEpochs(app),
+  projectDay: (app) => projectDay(app),
+  expireEpochs: (app) => expireEpochs(app),
+  sweepClips: (app) => sweepClips(app),
 };

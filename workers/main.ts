@@ -1,5 +1,5 @@
 import { readConfig } from '#config';
-import { JOB_PATIENCE, openContext } from '#context';
+import { JOB_TIMEOUTS, openContext } from '#context';
 import { startOperations } from '#platform/observability/health.ts';
 import { startTracing } from '#platform/observability/tracing/tracing.ts';
 import { stopOnSignal } from '#platform/shutdown.ts';
@@ -7,7 +7,7 @@ import { publishEvents } from './publish-events.ts';
 import { serveQueues } from './worker-pool.ts';
 
 /** A worker process: serves its queues and publishes events until it is told to stop. */
-const app = await openContext(readConfig(), 'worker', { patience: JOB_PATIENCE });
+const app = await openContext(readConfig(), 'worker', { timeouts: JOB_TIMEOUTS });
 const tracing = await startTracing(app.config, 'worker', app.log);
 const operations = await startOperations(app);
 const fleet = await serveQueues(app, app.config.queues);

@@ -1,6 +1,7 @@
-import { gameBoard, rankOf } from '#areas/points';
-import { type App, eventsBell } from '#context';
-import { publishRound, type Ranks } from '#platform/events/publisher.ts';
+import type { App } from '#platform/app.ts';
+import type { BatchedEvent } from '#platform/events/event.ts';
+import { publishTick } from '#platform/events/publisher.ts';
+import { wakeUpChannel } from '#platform/events/redis-stream.ts';
 
 /** Without the bell, how often a publisher looks by itself, ms. */
 const IDLE_MS = 1_000;
@@ -9,29 +10,10 @@ const RETRY_MS = 50;
 /** After the bell, how long it lets more events come in, ms. */
 const GATHER_MS = 8;
 
-/** Ranks as the boards in Redis have them, asked once per game. */
-const ranksIn =
-  (app: App): Ranks =>
-  async (entries) => {
-    const found = new Map<(typeof entries)[number], number | null>();
-    await Promise.all(
-      [...Map.groupBy(entries, (entry) => entry.gameId)].map(async ([gameId, ofGame]) => {
-        const ranks = await rankOf(
-          app,
-          gameBoard(gameId),
-          ofGame.map((entry) => entry.wallet),
-        );
-        for (const [i, entry] of ofGame.entries()) found.set(entry, ranks[i] ?? null);
-      }),
-    );
-    return entries.map((entry) => found.get(entry) ?? null);
-  };
-
 /**
  * Publishes the outbox to the feed until closed: woken by the bell, and by itself every second.
- * @param ranks the ranks that broadcast scores show; by default those of the boards in Redis
  */
-export function publishEvents(app: App, ranks: Ranks = ranksIn(app)): { close(): Promise<void> } {
+export function publishEvents(app: App, batched: BatchedEvent = app.events.batched): { close(): Promise<void> } {
   const bell = app.connect();
   let closed = false;
   let rung = false;
@@ -59,7 +41,7 @@ export function publishEvents(app: App, ranks: Ranks = ranksIn(app)): { close():
     while (!closed) {
       rung = false;
       try {
-        const again = await publishRound(app, ranks);
+        const again = await publishTick(app, batched);
         retryMs = RETRY_MS;
         if (closed) return;
         if (again === null) await idle();
@@ -74,7 +56,7 @@ export function publishEvents(app: App, ranks: Ranks = ranksIn(app)): { close():
   };
   bell.on('message', ring);
   // Not awaited: ioredis subscribes when Redis is reachable, and again after each reconnect.
-  bell.subscribe(eventsBell(app.config)).catch(() => undefined);
+  bell.subscribe(wakeUpChannel(app.config)).catch(() => undefined);
   const done = run();
   return {
     async close() {

@@ -1,8 +1,8 @@
 import { processScores } from '#areas/arcade';
 import { admitScores } from '#areas/battles';
-import type { App } from '#context';
 import type { recordScores as job, Submission } from '#jobs/scores.ts';
 import { batching } from '#lib/batching.ts';
+import type { App } from '#platform/app.ts';
 import { answer } from '#platform/jobs/replies.ts';
 import { observeScores } from '#platform/observability/metrics/metrics.ts';
 import { carryTrace, traceBatch } from '#platform/observability/tracing/tracing.ts';

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { catalogue, RankedScore, ScoreUpdate, scoreUpdate } from '../../src/areas/event-catalogue.ts';
+import { RankedScore, ScoreUpdate, scoreUpdate } from '../../src/areas/arcade/events.ts';
 import { routes } from '../../src/areas/index.ts';
+import { eventCatalog } from '../../src/areas/registry.ts';
 import { readConfig } from '../../src/config.ts';
-import { FRESH_STATE } from '../../src/platform/events/frame.ts';
 import { openApi } from '../../src/platform/http/openapi/document.ts';
 import { comment, field, nameIn, type Schema, typeOf } from './typescript.ts';
 
@@ -117,7 +117,7 @@ function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
 function eventTypes(known: Document['components']['schemas']): { shapes: Record<string, Schema>; events: string } {
   // What is emitted of scores is a batch; what is told is the best of many, and to wallets each of their own.
   const told = new Map(
-    [...catalogue].map(([type, { payload }]) => [
+    [...eventCatalog.types].map(([type, { payload }]) => [
       type,
       type === scoreUpdate.type ? z.strictObject({ updates: z.array(z.union([RankedScore, ScoreUpdate])) }) : payload,
     ]),
@@ -131,7 +131,7 @@ function eventTypes(known: Document['components']['schemas']): { shapes: Record<
   }
   const payloads: Readonly<Record<string, Schema>> = JSON.parse(JSON.stringify(properties));
   const every = (type: string, category: string) => ({ type: { const: type }, category: { const: category }, at: { $ref: 'Instant' } });
-  const fields = sorted(Object.fromEntries(catalogue)).map(([type, { category, summary }]) => {
+  const fields = sorted(Object.fromEntries(eventCatalog.types)).map(([type, { category, summary }]) => {
     const { properties: own = {}, required = [] } = payloads[type] ?? {};
     const data: Schema = {
       type: 'object',
@@ -141,7 +141,7 @@ function eventTypes(known: Document['components']['schemas']): { shapes: Record<
     };
     return field(type, data, true);
   });
-  const links = Object.fromEntries(Object.keys(FRESH_STATE).map((name) => [name, { type: 'string' }]));
+  const links = Object.fromEntries(Object.keys(eventCatalog.resetLinks).map((name) => [name, { type: 'string' }]));
   const reset: Schema = {
     type: 'object',
     description: 'Events may be missing: read what you show anew, for instance at these paths.',

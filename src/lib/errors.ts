@@ -1,5 +1,5 @@
 /** A refusal that the caller is told about: one status, one sentence, headers that go with it. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   readonly status: number;
   readonly headers: Record<string, string>;
 
@@ -12,11 +12,11 @@ export class Refusal extends Error {
 }
 
 /** Refuses the request: `throw fail(404, 'no such round')`. */
-export function fail(status: number, message: string, headers?: Record<string, string>): Refusal {
-  return new Refusal(status, message, headers);
+export function fail(status: number, message: string, headers?: Record<string, string>): HttpError {
+  return new HttpError(status, message, headers);
 }
 
 /** A dependency is down or too slow: 503, and when to come back. */
-export function unavailable(message = 'a dependency of the service is not available, try again', retryAfterSec = 1): Refusal {
-  return new Refusal(503, message, { 'Retry-After': String(retryAfterSec) });
+export function unavailable(message = 'a dependency of the service is not available, try again', retryAfterSec = 1): HttpError {
+  return new HttpError(503, message, { 'Retry-After': String(retryAfterSec) });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { sameText } from '#lib/constant-time-equal.ts';
+import { constantTimeEqual } from '#lib/constant-time-equal.ts';
 import { verifyStrict } from '#lib/sign-in/ed25519.ts';
 import { MalformedTransaction, readMemoTransaction } from '#lib/sign-in/memo-transaction.ts';
 import { nonceIn, renderSignIn } from '#lib/sign-in/siws.ts';
@@ -61,9 +61,9 @@ test('the nonce is found on a line of its own', () => {
 });
 
 test('texts are the same only byte for byte', () => {
-  expect(sameText('é', 'é')).toBe(true);
-  expect(sameText('é', 'e\u0301')).toBe(false);
-  expect(sameText('a', 'a\n')).toBe(false);
+  expect(constantTimeEqual('é', 'é')).toBe(true);
+  expect(constantTimeEqual('é', 'e\u0301')).toBe(false);
+  expect(constantTimeEqual('a', 'a\n')).toBe(false);
 });
 
 test('a signature verifies for its key and its message, and for no other', () => {

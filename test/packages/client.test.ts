@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { notification } from '#areas/event-catalogue.ts';
+import { notification } from '#areas/social/events.ts';
 import { FILE, generate } from '#packages/client/generate.ts';
 import { type Client, createClient, type EventOf, followEvents, ok, Refused, signIn } from '#packages/client/src/index.ts';
 import { Blocks } from '#packages/client/src/sse.ts';
@@ -37,7 +37,7 @@ const notify = (...texts: string[]) =>
 
 beforeAll(async () => {
   t = await startTestApp();
-  streamsOf(t.app, { heartbeatMs: 100 });
+  streamsOf(t.app).setTimes({ heartbeatMs: 100 });
   front = await Front.start(t.url);
   await registerGame(t.url, ADMIN_TOKEN, GAME);
 });

@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '#app';
 import { readConfig } from '#config';
-import { type App, openContext } from '#context';
+import { openContext } from '#context';
 import type { Clock } from '#lib/clock.ts';
+import type { App } from '#platform/app.ts';
 import { drainStreams } from '#platform/events/sse.ts';
 import { noteSuccesses } from './http/successes.ts';
 

@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '#app';
 import { attachVerification } from '#areas/arcade';
 import { readConfig } from '#config';
-import { type App, openContext, type Patience } from '#context';
+import { openContext, type Timeouts } from '#context';
 import type { Clock } from '#lib/clock.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { drainStreams } from '#platform/events/sse.ts';
 import { openServer } from '#platform/http/server.ts';
@@ -22,7 +23,7 @@ import { noteSuccesses } from './http/successes.ts';
 export const ADMIN_TOKEN = 'test-admin-token-0123456789';
 
 /** Tests share a machine that may stand still for seconds; how soon a process gives up is tested with `hurried`, or with `startApi`. */
-const UNHURRIED: Patience = { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 };
+const UNHURRIED: Timeouts = { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 };
 
 /** A clock that tests move; the database's moves along. */
 export interface TestClock extends Clock {
@@ -68,7 +69,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   };
   let shift = 0;
   const clock: Clock = { now: () => new Date(Date.now() + shift) };
-  const app = await openContext(readConfig(env), 'test-api', { clock, ...(options.hurried ? {} : { patience: UNHURRIED }) });
+  const app = await openContext(readConfig(env), 'test-api', { clock, ...(options.hurried ? {} : { timeouts: UNHURRIED }) });
   await reached(app);
   const koa = createApp(app);
   const server = openServer(koa);
@@ -112,7 +113,7 @@ async function reached(app: App): Promise<void> {
 
 /** A worker of an application, in this process. */
 export async function startWorker(env: Record<string, string>, clock?: Clock): Promise<{ app: App; close(): Promise<void> }> {
-  const app = await openContext(readConfig(env), 'test-worker', { patience: UNHURRIED, ...(clock ? { clock } : {}) });
+  const app = await openContext(readConfig(env), 'test-worker', { timeouts: UNHURRIED, ...(clock ? { clock } : {}) });
   const fleet = await serveQueues(app, app.config.queues);
   const publisher = publishEvents(app);
   return {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { entities } from '#areas/registry.ts';
 import { seed } from '#areas/seeds.ts';
 import { readConfig } from '#config';
 import { openOrm } from '#platform/db/orm.ts';
@@ -52,7 +53,7 @@ async function template(client: pg.Client): Promise<string> {
       const building = `${name}_building`;
       await client.query(`drop database if exists ${building} with (force)`);
       await client.query(`create database ${building}`);
-      const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }), 60_000);
+      const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }), entities, 60_000);
       try {
         await orm.migrator.up();
         await seed(orm);

@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 
 /**

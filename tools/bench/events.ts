@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { notification } from '#areas/event-catalogue.ts';
+import { notification } from '#areas/social/events.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import { anyPorts } from '#dev/stack/ports.ts';

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { notification } from '#areas/event-catalogue.ts';
+import { notification } from '#areas/social/events.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import { startSystem } from '#dev/stack/system.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { workDelivery } from '#jobs/webhooks.ts';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { listDeliveries, readStoredDelivery, replayDelivery } from '#platform/webhooks/inbox.ts';
+import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { DeliveryBody, DeliveryFilter, DeliveryPath, DeliveryView } from './schemas.ts';
 
 // Deliveries report payments, and working on one again may make one count: whoever sees and replays them handles money.
@@ -56,7 +56,7 @@ const postReplay = route({
       const delivery = await replayDelivery(tx, params);
       if (delivery === 'unknown') throw noSuchDelivery();
       if (delivery === 'at work') throw fail(409, 'the delivery waits, or is being worked on');
-      tx.ring(workDelivery, params);
+      tx.enqueue(processWebhook, params);
       return delivery;
     });
     return reply(202, replayed, { Location: `/admin/webhooks/${params.source}/${encodeURIComponent(params.id)}` });

@@ -1,10 +1,10 @@
 import { LockMode, raw } from '@mikro-orm/core';
-import { cabinetPossessed, cabinetReleased } from '#areas/event-catalogue.ts';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CabinetRow } from './entities.ts';
+import { cabinetPossessed, cabinetReleased } from './events.ts';
 import { type Expected, isExpected, stale } from './versions.ts';
 
 /** A machine in the arcade. An entity that possesses it controls it until it is released. */

@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { type Beats, limitOf, readBeats, TIMING, type Timing } from './play-session.ts';
 import { isAlive, presenceKeys } from './presence.ts';
 

@@ -1,7 +1,7 @@
 import { type RawData, WebSocket } from 'ws';
 import { z } from 'zod';
-import type { App } from '#context';
 import { unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { type Beats, type Cause, limitOf, noteGap, readBeats, saveBeats, type Timing } from './play-session.ts';
 import type { Presence } from './presence.ts';
 

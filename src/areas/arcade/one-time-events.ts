@@ -1,7 +1,7 @@
-import { arcadeEvent } from '#areas/event-catalogue.ts';
 import { newId } from '#lib/ids.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { arcadeEvent } from './events.ts';
 
 /** Something that happens in the arcade once: an animation, an announcement. */
 export interface OneTimeEvent {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { script } from '#platform/redis/script.ts';
 import type { Timing } from './play-session.ts';
 

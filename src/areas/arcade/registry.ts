@@ -1,7 +1,7 @@
 import { LockMode, raw } from '@mikro-orm/core';
-import type { App } from '#context';
 import { canonicalize } from '#lib/canonical.ts';
 import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { GameRow } from './entities.ts';

@@ -1,6 +1,6 @@
-import { gameState } from '#areas/event-catalogue.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { gameState } from './events.ts';
 import { type Expected, stale } from './versions.ts';
 
 /** A wallet's saved state of a game. Never saved: state null, version 0. */

@@ -1,6 +1,6 @@
 import { gameBoard } from '#areas/points';
-import type { App } from '#context';
 import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
 /** How long a process tells the same figures of a game: they cost one read of its board. */

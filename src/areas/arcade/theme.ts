@@ -1,9 +1,9 @@
-import { themeChanged } from '#areas/event-catalogue.ts';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
 import { mergePatch } from '#lib/merge-patch.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { themeChanged } from './events.ts';
 import { type Expected, isExpected, stale } from './versions.ts';
 
 /** How the arcade looks: free-form, read by front ends. */

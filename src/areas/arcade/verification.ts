@@ -2,9 +2,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { WebSocketServer } from 'ws';
-import type { App } from '#context';
-import { fail, type Refusal, unavailable } from '#lib/errors.ts';
+import { fail, type HttpError, unavailable } from '#lib/errors.ts';
 import { Id } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import { originAllowed } from '#platform/auth/origin.ts';
 import { openSessions, walletOfUpgrade } from '#platform/auth/sessions.ts';
 import { asRefusal } from '#platform/http/errors.ts';
@@ -108,4 +108,4 @@ function target(request: IncomingMessage): { gameId: string; playId: string | nu
 }
 
 /** Answers an upgrade like any other refused request. */
-const refuse = (socket: Duplex, { status, message, headers }: Refusal): void => endWith(socket, status, message, headers);
+const refuse = (socket: Duplex, { status, message, headers }: HttpError): void => endWith(socket, status, message, headers);

@@ -1,5 +1,5 @@
-import { sameText } from '#lib/constant-time-equal.ts';
-import { fail, type Refusal } from '#lib/errors.ts';
+import { constantTimeEqual } from '#lib/constant-time-equal.ts';
+import { fail, type HttpError } from '#lib/errors.ts';
 import { decodeBase58 } from '#lib/scalars.ts';
 import { verifyStrict } from '#lib/sign-in/ed25519.ts';
 import { MAX_TRANSACTION_BYTES, MalformedTransaction, readMemoTransaction, signInBlockhash } from '#lib/sign-in/memo-transaction.ts';
@@ -19,7 +19,7 @@ interface SignedText {
 }
 
 /** The one answer to every proof that proves nothing: it does not say why. */
-export function notAccepted(proof: SignInProof): Refusal {
+export function notAccepted(proof: SignInProof): HttpError {
   return fail(401, `the signed ${proof.transaction === undefined ? 'message' : 'transaction'} is not accepted, sign in again with a new nonce`);
 }
 
@@ -37,7 +37,7 @@ export async function checkProof(db: Queryable, proof: SignInProof): Promise<str
   const nonce = signed && nonceIn(signed.text);
   if (!nonce) throw refused;
   const input = await openNonce(db, nonce);
-  if (!input || !sameText(signed.text, renderSignIn(input, proof.publicKey))) throw refused;
+  if (!input || !constantTimeEqual(signed.text, renderSignIn(input, proof.publicKey))) throw refused;
   if (signed.blockhash && !signInBlockhash(nonce).equals(signed.blockhash)) throw refused;
   if (!verifyStrict(key, signed.signedBytes, signed.signature)) throw refused;
   return nonce;

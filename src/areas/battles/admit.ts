@@ -1,6 +1,6 @@
 import type { Inadmissible } from '#areas/arcade';
-import type { App } from '#context';
 import type { Submission } from '#jobs/scores.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
 export const selectEntrants = statement<{ gameId: string | null; running: boolean; seated: boolean }>(

@@ -1,5 +1,5 @@
 import { tryBattleAlone } from '#areas/arcade';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { battleResult } from './events.ts';
 import { COUNTED } from './tally.ts';

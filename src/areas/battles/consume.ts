@@ -55,7 +55,7 @@ export const battleConsumer: Consumer = {
     if (running.length === 0) return [];
     const changed = await tx.query(count, [named.map(({ kind }) => kind), named.map(({ sourceId }) => sourceId)]);
     const ended = changed.length > 0 ? await tx.query(endCompleted, [[...new Set(changed.map(({ id }) => id))]]) : [];
-    if (ended.length > 0) tx.ring(advanceBattles, {});
+    if (ended.length > 0) tx.enqueue(advanceBattles, {});
     return [];
   },
 };

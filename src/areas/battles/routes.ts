@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { forgetGames, type Game, loadGames } from '#areas/arcade';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { type Battle, listActive, readBattle } from './rows.ts';
 import { BattlePath, BattlesQuery, BattleTerms, BattleView, presentBattle } from './schemas.ts';

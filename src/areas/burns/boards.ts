@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { App } from '#context';
 import { percentile, ranksOfPage } from '#lib/ranking.ts';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { BurnBoard, BurnRank, BurnStanding } from './schemas.ts';
 

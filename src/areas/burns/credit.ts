@@ -1,5 +1,5 @@
 import { appendActivities } from '#areas/points';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Burn } from '#platform/solana/burn-instructions.ts';

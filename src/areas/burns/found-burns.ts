@@ -1,5 +1,5 @@
 import type { Connection } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { readBurns } from '#platform/solana/burn-instructions.ts';
 import { rpc } from '#platform/solana/solana.ts';

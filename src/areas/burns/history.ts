@@ -1,6 +1,6 @@
 import { type ConfirmedSignatureInfo, type Connection, PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
@@ -139,7 +139,7 @@ async function fill(app: App, mint: string, gap: Gap, limit: number): Promise<Ga
   const providers = [app.chain.connection, app.chain.second].filter((provider) => provider !== null);
   for (const provider of providers) {
     const listed = await ask(provider, mint, { before, limit, minContextSlot: beforeSlot }).catch((error: unknown): Listed => {
-      if (error instanceof Refusal) throw error;
+      if (error instanceof HttpError) throw error;
       // Some answer so where they do not know the signature.
       app.log.warn({ err: error, mint, ...gap }, 'a node does not list what lies before a signature');
       return [];

@@ -2,4 +2,4 @@
 export { endBurnEvents } from './lifecycle.ts';
 export { readActive, readEvent } from './rows.ts';
 export { BurnPath } from './schemas.ts';
-export { watchBurns } from './watch.ts';
+export { ingestBurns } from './watch.ts';

@@ -1,6 +1,6 @@
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { burnEventActivated, burnEventEnded } from './events.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
+import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { readBoard, readRank } from './boards.ts';
 import { activateEvent, createEvent, endEvent, MOST_PENDING } from './lifecycle.ts';

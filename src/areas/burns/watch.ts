@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { readFound } from './found-burns.ts';
@@ -37,7 +37,7 @@ const running = new WeakSet<App>();
  * Reads the burns that have become final on the chain, while there are events that wait for them, and credits them. Nothing is lost or
  * credited twice whenever this ends, and however many do it at once; in one process they take turns.
  */
-export async function watchBurns(app: App): Promise<void> {
+export async function ingestBurns(app: App): Promise<void> {
   if (running.has(app)) return;
   running.add(app);
   try {

@@ -1,9 +1,9 @@
 import { type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from '#areas/lottery';
 import { findLinked, type LinkedAccount } from '#areas/social';
-import type { App } from '#context';
 import { faultOf } from '#lib/draw/rules.ts';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import { countWithin } from '#platform/auth/rate-limit.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { explain, refuse } from '#platform/http/validation-errors.ts';
@@ -32,7 +32,7 @@ export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) 
   const tooMany = await countWithin(app, limitOf(app), nameOf({ source: message.platform, account: message.author.id })).then(
     () => null,
     (error: unknown) => {
-      if (error instanceof Refusal && error.status === 429) return `the author sends too many messages: ${error.message}`;
+      if (error instanceof HttpError && error.status === 429) return `the author sends too many messages: ${error.message}`;
       throw error;
     },
   );

@@ -1,6 +1,6 @@
-import { chatMessage } from '#areas/lottery/events.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { chatMessage } from './events.ts';
 
 /** What our own chat is called among the sources of messages and entries. */
 export const OWN = 'chat';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { chatModeration } from '#areas/lottery/events.ts';
 import { fail } from '#lib/errors.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { chatModeration } from './events.ts';
 import { eraseMessage } from './messages.ts';
 import { muteAuthor, sanction, walletAuthor } from './sanctions.ts';
 import type { Moderation, ModerationRequest } from './schemas.ts';

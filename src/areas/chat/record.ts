@@ -1,5 +1,5 @@
 import { type AcceptedEntry, acceptEntries, lockActiveRound } from '#areas/lottery';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Command } from './command.ts';

@@ -1,6 +1,6 @@
 import { receiptOf } from '#areas/lottery';
-import { workDelivery } from '#jobs/webhooks.ts';
 import { reply, route } from '#platform/http/route.ts';
+import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { shownMessages } from './messages.ts';
 import { moderate } from './moderate.ts';
@@ -79,7 +79,7 @@ export const postBridgedMessage = route({
   fails: [],
   handler: ({ delivery, once }) =>
     once(async (tx) => {
-      tx.ring(workDelivery, { source: 'chat-bridge', id: delivery.id });
+      tx.enqueue(processWebhook, { source: 'chat-bridge', id: delivery.id });
       return acknowledged();
     }),
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '#context';
 import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import type { App } from '#platform/app.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { ChatStatus } from './schemas.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '#context';
 import { batching } from '#lib/batching.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import { countWithin, type Limit } from '#platform/auth/rate-limit.ts';
 import { HOW_TO_ENTER, readCommand } from './command.ts';
 import { OWN } from './messages.ts';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import type Koa from 'koa';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { hasVersion } from '#platform/http/conditional.ts';
 import { rangeOf } from '#platform/http/range.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type Koa from 'koa';
-import type { App } from '#context';
 import { fail, unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { readForm } from '#platform/http/uploads.ts';
 import { MEDIA_TYPES, type MediaType, mediaTypeOf } from './media-type.ts';
 import { type Clip, findGame } from './rows.ts';

@@ -1,6 +1,6 @@
-import type { App } from '#context';
-import { sweepClips as sweepJob } from '#jobs/arcade.ts';
+import { sweepClips as sweepJob } from '#jobs/maintenance.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
 const remove = statement<{ id: string }>(
@@ -12,6 +12,6 @@ const remove = statement<{ id: string }>(
 export async function removeClip(app: App, id: string): Promise<void> {
   await app.tx(async (tx) => {
     if ((await tx.query(remove, [id])).length === 0) throw fail(404, 'no such clip');
-    tx.ring(sweepJob, {});
+    tx.enqueue(sweepJob, {});
   });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { App } from '#context';
 import { PageQuery } from '#lib/paging.ts';
 import { Id, Slug, Wallet } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import { formStream, reply, route, streamOf } from '#platform/http/route.ts';
 import { MAX_FORM_OVERHEAD_BYTES } from '#platform/http/uploads.ts';
 import { listClips } from './list.ts';

@@ -1,7 +1,7 @@
 import { appendActivities, lockPlayers } from '#areas/points';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Draft } from '#platform/storage/draft.ts';
 import { abandonClips, type Clip, clipExists, completeClip, type Earlier, findEarlier, insertClip, readUsage, type Upload } from './rows.ts';

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { listCabinets, loadGames, readTheme } from '#areas/arcade';
 import { BurnPath, readEvent } from '#areas/burns';
-import { catalogue } from '#areas/event-catalogue.ts';
 import { openQuests, presentQuest, QuestView } from '#areas/quests';
 import { PageQuery } from '#lib/paging.ts';
 import { bitOf } from '#platform/events/replay-buffer.ts';
 import { streamsOf } from '#platform/events/sse.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
+import { eventCatalog } from '../registry.ts';
 import { listGoingOn } from './active-events.ts';
 import { ArcadeState, categoriesOf, EventsQuery } from './schemas.ts';
 
-const TYPES = [...catalogue.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
+const TYPES = [...eventCatalog.types.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
 
 const events = route({
   method: 'get',

@@ -1,9 +1,9 @@
 import { findGame } from '#areas/arcade';
 import { gameBoard, type PageAsk, type Ranked, readPage, readPointTotals, readRank } from '#areas/points';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
 import { bucketOf, bucketStart, dayNumber, dayStart, type Period, parseDay } from '#lib/periods.ts';
 import type { Neighbourhood } from '#lib/ranking.ts';
+import type { App } from '#platform/app.ts';
 import { SharedBody } from '#platform/http/cached-body.ts';
 import { reply } from '#platform/http/route.ts';
 import type { BoardQuery, GlobalStats, PeriodStats, QuestStats, WhenQuery } from './schemas.ts';

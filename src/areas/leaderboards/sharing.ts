@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { coalesce } from '#lib/coalesce.ts';
+import type { App } from '#platform/app.ts';
 
 /** Reads something for a request, or shares the read with others that ask for the same key. */
 type SharedRead<T> = (key: string, read: () => Promise<T>) => Promise<T>;

@@ -1,8 +1,8 @@
 import type { Currency } from '#areas/payouts';
-import type { App } from '#context';
 import { instantOf } from '#lib/draw/bytes.ts';
 import { type ChatParameters, parametersHash } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { roundStarted } from './events.ts';

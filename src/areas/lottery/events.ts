@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { event } from '#platform/events/event.ts';
 
-/** The events of chat and of rounds. Ids and addresses were checked where they came in. */
+/** The events of rounds. Ids and addresses were checked where they came in. */
 const Key = z.string().min(1).max(64);
 const Address = z.string().min(1).max(64);
 const Amount = z.string().regex(/^\d{1,20}$/);
@@ -15,35 +15,6 @@ export const newEntry = event({
   category: 'gameplay',
   summary: 'An entry of a round was accepted: of a chat round, or (without numbers) a ticket.',
   payload: z.strictObject({ roundId: Key, kind: Kind, entryId: Key, index: z.int(), wallet: Address, numbers: z.array(z.int()) }),
-});
-
-export const chatMessage = event({
-  type: 'chat_message',
-  category: 'chat',
-  summary: 'A message in chat: of a wallet, or of a bridged chat. `entryId` where it was an entry.',
-  payload: z.strictObject({
-    messageId: Key,
-    source: z.string().max(32),
-    /** null where a bridged author has linked no wallet. */
-    wallet: Address.nullable(),
-    /** Of a bridged author. */
-    handle: z.string().max(100).nullable(),
-    text: z.string(),
-    entryId: Key.nullable(),
-  }),
-});
-
-export const chatModeration = event({
-  type: 'chat_moderation',
-  category: 'chat',
-  summary: 'A message is to be shown no longer, or somebody may (or may again) not write.',
-  payload: z.strictObject({
-    action: z.enum(['delete', 'mute', 'unmute', 'ban', 'unban']),
-    messageId: Key.nullable(),
-    wallet: Address.nullable(),
-    /** When a mute ends. */
-    until: At.nullable(),
-  }),
 });
 
 export const roundStarted = event({
@@ -119,8 +90,6 @@ export const ticketRefused = event({
 
 export const roundEvents = [
   newEntry,
-  chatMessage,
-  chatModeration,
   roundStarted,
   roundClosed,
   roundCommitted,

@@ -17,3 +17,4 @@ export { Receipt, receiptOf } from './receipts.ts';
 export { lockTreasury, type Moment, momentBefore, promised, reserved } from './reserve.ts';
 export { type RoundRow, readActiveChatRound, readRound } from './rows.ts';
 export { runScheduler } from './scheduler/run.ts';
+export { rememberBalances } from './treasury-gauges.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import type { App } from '#context';
 import type { VoidReason } from '#lib/draw/audit.ts';
 import { type Entry, entryLeaf } from '#lib/draw/entry.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { encoded } from '#platform/http/cached-body.ts';
 import type { RoundKind, RoundState } from './rows.ts';

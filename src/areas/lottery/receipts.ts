@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import bs58 from 'bs58';
 import { z } from 'zod';
-import type { App } from '#context';
 import { canonicalize } from '#lib/canonical.ts';
 import { Hash, Millisecond } from '#lib/draw/bytes.ts';
 import { entryLeaf } from '#lib/draw/entry.ts';
 import { Wallet } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import type { AcceptedEntry } from './entries.ts';
 
 /** What is signed of an entry: all that is published of it later, and its leaf. */

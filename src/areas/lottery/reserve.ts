@@ -1,6 +1,6 @@
 import type { PublicKey } from '@solana/web3.js';
 import { type Currency, owedByTreasury, payoutBatch } from '#areas/payouts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';

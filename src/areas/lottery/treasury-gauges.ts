@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Reading, Sample } from '#platform/observability/metrics/gauge-reader.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';

@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 
 /** The same is not said more often than this, by one process, ms. */
 const SAID_EVERY_MS = 60_000;

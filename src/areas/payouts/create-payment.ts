@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'uuid';
-import type { App } from '#context';
 import { planPayouts } from '#jobs/payouts.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Currency } from './payments.ts';
@@ -80,6 +80,6 @@ export async function owe({ config }: Pick<App, 'config'>, tx: Tx, debts: readon
   const wrong = (await tx.query(otherTerms, terms))[0];
   if (wrong) throw fail(409, `payment ${wrong.id} is owed for the same cause already, with another wallet, currency or amount`);
   const created = new Set(rows.map(({ id }) => id));
-  if (ids.some((id, i) => created.has(id) && payers[i] === 'treasury')) tx.ring(planPayouts, {});
+  if (ids.some((id, i) => created.has(id) && payers[i] === 'treasury')) tx.enqueue(planPayouts, {});
   return ids.map((id) => ({ id, created: created.has(id) }));
 }

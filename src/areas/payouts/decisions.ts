@@ -1,8 +1,8 @@
-import { payoutConfirmed } from '#areas/event-catalogue.ts';
-import type { App } from '#context';
 import { planPayouts } from '#jobs/payouts.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
+import { payoutConfirmed } from './events.ts';
 import { type Payer, type PaymentState, readPayment } from './payments.ts';
 import { paidBy, whyNotPaidBy } from './transfers.ts';
 
@@ -41,7 +41,7 @@ export async function retryPayment(app: App, id: string): Promise<void> {
     if (payment.state === 'pending') return;
     if (payment.state !== 'manual' && payment.state !== 'failed') throw fail(409, `the payment is ${payment.state}: there is nothing to retry`);
     await tx.query(again, [id]);
-    if (payment.payer === 'treasury') tx.ring(planPayouts, {});
+    if (payment.payer === 'treasury') tx.enqueue(planPayouts, {});
   });
 }
 

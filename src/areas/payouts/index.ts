@@ -15,5 +15,5 @@ export {
   readPayment,
   readPayments,
 } from './payments.ts';
-export { runPlanner, runWatch } from './planning/run.ts';
+export { runPlanner, runReconciliation } from './planning/run.ts';
 export { prepareReport } from './reports.ts';

@@ -1,6 +1,6 @@
-import { payoutFailed } from '#areas/event-catalogue.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { payoutFailed } from './events.ts';
 
 const toManual = statement<{ id: string; wallet: string; currency: string; amount: string }>(
   'set_payments_aside',

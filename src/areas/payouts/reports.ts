@@ -1,8 +1,8 @@
-import { payoutConfirmed, payoutFailed } from '#areas/event-catalogue.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Received, Verdict } from '#platform/webhooks/inbox.ts';
+import { payoutConfirmed, payoutFailed } from './events.ts';
 import type { Payer, PaymentState } from './payments.ts';
 import { PaymentStatus, type Reported } from './schemas.ts';
 import { type Paid, paidBy, whyNotPaidBy } from './transfers.ts';

@@ -1,6 +1,6 @@
 import type { TokenBalance } from '@solana/web3.js';
-import type { App } from '#context';
 import { decodeBase58 } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';

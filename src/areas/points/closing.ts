@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { firstDay, storeFinals } from './finals.ts';
 import { DAY_LOCK } from './ledger.ts';

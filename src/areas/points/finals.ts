@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import { knownBoards } from './boards/list-boards.ts';
 import { type Ask, type Placed, type PlacedRow, placed } from './boards/positions.ts';

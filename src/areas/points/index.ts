@@ -3,7 +3,7 @@ export { ACTIVITY_KINDS, type Activity, appendActivities } from './activities.ts
 export { playedAmong } from './activity-lookup.ts';
 export { applyToBoard, boardKeys } from './boards/boards.ts';
 export { type PageAsk, type ReadPage, rankOf, readPage, readRank, type When } from './boards/reader.ts';
-export { rebuildBoard, watchBoards } from './boards/rebuild.ts';
+export { detectLostBoards, rebuildBoard } from './boards/rebuild.ts';
 export { refreshBoards } from './boards/refresh.ts';
 export type { Ranked } from './boards/scripts.ts';
 export { closeEnded } from './closing.ts';

@@ -154,7 +154,7 @@ export async function refreshLater(tx: Tx, rows: readonly StandingRow[]): Promis
   const shown = rows.filter((row) => row.mode === 'regular');
   if (shown.length === 0) return;
   await tx.query(markRefresh, [shown.map((r) => r.board), shown.map((r) => r.wallet), shown.map((r) => r.version)]);
-  tx.ring(refreshBoards, {});
+  tx.enqueue(refreshBoards, {});
 }
 
 /** The board of a game. */

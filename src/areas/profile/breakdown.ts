@@ -1,7 +1,7 @@
 import { loadGames } from '#areas/arcade';
 import { gameBoard, type Holder, type Mode, readHolder, type StandingRow } from '#areas/points';
-import type { App } from '#context';
 import { bucketOf, dayNumber, type Period } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 
 /** What a wallet has from a game. `best` is its best normalized score. */
 export interface GameLine {

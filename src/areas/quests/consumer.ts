@@ -1,5 +1,5 @@
 import type { Consumer, Happened, LedgerEntry, OpenDay } from '#areas/points';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { knownHolders } from '#platform/solana/token-gate.ts';

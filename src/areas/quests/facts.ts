@@ -1,5 +1,5 @@
 import { earnsRewards, loadGames } from '#areas/arcade';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import { readActiveDays, readMetrics, type Span, streakOn, type Wanted } from './metrics.ts';
 import { type Facts, isMet, measuredKinds, streakNeed, subjectsOf } from './progress.ts';

@@ -1,10 +1,10 @@
 import { type Expected, forgetGames, loadGames } from '#areas/arcade';
-import type { App } from '#context';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { dayNumber } from '#lib/periods.ts';
 import { Slug } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { explain, refuse } from '#platform/http/validation-errors.ts';

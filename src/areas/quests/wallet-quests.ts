@@ -1,8 +1,8 @@
 import { appendPoints, ensurePlayer, type OpenDay, openDay, refreshLater } from '#areas/points';
 import { linkedAmong } from '#areas/social';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
 import { dayNumber } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { glanceAt } from '#platform/solana/token-gate.ts';

@@ -1,6 +1,6 @@
 import { lockPlayers } from '#areas/points';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { newCode } from './codes.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { App } from '#context';
 import { PageQuery } from '#lib/paging.ts';
+import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { bindWallet } from './bind.ts';
 import { SHARE_PERCENT } from './consume.ts';

@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { dayNumber, dayStart } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { urlOf } from './links.ts';
 import type { ReferralStats, ReferralSummary, ReferredWallet } from './schemas.ts';

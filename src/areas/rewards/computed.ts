@@ -1,8 +1,8 @@
-import { epochComputed } from '#areas/event-catalogue.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { submit } from '#platform/solana/submission/transactions.ts';
 import { epochRoot } from './chain/root.ts';
 import { markSettled } from './chain/settlement.ts';
+import { epochComputed } from './events.ts';
 
 /** An epoch whose leaves, total and root have just been fixed. */
 export interface ComputedEpoch {

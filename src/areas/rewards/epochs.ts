@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { FORMULA } from '#lib/allocation.ts';
+import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { ON_CHAIN } from './chain/epoch-accounts.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { readEpoch } from './epochs.ts';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { App } from '#context';
 import { FORMULA } from '#lib/allocation.ts';
 import { dayStart } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 import type { StoredRules } from './config.ts';
 import type { Epoch } from './epochs.ts';
 import type { EpochView, RewardsConfig } from './schemas.ts';

@@ -1,8 +1,8 @@
-import type { App } from '#context';
-import { projectDay } from '#jobs/epochs.ts';
+import { projectDay } from '#jobs/maintenance.ts';
 import { amountOf, FORMULA } from '#lib/allocation.ts';
 import { dayStart } from '#lib/periods.ts';
 import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { readRules } from './config.ts';
 import type { CurvePoint } from './curve.ts';

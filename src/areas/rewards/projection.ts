@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { App } from '#context';
 import { allocate, type Shares } from '#lib/allocation.ts';
+import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { buildFrom } from './build/open.ts';
 import { readRules } from './config.ts';

@@ -1,7 +1,7 @@
-import type { App } from '#context';
 import { coalesce } from '#lib/coalesce.ts';
 import { fail } from '#lib/errors.ts';
 import { buildTree, rootOf } from '#lib/merkle.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { CHUNK_LEAVES, CHUNK_LEVELS, proofThrough } from './tree-chunks.ts';
 

@@ -1,6 +1,6 @@
-import type { App } from '#context';
 import { computeEpoch } from '#jobs/epochs.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CLOSED } from './compute.ts';
@@ -26,7 +26,7 @@ export async function triggerEpoch(tx: Tx, asked: number | undefined): Promise<{
   // A day's points never change once it is closed: what was computed of them is what would be computed again.
   const known = begun ? null : await readEpoch(tx, epoch);
   if (known?.source === 'import') throw fail(409, `epoch ${epoch} was imported`);
-  if (begun || known?.status === 'computing') tx.ring(computeEpoch, { epoch });
+  if (begun || known?.status === 'computing') tx.enqueue(computeEpoch, { epoch });
   return { epoch, begun, closed: (await tx.query(selectClosed, [epoch]))[0]?.closed ?? false };
 }
 
@@ -56,6 +56,6 @@ export async function sweepEpochs(app: App): Promise<void> {
         );
       }
     }
-    for (const { epoch } of await tx.query(selectUnfinished)) tx.ring(computeEpoch, { epoch });
+    for (const { epoch } of await tx.query(selectUnfinished)) tx.enqueue(computeEpoch, { epoch });
   });
 }

@@ -1,10 +1,10 @@
-import { notification } from '#areas/event-catalogue.ts';
 import { appendActivities, lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type Account, type LinkedAccount, linkAccount } from './accounts.ts';
 import { lockAccounts, takeKept } from './engagement/pending-engagement.ts';
+import { notification } from './events.ts';
 
 /** How long an account that was unlinked stays out of reach of other wallets, so that it does not go round among them. */
 export const REST_DAYS = 30;

@@ -1,6 +1,6 @@
 import { lockPlayers } from '#areas/points';
-import type { App } from '#context';
 import { fail, unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { countWithin, type Limit } from '#platform/auth/rate-limit.ts';
 import { authorizationUrl, composerUrl, dropToken, exchangeCode, readPost, whoseToken, type XAccount } from '#platform/x/api.ts';
 import type { LinkedAccount } from './accounts.ts';

@@ -1,5 +1,5 @@
 import { findWalletByHandle as findByHandle } from '#areas/social';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 
 /**
  * The wallet that has linked an account of the social network; null where none has.

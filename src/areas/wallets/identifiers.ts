@@ -1,6 +1,6 @@
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
 import { Wallet } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import { isOnCurve, NAME_RULE, type Name, parseName, walletOfName } from '#platform/solana/names/names.ts';
 import { findWalletByHandle } from './handles.ts';
 

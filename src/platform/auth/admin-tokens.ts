@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type Koa from 'koa';
 import type { AdminToken, Scope } from '#config';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
 const digest = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();

@@ -1,7 +1,7 @@
 import type Koa from 'koa';
 import type { AdminToken } from '#config';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { matchToken } from './admin-tokens.ts';
 import { checkSameOrigin } from './origin.ts';
 

@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { script } from '#platform/redis/script.ts';
 
 /** At most so many in so long, counted from the first one. */

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 

@@ -2,8 +2,8 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import Keygrip from 'keygrip';
 import type Koa from 'koa';
 import koaSession from 'koa-session';
-import type { App } from '#context';
-import { sameText } from '#lib/constant-time-equal.ts';
+import { constantTimeEqual } from '#lib/constant-time-equal.ts';
+import type { App } from '#platform/app.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
 import { isDue, type SessionRecord, SessionStore } from './session-store.ts';
 
@@ -98,7 +98,7 @@ function makeSessions(app: App, koa: Koa): Sessions {
     const pair = `${signed} ${signature}`;
     const known = signatures.get(pair);
     if (known !== undefined) return known;
-    const signer = signers.findIndex((one) => sameText(one.sign(signed), signature));
+    const signer = signers.findIndex((one) => constantTimeEqual(one.sign(signed), signature));
     if (signer < 0) return signer;
     if (signatures.size >= KNOWN_SIGNATURES) signatures.clear();
     signatures.set(pair, signer);

@@ -1,31 +1,31 @@
 import { Migrator } from '@mikro-orm/migrations';
-import { defineConfig, MikroORM } from '@mikro-orm/postgresql';
+import { defineConfig, type EntityClass, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
-import { entities } from '#areas/entities.ts';
 import type { Config } from '#config';
 import { migrations } from './migrations/index.ts';
-import { OpenHandedClient } from './sql.ts';
+import { PoolClientAccess } from './sql.ts';
 
 /**
  * Opens the record. No connection is made before the first query, so a process starts while the database is down.
  * @param config where the database is and how many connections this process may hold
- * @param patienceMs how long one statement may take; a database that does not answer is an error then, not a hang
+ * @param entities the entities that the areas register
+ * @param timeoutMs how long one statement may take; a database that does not answer is an error then, not a hang
  */
-export function openOrm(config: Config, patienceMs: number): Promise<MikroORM> {
+export function openOrm(config: Config, entities: readonly (EntitySchema | EntityClass)[], timeoutMs: number): Promise<MikroORM> {
   return MikroORM.init(
     defineConfig({
       clientUrl: config.database.url,
-      entities,
+      entities: [...entities],
       extensions: [Migrator],
       forceUtcTimezone: true,
       driverOptions: {
         connectionString: config.database.url,
         max: config.database.pool,
-        Client: OpenHandedClient,
+        Client: PoolClientAccess,
         connectionTimeoutMillis: 3_000,
         idle_in_transaction_session_timeout: 30_000,
-        statement_timeout: patienceMs,
-        query_timeout: patienceMs + 1_000,
+        statement_timeout: timeoutMs,
+        query_timeout: timeoutMs + 1_000,
         pipeline: true,
         application_name: 'coinop',
         onPoolCreated: plansOnce,

@@ -36,7 +36,7 @@ const ITSELF = '/* the connection itself */';
  * A connection that hands itself over when asked: Kysely and MikroORM keep theirs to themselves, and pass on neither
  * the names of statements nor several of them at once.
  */
-export class OpenHandedClient extends pg.Client {
+export class PoolClientAccess extends pg.Client {
   #ended = false;
   /** Gives it back to its pool, once, for whoever left it last. */
   #release: ((isLost: boolean) => void) | null = null;
@@ -83,7 +83,7 @@ export class OpenHandedClient extends pg.Client {
  * those that are asked for together (`Promise.all`) share one round trip, and run in the order asked.
  */
 export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { leave(): void }> {
-  const client = (await kysely.executeQuery<pg.Client & Pick<OpenHandedClient, 'held'>>(CompiledQuery.raw(ITSELF))).rows[0];
+  const client = (await kysely.executeQuery<pg.Client & Pick<PoolClientAccess, 'held'>>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver kept its connection to itself');
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {

@@ -1,7 +1,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import type { Job } from '#jobs/job.ts';
 import type { EventType } from '#platform/events/event.ts';
+import type { Job } from '#platform/jobs/job.ts';
 import type { Queues } from '#platform/jobs/queues.ts';
 import type { Logger } from '#platform/observability/log.ts';
 import { observeTransaction } from '#platform/observability/metrics/metrics.ts';
@@ -12,14 +12,14 @@ import { connectionOf, type Queryable, type Statement, statement } from './sql.t
 export interface Tx extends Queryable {
   readonly em: EntityManager;
   /** Asks for a job once this transaction has committed. */
-  ring<Payload extends z.ZodType>(job: Job<string, Payload>, payload: z.input<Payload>): void;
+  enqueue<Payload extends z.ZodType>(job: Job<string, Payload>, payload: z.input<Payload>): void;
   /** Reports what happened, in the same commit. `wallet`: only that wallet's streams get it. */
   emit<Payload extends z.ZodType>(event: EventType<Payload>, payload: z.input<Payload>, wallet?: string): void;
   /** Reports many of one kind in one statement: to everybody, or each to the wallet of the same place. */
   emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[], wallets?: readonly string[]): void;
 }
 
-export type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 const insertOutbox = statement('insert_outbox', 'insert into outbox (type, wallet, payload) values ($1, $2, $3)');
 const insertOutboxAll = statement(
@@ -31,7 +31,7 @@ const insertOutboxAll = statement(
  * Makes `app.tx`.
  * @param rung called after a commit that emitted something, to wake the publisher; may fail without harm
  */
-export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: () => Promise<unknown>): Transact {
+export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: () => Promise<unknown>): RunTransaction {
   return async (work) => {
     const jobs: { job: Job; payload: unknown }[] = [];
     let emitted = false;
@@ -50,7 +50,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
       const tx: Tx = {
         em: inner,
         query: connection.query,
-        ring: (job, payload) => void jobs.push({ job, payload: job.payload.parse(payload) }),
+        enqueue: (job, payload) => void jobs.push({ job, payload: job.payload.parse(payload) }),
         emit: (event, payload, wallet) => write(insertOutbox, [event.type, wallet ?? null, JSON.stringify(event.payload.parse(payload))]),
         emitAll(event, payloads, wallets = []) {
           const texts = payloads.map((payload) => JSON.stringify(event.payload.parse(payload)));

@@ -1,3 +1,4 @@
+import type { BatchedEvent } from './event.ts';
 import type { Bookmark } from './frame.ts';
 import { framesFor, type Item, ownMessages, type Reader } from './replay-buffer.ts';
 
@@ -8,14 +9,14 @@ export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
  * Entries as one write per subscriber: the same bytes for all who read the same categories.
  * @param hasStreams whether anybody here reads as a wallet
  */
-export function composeBatch(epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
+export function composeBatch(batched: BatchedEvent, epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
   const shared = new Map<number, Buffer>();
   const own = new Map<Item, Map<string, Buffer[]>>();
   const concerned = new Set<string>();
   for (const item of items) {
     if (item.wallet !== '') concerned.add(item.wallet);
     if (item.own === '') continue;
-    const messages = ownMessages(epoch, item, hasStreams);
+    const messages = ownMessages(batched, epoch, item, hasStreams);
     own.set(item, messages);
     for (const wallet of messages.keys()) concerned.add(wallet);
   }
@@ -36,7 +37,7 @@ export function composeBatch(epoch: string, items: readonly Item[], hasStreams: 
     );
   return (reader, after) => {
     const { mask, wallet } = reader;
-    if (after !== null) return Buffer.concat(items.flatMap((item) => framesFor(epoch, item, reader, after)));
+    if (after !== null) return Buffer.concat(items.flatMap((item) => framesFor(batched, epoch, item, reader, after)));
     return wallet !== null && concerned.has(wallet) ? forOne(mask, wallet) : forAll(mask);
   };
 }

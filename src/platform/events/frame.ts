@@ -1,9 +1,10 @@
-import type { Place } from './redis-stream.ts';
+import type { EventCatalog } from './event.ts';
+import type { Position } from './redis-stream.ts';
 
 /** Server-Sent Events as text: ids, messages, and the lines around them. */
 
 /** Where a client is: it has everything up to here. `index` counts own scores within one entry; Infinity = all of the entry. */
-export interface Bookmark extends Place {
+export interface Bookmark extends Position {
   readonly epoch: string;
   readonly index: number;
 }
@@ -11,7 +12,7 @@ export interface Bookmark extends Place {
 const ID = /^([0-9a-f]{12}):(\d{1,15})-(\d{1,9})(?:\.(\d{1,6}))?$/;
 
 /** `epoch:publication-seq`, and `.index` for one of several messages of an entry. */
-export function formatId(epoch: string, place: Place, index = Number.POSITIVE_INFINITY): string {
+export function formatId(epoch: string, place: Position, index = Number.POSITIVE_INFINITY): string {
   return `${epoch}:${place.publication}-${place.seq}${Number.isFinite(index) ? `.${index}` : ''}`;
 }
 
@@ -34,9 +35,9 @@ export const heartbeat = (id: string | null): Buffer => Buffer.from(id === null 
 /** The first lines of a stream. @param retryMs how long the client waits before it connects again */
 export const opening = (retryMs: number, state: 'live' | 'resumed' | 'reset'): Buffer => Buffer.from(`retry: ${retryMs}\n: ${state}\n\n`);
 
-/** Where the state stands that a client has to read anew after a reset. */
-export const FRESH_STATE = { leaderboard: '/leaderboard/global', arcade: '/arcade/state' } as const;
-
-/** Tells in-band that events may be missing: a plain EventSource sees no headers. */
-export const reset = (id: string, at: Date): Buffer =>
-  message(id, 'reset', JSON.stringify({ type: 'reset', category: 'system', at: at.toISOString(), links: FRESH_STATE }));
+/**
+ * The message that events may be missing. It is sent in-band, because a plain EventSource sees no headers.
+ * @param links paths of the state that the client reads anew
+ */
+export const reset = (id: string, at: Date, links: EventCatalog['resetLinks']): Buffer =>
+  message(id, 'reset', JSON.stringify({ type: 'reset', category: 'system', at: at.toISOString(), links }));

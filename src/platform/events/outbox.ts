@@ -1,10 +1,10 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 
 /** Rounds of all publishers together keep this distance, ms: less than 20 a second, with room for jitter. */
-export const ROUND_MS = 55;
+export const TICK_MS = 55;
 
 /** Rows that one round numbers and publishes, and about how many bytes of them. */
-export const ROUND_ROWS = 500;
+export const TICK_ROWS = 500;
 const ROUND_BYTES = 1024 * 1024;
 
 /** A published row is kept for a Redis that is restored from an older dump: this long. */
@@ -20,7 +20,7 @@ export interface OutboxRow {
   readonly at: number;
 }
 
-export interface Outlook {
+export interface OutboxStatus {
   /** The last number given. */
   readonly publication: number;
   /** How long the next round has to wait. */
@@ -29,9 +29,9 @@ export interface Outlook {
 }
 
 // A clock that was set back must not stop the rounds: only a distance counts, either way.
-const WAIT_MS = `greatest(0, ${ROUND_MS} - abs(extract(epoch from app_now() - published_at)) * 1000)::float8 as "waitMs"`;
+const WAIT_MS = `greatest(0, ${TICK_MS} - abs(extract(epoch from app_now() - published_at)) * 1000)::float8 as "waitMs"`;
 
-const outlook = statement<Outlook>(
+const outlook = statement<OutboxStatus>(
   'outbox_outlook',
   `select publication::float8 as publication, ${WAIT_MS}, exists (select 1 from outbox where publication is null) as unnumbered from outbox_counter`,
 );
@@ -59,7 +59,7 @@ const numbered = statement<OutboxRow>(
   `select publication::float8 as publication, type, wallet, payload, (extract(epoch from at) * 1000)::float8 as at
    from (
      select *, sum(octet_length(payload::text)) over (order by publication) - octet_length(payload::text) as before
-     from (select publication, type, wallet, payload, at from outbox where publication > $1 order by publication limit ${ROUND_ROWS}) as next
+     from (select publication, type, wallet, payload, at from outbox where publication > $1 order by publication limit ${TICK_ROWS}) as next
    ) as sized
    where before < ${ROUND_BYTES} order by publication`,
 );
@@ -77,7 +77,7 @@ const removePublished = statement<{ publication: string }>(
 );
 
 /** What there is to do, without a lock. */
-export async function readOutlook(db: Queryable): Promise<Outlook> {
+export async function readOutboxStatus(db: Queryable): Promise<OutboxStatus> {
   const [row] = await db.query(outlook);
   if (!row) throw new Error('outbox_counter has no row');
   return row;
@@ -94,10 +94,10 @@ export async function lastPublication(db: Queryable): Promise<number> {
  * @param appended the last number that is in the feed
  * @returns the last number given, or null when the round is another publisher's or not due yet
  */
-export async function takeRound(tx: Queryable, appended: number): Promise<number | null> {
+export async function takeTick(tx: Queryable, appended: number): Promise<number | null> {
   const [counter] = await tx.query(lockCounter);
   if (!counter || counter.waitMs > 0) return null;
-  const room = Math.max(0, ROUND_ROWS - Math.max(0, counter.publication - appended));
+  const room = Math.max(0, TICK_ROWS - Math.max(0, counter.publication - appended));
   const [now] = await tx.query(number, [counter.publication, room, appended]);
   return now?.publication ?? null;
 }

@@ -10,7 +10,10 @@ import type { Config } from '#config';
  *   <publication>-2  the marker that a feed begins with, of a new epoch; what was published before is not in it
  * Fields, in this order: epoch, bytes published so far, type, category, wallet ('' = everybody), data, own score updates.
  */
-export const feedKey = (config: Config): string => `{${config.redis.prefix}:events}:feed`;
+export const eventStreamKey = (config: Config): string => `{${config.redis.prefix}:events}:feed`;
+
+/** The Redis channel that wakes the publisher after a commit that wrote events. */
+export const wakeUpChannel = (config: Config): string => `${config.redis.prefix}:events:wake-up`;
 
 /** How much history is kept for clients that resume. */
 export const FEED_ENTRIES = 10_000;
@@ -20,13 +23,13 @@ export const FEED_BYTES = 32 * 1024 * 1024;
 export const MARKER = 'reset';
 
 /** A place in the feed. */
-export interface Place {
+export interface Position {
   readonly publication: number;
   readonly seq: number;
 }
 
 /** The last entry of a feed. */
-export interface Tail extends Place {
+export interface Tail extends Position {
   readonly id: string;
   readonly epoch: string;
 }
@@ -45,14 +48,14 @@ export interface Draft {
 }
 
 /** An entry as it is read. */
-export interface Entry extends Draft, Place {
+export interface Entry extends Draft, Position {
   readonly epoch: string;
 }
 
-export const comparePlaces = (a: Place, b: Place): number => a.publication - b.publication || a.seq - b.seq;
+export const comparePositions = (a: Position, b: Position): number => a.publication - b.publication || a.seq - b.seq;
 
 /** Whether nothing can have been between two entries of one epoch. */
-export function follows(before: Place, entry: Place): boolean {
+export function follows(before: Position, entry: Position): boolean {
   if (entry.publication === before.publication) return entry.seq > before.seq;
   return entry.publication === before.publication + 1 && entry.seq === 0;
 }
@@ -112,6 +115,6 @@ return 1
  * @param tail what is there now; null = nothing
  * @param publication the last number that the new feed will not hold
  */
-export async function beginFeed(redis: Redis, key: string, tail: Tail | null, publication: number): Promise<void> {
+export async function beginStream(redis: Redis, key: string, tail: Tail | null, publication: number): Promise<void> {
   await redis.eval(BEGIN, 1, key, tail?.id ?? '', `${publication}-2`, randomBytes(6).toString('hex'));
 }

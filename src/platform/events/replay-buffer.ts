@@ -1,7 +1,6 @@
-import { unpackScores } from '#areas/arcade/scores/broadcast.ts';
-import { CATEGORIES } from './event.ts';
+import { type BatchedEvent, CATEGORIES } from './event.ts';
 import { type Bookmark, formatId, message } from './frame.ts';
-import { comparePlaces, type Entry, FEED_BYTES, FEED_ENTRIES, type Place } from './redis-stream.ts';
+import { comparePositions, type Entry, FEED_BYTES, FEED_ENTRIES, type Position } from './redis-stream.ts';
 
 /** A set of categories as bits. */
 export const bitOf = (category: string): number => 1 << (CATEGORIES as readonly string[]).indexOf(category);
@@ -14,7 +13,7 @@ export interface Reader {
 }
 
 /** A message for some reader, encoded once. */
-export interface Item extends Place {
+export interface Item extends Position {
   readonly bit: number;
   /** '' = everybody. */
   readonly wallet: string;
@@ -41,38 +40,42 @@ const toItem = (e: Entry): Item => ({
 const sizeOf = (item: Item): number => (item.frame?.length ?? 0) + item.own.length + 150;
 
 /** Messages of own scores, by wallet. */
-export function ownMessages(epoch: string, item: Item, wanted: (wallet: string) => boolean, after = 0): Map<string, Buffer[]> {
+export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wanted: (wallet: string) => boolean, after = 0): Map<string, Buffer[]> {
   const messages = new Map<string, Buffer[]>();
-  for (const { index, at, update } of unpackScores(item.own, wanted)) {
+  const { type, category } = batched.type;
+  for (const { index, at, wallet, payload } of batched.unpack(item.own, wanted)) {
     if (index <= after) continue;
-    const data = JSON.stringify({ type: 'score_update', category: 'gameplay', at, updates: [update] });
-    const list = messages.get(update.wallet);
-    const frame = message(formatId(epoch, item, index), 'score_update', data);
+    const data = JSON.stringify({ type, category, at, ...payload });
+    const list = messages.get(wallet);
+    const frame = message(formatId(epoch, item, index), type, data);
     if (list) list.push(frame);
-    else messages.set(update.wallet, [frame]);
+    else messages.set(wallet, [frame]);
   }
   return messages;
 }
 
 /** The feed as one process holds it in memory, bounded as the feed is: every client that resumes here is served from it. */
-export class Window {
+export class ReplayBuffer {
   readonly epoch: string;
   #items: Item[] = [];
   /** Items before it are gone; they are cut off now and then. */
   #head = 0;
   #bytes = 0;
-  #last: Place;
+  #last: Position;
   #end = 0;
 
+  readonly #batched: BatchedEvent;
+
   /** @param first the feed's oldest entry */
-  constructor(first: Entry) {
+  constructor(first: Entry, batched: BatchedEvent) {
+    this.#batched = batched;
     this.epoch = first.epoch;
     this.#last = first;
     this.push(first);
   }
 
   /** The newest entry. */
-  get last(): Place {
+  get last(): Position {
     return this.#last;
   }
 
@@ -111,7 +114,7 @@ export class Window {
   /** Whether everything after a bookmark is here: it is of this epoch and not older than the oldest entry. */
   covers(bookmark: Bookmark): boolean {
     const first = this.#items[this.#head];
-    return bookmark.epoch === this.epoch && first !== undefined && comparePlaces(bookmark, first) >= 0;
+    return bookmark.epoch === this.epoch && first !== undefined && comparePositions(bookmark, first) >= 0;
   }
 
   /**
@@ -125,7 +128,7 @@ export class Window {
     for (let i = this.#indexOf(bookmark); i < this.#items.length; i++) {
       const item = this.#items[i];
       if (!item) break;
-      for (const frame of framesFor(this.epoch, item, reader, bookmark)) {
+      for (const frame of framesFor(this.#batched, this.epoch, item, reader, bookmark)) {
         size += frame.length;
         messages.push(frame);
       }
@@ -136,13 +139,13 @@ export class Window {
   }
 
   /** The first item that is not before a place. */
-  #indexOf(place: Place): number {
+  #indexOf(place: Position): number {
     let low = this.#head;
     let high = this.#items.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       const item = this.#items[middle];
-      if (item && comparePlaces(item, place) < 0) low = middle + 1;
+      if (item && comparePositions(item, place) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -150,12 +153,12 @@ export class Window {
 }
 
 /** One reader's messages of an item, after its bookmark if it has one. */
-export function framesFor(epoch: string, item: Item, reader: Reader, after: Bookmark | null): readonly Buffer[] {
+export function framesFor(batched: BatchedEvent, epoch: string, item: Item, reader: Reader, after: Bookmark | null): readonly Buffer[] {
   if ((item.bit & reader.mask) === 0) return [];
-  const order = after === null ? 1 : comparePlaces(item, after);
+  const order = after === null ? 1 : comparePositions(item, after);
   if (order < 0 || (order === 0 && after?.index === Number.POSITIVE_INFINITY)) return [];
   if (item.frame !== null) return order > 0 && (item.wallet === '' || item.wallet === reader.wallet) ? [item.frame] : [];
   const { wallet } = reader;
   if (wallet === null || !item.own.includes(wallet)) return [];
-  return ownMessages(epoch, item, (w) => w === wallet, order === 0 ? after?.index : 0).get(wallet) ?? [];
+  return ownMessages(batched, epoch, item, (w) => w === wallet, order === 0 ? after?.index : 0).get(wallet) ?? [];
 }

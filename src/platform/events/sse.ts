@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '#context';
 import { unavailable } from '#lib/errors.ts';
 import { openFileLimit } from '#lib/open-files.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { SessionStore } from '#platform/auth/session-store.ts';
-import { takeOver } from '#platform/http/detach-socket.ts';
+import { detachSocket } from '#platform/http/detach-socket.ts';
 import { type Batch, composeBatch } from './batch.ts';
 import { type Bookmark, parseId } from './frame.ts';
-import { comparePlaces, feedKey, readTail } from './redis-stream.ts';
-import type { Reader, Window } from './replay-buffer.ts';
-import { Follower } from './stream-reader.ts';
-import { Subscriber, type Surroundings } from './subscriber.ts';
+import { comparePositions, eventStreamKey, readTail } from './redis-stream.ts';
+import type { Reader, ReplayBuffer } from './replay-buffer.ts';
+import { StreamReader } from './stream-reader.ts';
+import { Subscriber, type SubscriberDeps } from './subscriber.ts';
 
 /** More streams are refused; so are those that would leave other requests too few of the files that a process may open. */
 const MAX_SUBSCRIBERS = 20_000;
@@ -47,14 +47,14 @@ export interface Subscription extends Reader {
 /** All event streams of one process. They share one connection to Redis, one timer, and every encoded message. */
 export class Streams {
   readonly #app: App;
-  readonly #times: StreamTimes;
+  #times: StreamTimes = TIMES;
   readonly #subscribers = new Set<Subscriber>();
   readonly #byWallet = new Map<string, Set<Subscriber>>();
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: SubscriberDeps;
   readonly #most = Math.min(MAX_SUBSCRIBERS, SHARE_OF_FILES * openFileLimit());
-  #follower: Follower | null = null;
+  #follower: StreamReader | null = null;
   /** What subscribers have been told of, or are being told. */
-  #window: Window | null = null;
+  #window: ReplayBuffer | null = null;
   /** What live subscribers are sent, by how much of the window they have; as long as it does not grow. */
   readonly #batches = new Map<number, Batch | null>();
   /** How often the window has changed. */
@@ -63,9 +63,8 @@ export class Streams {
   #timers: NodeJS.Timeout[] = [];
   #draining = false;
 
-  constructor(app: App, times: Partial<StreamTimes> = {}) {
+  constructor(app: App) {
     this.#app = app;
-    this.#times = { ...TIMES, ...times };
     this.#surroundings = {
       window: () => {
         if (this.#window === null) throw new Error('no stream begins before the feed was read');
@@ -73,7 +72,13 @@ export class Streams {
       },
       since: (end) => this.#since(end),
       now: () => app.clock.now(),
+      resetLinks: app.events.resetLinks,
     };
+  }
+
+  /** Changes the times. Precondition: no stream was opened yet. */
+  setTimes(times: Partial<StreamTimes>): void {
+    this.#times = { ...TIMES, ...times };
   }
 
   get size(): number {
@@ -92,9 +97,9 @@ export class Streams {
     const window = this.#window;
     const from = subscription.lastEventId === null ? null : parseId(subscription.lastEventId);
     // Another process may have shown more than this one has read so far; nobody can have seen more than is in the feed.
-    if (window && from?.epoch === window.epoch && comparePlaces(from, window.last) > 0) {
-      const tail = await readTail(this.#app.redis, feedKey(this.#app.config));
-      if (tail?.epoch !== from.epoch || comparePlaces(from, tail) > 0) return (response) => this.#join(response, subscription, null);
+    if (window && from?.epoch === window.epoch && comparePositions(from, window.last) > 0) {
+      const tail = await readTail(this.#app.redis, eventStreamKey(this.#app.config));
+      if (tail?.epoch !== from.epoch || comparePositions(from, tail) > 0) return (response) => this.#join(response, subscription, null);
     }
     return (response) => this.#join(response, subscription, from);
   }
@@ -112,9 +117,9 @@ export class Streams {
     this.#follower?.close();
   }
 
-  #start(): Follower {
+  #start(): StreamReader {
     if (this.#follower) return this.#follower;
-    const follower = new Follower(this.#app, (window) => this.#changed(window));
+    const follower = new StreamReader(this.#app, (window) => this.#changed(window));
     const every = (ms: number, work: () => Promise<void>) => {
       let working = false;
       const tick = async () => {
@@ -132,7 +137,7 @@ export class Streams {
   }
 
   async #join(response: ServerResponse, subscription: Subscription, from: Bookmark | null): Promise<void> {
-    const socket = await takeOver(response);
+    const socket = await detachSocket(response);
     if (socket === null) return;
     // The process stops just now.
     if (this.#draining) return void socket.end();
@@ -161,7 +166,7 @@ export class Streams {
     return subscriber.end();
   }
 
-  #changed(window: Window): void {
+  #changed(window: ReplayBuffer): void {
     this.#window = window;
     this.#batches.clear();
     this.#changes++;
@@ -180,7 +185,7 @@ export class Streams {
     const items = this.#window?.since(end) ?? null;
     if (this.#window === null || items === null) return null;
     try {
-      return composeBatch(this.#window.epoch, items, (wallet) => this.#byWallet.has(wallet));
+      return composeBatch(this.#app.events.batched, this.#window.epoch, items, (wallet) => this.#byWallet.has(wallet));
     } catch (err) {
       this.#app.log.error({ err }, 'events could not be delivered');
       return null;
@@ -203,7 +208,7 @@ export class Streams {
     this.#delivering = false;
   }
 
-  async #beat(follower: Follower): Promise<void> {
+  async #beat(follower: StreamReader): Promise<void> {
     follower.check();
     const now = performance.now();
     await this.#each((subscriber) => {
@@ -249,14 +254,10 @@ export class Streams {
   }
 }
 
-const all = new WeakMap<App, Streams>();
+const streams = perApp((app) => new Streams(app));
 
-/** The event streams of a process. @param times those of the first call count */
-export function streamsOf(app: App, times?: Partial<StreamTimes>): Streams {
-  const known = all.get(app) ?? new Streams(app, times);
-  all.set(app, known);
-  return known;
-}
+/** Returns the event streams of this application. */
+export const streamsOf = (app: App): Streams => app.state(streams);
 
-/** Ends all event streams of a process that stops; call it before `server.close()`, which would wait for them. */
+/** Ends all event streams of a process that stops. Call it before `server.close()`, which would wait for them. */
 export const drainStreams = (app: App): Promise<void> => streamsOf(app).drain();

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { App } from '#context';
 import { unavailable } from '#lib/errors.ts';
-import { ensureFeed } from './publisher.ts';
-import { comparePlaces, decodeEntry, feedKey, follows, type Place, readTail } from './redis-stream.ts';
-import { Window } from './replay-buffer.ts';
+import type { App } from '#platform/app.ts';
+import { ensureStream } from './publisher.ts';
+import { comparePositions, decodeEntry, eventStreamKey, follows, type Position, readTail } from './redis-stream.ts';
+import { ReplayBuffer } from './replay-buffer.ts';
 
 /** How long one read of the feed waits for something new, ms; then it is checked that this is still the same feed. */
 const BLOCK_MS = 5_000;
@@ -21,23 +21,23 @@ const PAGE = 500;
  * Is told of the window whenever it holds more; another window when the feed was read in: at first, and again when it is another feed
  * or has a gap. What that one does not hold cannot be told.
  */
-export type Listener = (window: Window) => void;
+export type Listener = (window: ReplayBuffer) => void;
 
 /** Follows the feed over one connection for the whole process, for ever: while Redis is down it waits. */
-export class Follower {
+export class StreamReader {
   readonly #app: App;
   readonly #listener: Listener;
   readonly #key: string;
   readonly #connection: Redis;
   readonly #loaded = Promise.withResolvers<void>();
-  #window: Window | null = null;
+  #window: ReplayBuffer | null = null;
   #heard = performance.now();
   #closed = false;
 
   constructor(app: App, listener: Listener) {
     this.#app = app;
     this.#listener = listener;
-    this.#key = feedKey(app.config);
+    this.#key = eventStreamKey(app.config);
     this.#connection = app.connect();
     this.#connection.on('end', () => this.close());
     void this.#run();
@@ -88,13 +88,13 @@ export class Follower {
   }
 
   /** Reads what is new. @returns whether the window is still that of the feed */
-  async #read(window: Window): Promise<boolean> {
+  async #read(window: ReplayBuffer): Promise<boolean> {
     const { publication, seq } = window.last;
     const answer = await this.#connection.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', this.#key, `${publication}-${seq}`);
     this.#heard = performance.now();
     const entries = answer?.[0]?.[1].map(decodeEntry) ?? [];
     if (entries.length === 0) return await this.#isCurrent(window);
-    let before: Place = window.last;
+    let before: Position = window.last;
     for (const entry of entries) {
       if (entry.epoch !== window.epoch || !follows(before, entry)) return false;
       before = entry;
@@ -105,20 +105,20 @@ export class Follower {
   }
 
   /** Whether the feed, silent for a while, is still the one that the window shows. A missing one is about to begin anew. */
-  async #isCurrent(window: Window): Promise<boolean> {
+  async #isCurrent(window: ReplayBuffer): Promise<boolean> {
     const tail = await readTail(this.#connection, this.#key);
-    return tail === null || (tail.epoch === window.epoch && comparePlaces(tail, window.last) >= 0);
+    return tail === null || (tail.epoch === window.epoch && comparePositions(tail, window.last) >= 0);
   }
 
   /** Reads the whole feed into a new window. */
-  async #load(): Promise<Window> {
-    await ensureFeed(this.#app);
-    let window: Window | null = null;
+  async #load(): Promise<ReplayBuffer> {
+    await ensureStream(this.#app);
+    let window: ReplayBuffer | null = null;
     for (let from = '-'; ; ) {
       const entries = (await this.#connection.xrange(this.#key, from, '+', 'COUNT', PAGE)).map(decodeEntry);
       this.#heard = performance.now();
       for (const entry of entries) {
-        if (window === null) window = new Window(entry);
+        if (window === null) window = new ReplayBuffer(entry, this.#app.events.batched);
         else if (entry.epoch === window.epoch && follows(window.last, entry)) window.push(entry);
         else throw new Error('the feed of events began anew while it was read');
       }

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { countDropped, countReset, countStreamed } from '#platform/observability/metrics/metrics.ts';
 import type { Batch } from './batch.ts';
+import type { EventCatalog } from './event.ts';
 import { type Bookmark, bookmark, heartbeat, opening, reset } from './frame.ts';
-import { comparePlaces } from './redis-stream.ts';
-import type { Reader, Window } from './replay-buffer.ts';
+import { comparePositions } from './redis-stream.ts';
+import type { Reader, ReplayBuffer } from './replay-buffer.ts';
 
 /** A subscriber that is further behind is dropped; it connects again and goes on where it was. Bytes. */
 const MAX_BEHIND = 1024 * 1024;
@@ -14,12 +15,13 @@ const MAX_MISSED = 8 * 1024 * 1024;
 const END_MS = 30_000;
 
 /** What a subscriber needs of the process. */
-export interface Surroundings {
+export interface SubscriberDeps {
   /** The feed as this process knows it now. */
-  window(): Window;
+  window(): ReplayBuffer;
   /** What came to it after so many entries; null when that cannot be told any more. */
   since(end: number): Batch | null;
   now(): Date;
+  readonly resetLinks: EventCatalog['resetLinks'];
 }
 
 /** One stream, on its way to one client. There may be ten thousand: it has no timer and no connection of its own. */
@@ -30,16 +32,16 @@ export class Subscriber implements Reader {
   /** When it ends, by `performance.now()`. */
   readonly until: number;
   readonly #socket: Socket;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: SubscriberDeps;
   /** It has everything of this window up to so many entries, while it is live. */
-  #window: Window | null = null;
+  #window: ReplayBuffer | null = null;
   #end = 0;
   /** It is being sent what it missed, so far up to here; null = it is live. */
   #missing: { from: Bookmark; sent: number } | null = null;
   /** It has seen more, from another process, than this one has read: nothing up to here is sent again. */
   #after: Bookmark | null = null;
 
-  constructor(socket: Socket, reader: Reader & { sessionId: string | null }, until: number, surroundings: Surroundings) {
+  constructor(socket: Socket, reader: Reader & { sessionId: string | null }, until: number, surroundings: SubscriberDeps) {
     this.mask = reader.mask;
     this.wallet = reader.wallet;
     this.sessionId = reader.sessionId;
@@ -57,7 +59,7 @@ export class Subscriber implements Reader {
     const retryMs = 1_000 + Math.floor(3_000 * Math.random());
     if (from === 'now') this.#goLive(window, [opening(retryMs, 'live'), bookmark(window.id)]);
     else if (from === null || !window.covers(from)) this.#goLive(window, [opening(retryMs, 'reset'), this.#reset(window)]);
-    else if (comparePlaces(from, window.last) > 0) {
+    else if (comparePositions(from, window.last) > 0) {
       this.#after = from;
       this.#goLive(window, [opening(retryMs, 'resumed')]);
     } else {
@@ -68,7 +70,7 @@ export class Subscriber implements Reader {
   }
 
   /** From here on it is sent what is new. */
-  #goLive(window: Window, last: readonly Buffer[]): void {
+  #goLive(window: ReplayBuffer, last: readonly Buffer[]): void {
     this.#missing = null;
     this.#window = window;
     this.#end = window.end;
@@ -81,7 +83,7 @@ export class Subscriber implements Reader {
       const window = this.#surroundings.window();
       const { from, sent } = this.#missing;
       // Where the feed ends earlier now, Redis has lost its end: that is as good as a gap.
-      if (!window.covers(from) || comparePlaces(from, window.last) > 0 || sent > MAX_MISSED) {
+      if (!window.covers(from) || comparePositions(from, window.last) > 0 || sent > MAX_MISSED) {
         this.#goLive(window, [this.#reset(window)]);
         return;
       }
@@ -110,7 +112,7 @@ export class Subscriber implements Reader {
     this.#window = window;
     this.#end = window.end;
     const bytes = batch === null ? this.#reset(window) : batch(this, this.#after);
-    if (batch === null || (this.#after !== null && comparePlaces(window.last, this.#after) >= 0)) this.#after = null;
+    if (batch === null || (this.#after !== null && comparePositions(window.last, this.#after) >= 0)) this.#after = null;
     return this.#send(bytes);
   }
 
@@ -154,8 +156,8 @@ export class Subscriber implements Reader {
     this.#socket.destroy();
   }
 
-  #reset(window: Window): Buffer {
+  #reset(window: ReplayBuffer): Buffer {
     countReset();
-    return reset(window.id, this.#surroundings.now());
+    return reset(window.id, this.#surroundings.now(), this.#surroundings.resetLinks);
   }
 }

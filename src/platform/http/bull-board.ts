@@ -1,7 +1,7 @@
 import type Koa from 'koa';
 import type { AdminToken } from '#config';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { auditAdmin } from '#platform/auth/admin-tokens.ts';
 import { requireBasic } from '#platform/auth/basic-auth.ts';
 import { hasBody, readJson } from './body.ts';

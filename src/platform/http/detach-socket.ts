@@ -8,7 +8,7 @@ import { finished } from 'node:stream/promises';
  * as it is, and ends with the connection. What the client still sends is thrown away; when it ends, the socket closes.
  * @returns the socket; null when there is nobody to send a body to
  */
-export async function takeOver(response: ServerResponse): Promise<Socket | null> {
+export async function detachSocket(response: ServerResponse): Promise<Socket | null> {
   const { req: request, socket } = response;
   if (socket === null) {
     // Sent ahead, while an earlier request is answered: when its turn comes, the connection ends and the client asks again.

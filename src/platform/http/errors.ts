@@ -1,4 +1,4 @@
-import { fail, Refusal, unavailable } from '#lib/errors.ts';
+import { fail, HttpError, unavailable } from '#lib/errors.ts';
 
 /** PostgreSQL: connection lost or refused (08…, 57P…), out of resources (53…), read-only after a failover (25006), gave way (40001, 40P01), too slow (55P03, 57014). */
 const UNAVAILABLE_SQL = /^(?:08...|57P0.|53...|25006|40001|40P01|55P03|57014)$/;
@@ -29,8 +29,8 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** What the caller is told of an error: refusals as they are, a dependency that is down as 503, anything else as a bare 500. */
-export function asRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
+export function asRefusal(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
   if (isUnavailable(error)) return unavailable();
   return fail(500, 'internal server error');
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type Reply, reply } from './route.ts';

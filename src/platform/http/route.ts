@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type Koa from 'koa';
 import type { z } from 'zod';
 import type { Scope, WebhookSource } from '#config';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Delivery } from '#platform/webhooks/inbox.ts';
 import type { SharedBody } from './cached-body.ts';

@@ -2,8 +2,8 @@ import findMyWay from 'find-my-way';
 import type Koa from 'koa';
 import { z } from 'zod';
 import type { WebhookSource } from '#config';
-import type { App } from '#context';
-import { fail, Refusal } from '#lib/errors.ts';
+import { fail, HttpError } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { auditAdmin, requireAdminToken, requireInternalToken } from '#platform/auth/admin-tokens.ts';
 import { requireBasic } from '#platform/auth/basic-auth.ts';
 import { checkOrigin } from '#platform/auth/origin.ts';
@@ -35,7 +35,7 @@ interface Endpoint {
 }
 
 /** Routes requests to their values: find, check the origin, authenticate, decode, act, check the answer, write. */
-export function mount(app: App, routes: readonly AnyRoute[], sessions: Sessions): Koa.Middleware {
+export function createRouter(app: App, routes: readonly AnyRoute[], sessions: Sessions): Koa.Middleware {
   const router = findMyWay({ maxParamLength: 512, caseSensitive: true });
   const noop = () => undefined;
   for (const route of routes) {
@@ -132,7 +132,7 @@ async function act(app: App, { route, refusals }: Endpoint, call: Call<AnyRoute[
   try {
     return await route.handler(call);
   } catch (error) {
-    if (error instanceof Refusal && !refusals.has(error.status)) {
+    if (error instanceof HttpError && !refusals.has(error.status)) {
       mismatch(app, `${route.method} ${route.path} refused with ${error.status} (${error.message}), which it does not declare`);
     }
     throw error;

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 
 /** How long clients may take, ms. */
-export interface ClientPatience {
+export interface ClientTimeouts {
   /** For the head of a request, from connecting on. */
   readonly headMs: number;
   /** For a whole request: an upload may take ten minutes, and is told so; see upload.ts. */
@@ -15,7 +15,7 @@ export interface ClientPatience {
   /** How often it is looked for those who take longer. */
   readonly checkMs: number;
 }
-const PATIENCE: ClientPatience = { headMs: 15_000, requestMs: 630_000, idleMs: 65_000, stillMs: 120_000, checkMs: 5_000 };
+const CLIENT_TIMEOUTS: ClientTimeouts = { headMs: 15_000, requestMs: 630_000, idleMs: 65_000, stillMs: 120_000, checkMs: 5_000 };
 
 /** What the parser of node:http has against a request, by the code of its error; anything else is 400. */
 const FAULTS: Readonly<Record<string, { readonly status: number; readonly error: string }>> = {
@@ -28,7 +28,7 @@ const FAULTS: Readonly<Record<string, { readonly status: number; readonly error:
  * The HTTP server of an application. What is no request that it could answer is refused here, like anything else: one status, `{ error }`.
  * It does not listen yet.
  */
-export function openServer(koa: Koa, patience: ClientPatience = PATIENCE): Server {
+export function openServer(koa: Koa, patience: ClientTimeouts = CLIENT_TIMEOUTS): Server {
   const answer = koa.callback();
   const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: patience.checkMs }, (request, response) => {
     const fault = straighten(request);

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import busboy from 'busboy';
 import type Koa from 'koa';
 import type { z } from 'zod';
-import { fail, Refusal } from '#lib/errors.ts';
+import { fail, HttpError } from '#lib/errors.ts';
 import { explain, refuse } from './validation-errors.ts';
 
 /** How many fields a form may have besides its file, and how large each may be, bytes. */
@@ -66,7 +66,7 @@ export async function readForm<Fields extends z.ZodType>(
   try {
     await pipeline(body, form);
   } catch (error) {
-    failure ??= error instanceof Refusal ? error : fail(400, 'the body must be a complete form, as its Content-Type says');
+    failure ??= error instanceof HttpError ? error : fail(400, 'the body must be a complete form, as its Content-Type says');
     // One that begins after the fault, in the same chunk, nobody else would end: its receiver would wait for ever.
     file?.destroy(failure);
   } finally {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { fail, type Refusal } from '#lib/errors.ts';
+import { fail, type HttpError } from '#lib/errors.ts';
 
 const KINDS: Record<string, string> = {
   int: 'an integer',
@@ -89,7 +89,7 @@ function nameOf(path: readonly PropertyKey[]): string {
 }
 
 /** 400 with one sentence that names the field and what it must be. */
-export function refuse(where: 'body' | 'query' | 'path', error: z.ZodError): Refusal {
+export function refuse(where: 'body' | 'query' | 'path', error: z.ZodError): HttpError {
   const issue = error.issues[0];
   if (!issue) return fail(400, `the ${where} is not valid`);
   const { path, message } = located(issue);

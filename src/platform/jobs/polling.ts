@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 
 /** How often what requests wait for is looked at, all of a process in one question, ms. */
 const LOOK_MS = 100;
@@ -18,7 +18,7 @@ interface Waiting {
  * @param read the rows of some ids, those that there are
  * @returns waits at most `withinMs` (0 looks once) and answers the row as it is then, decided or not; null when there is none
  */
-export function waitingFor<Row extends { readonly id: string }>(
+export function pollUntil<Row extends { readonly id: string }>(
   read: (app: App, ids: readonly string[]) => Promise<Row[]>,
   isDecided: (row: Row) => boolean,
 ): (app: App, id: string, withinMs: number) => Promise<Row | null> {

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Job, QueueName } from '#jobs/job.ts';
-import { QUEUES } from '#jobs/job.ts';
 import { unavailable } from '#lib/errors.ts';
 import { carryTrace } from '#platform/observability/tracing/tracing.ts';
+import type { Job } from './job.ts';
 
 /** Finished jobs are kept this long (ops look at them); failed ones longer. Seconds and counts. */
 const KEEP_DONE = { age: 60, count: 200 };
@@ -12,21 +11,21 @@ const KEEP_FAILED = { age: 7 * 86_400, count: 5_000 };
 
 /** The producing side of the queues. Nothing here processes a job. */
 export interface Queues {
-  readonly all: ReadonlyMap<QueueName, Queue>;
+  readonly all: ReadonlyMap<string, Queue>;
   /** Adds jobs, one round trip per queue. Fails at once when Redis is down. */
   add(jobs: readonly { job: Job; payload: unknown }[]): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The prefix of a queue's keys; the braces keep one queue's keys on one node of a Redis Cluster. */
-export function queuePrefix(prefix: string, queue: QueueName): string {
+export function queuePrefix(prefix: string, queue: string): string {
   return `{${prefix}:${queue}}`;
 }
 
 /** Opens all queues for adding. */
-export function openQueues(connection: Redis, prefix: string): Queues {
+export function openQueues(connection: Redis, prefix: string, names: readonly string[]): Queues {
   const all = new Map(
-    QUEUES.map((name) => {
+    names.map((name) => {
       const queue = new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true });
       // Told by whoever adds, and by the connection; BullMQ would print it besides.
       queue.on('error', () => undefined);
@@ -65,7 +64,7 @@ export function openQueues(connection: Redis, prefix: string): Queues {
 
 /** The trace that a job belongs to travels with it. */
 function telemetryOf(job: Job, payload: unknown) {
-  const metadata = carryTrace(() => job.askers?.(payload));
+  const metadata = carryTrace(() => job.requestIds?.(payload));
   return metadata === undefined ? {} : { telemetry: { metadata } };
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { z } from 'zod';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { migrations } from '#platform/db/migrations/index.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';

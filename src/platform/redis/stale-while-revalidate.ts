@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { App } from '#context';
-import { Refusal, unavailable } from '#lib/errors.ts';
+import { HttpError, unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 
 /** What was read from outside, and when it was asked for: ms since 1970. */
 export interface Reading<Value> {
@@ -129,7 +129,7 @@ export function lastGood<Ask, Value>(source: Source<Ask, Value>): LastGood<Ask, 
       const answer = await atMost(source.withinMs, reading, null);
       if (answer) return answer;
     } catch (error) {
-      if (error instanceof Refusal) throw error;
+      if (error instanceof HttpError) throw error;
       throw Object.assign(unavailable(source.unknown, RETRY_AFTER_SEC), { cause: error });
     }
     throw unavailable(source.unknown, RETRY_AFTER_SEC);

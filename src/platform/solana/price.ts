@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { lastGood, type Reading } from '#platform/redis/stale-while-revalidate.ts';
 
 /** What the source answers: CoinGecko's `/simple/price` for one coin in one currency. Zero is nobody's price. */

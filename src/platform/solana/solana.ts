@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Connection, Keypair, PublicKey } from '@solana/web3.js';
 import bs58 from 'bs58';
 import type { Config } from '#config';
-import { Refusal, unavailable } from '#lib/errors.ts';
+import { HttpError, unavailable } from '#lib/errors.ts';
 import { observeCall } from '#platform/observability/metrics/metrics.ts';
 import { traceCall } from '#platform/observability/tracing/tracing.ts';
 import type { Role, Secret } from './config.ts';
@@ -126,7 +126,7 @@ export async function rpc<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof Refusal || !isNodeFailure(error)) throw error;
+    if (error instanceof HttpError || !isNodeFailure(error)) throw error;
     throw Object.assign(unavailable('the chain cannot be asked at the moment, try again', 2), { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
-import type { App } from '#context';
-import { fail, Refusal } from '#lib/errors.ts';
+import { fail, HttpError } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { atMost, lastGood } from '#platform/redis/stale-while-revalidate.ts';
 import { rpc } from './solana.ts';
 import { decodeTokenAccount } from './tokens.ts';
@@ -89,13 +89,13 @@ export async function knownHolders(app: App, wallets: readonly string[]): Promis
  * Why a wallet may not start a play: 403 when it holds too little, 503 when that cannot be known; null when it may. Nothing is asked
  * where `GATE` is not `play`.
  */
-export async function refusalToPlay(app: App, wallet: string): Promise<Refusal | null> {
+export async function refusalToPlay(app: App, wallet: string): Promise<HttpError | null> {
   if (!app.config.chain.gate.play) return null;
   try {
     const { eligible, minimum, mint } = await holdingOf(app, wallet);
     return eligible ? null : fail(403, `the wallet must hold at least ${minimum} base units of the token ${mint} to start a play`);
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof HttpError) return error;
     throw error;
   }
 }

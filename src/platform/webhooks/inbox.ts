@@ -1,10 +1,10 @@
 import type { WebhookSource } from '#config';
-import type { App } from '#context';
-import { type WorkedSource, workDelivery } from '#jobs/webhooks.ts';
+import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { parseJson } from '#platform/http/body.ts';
 import { observeDelivery } from '#platform/observability/metrics/metrics.ts';
+import { type ProcessedSource, processWebhook } from './jobs.ts';
 
 /** Names a row of `webhook_deliveries`; it fits a job's payload as it is. */
 export interface Delivery {
@@ -67,7 +67,7 @@ export interface Received {
  * down does not do so for ever; the effect and the verdict are one commit.
  * @param prepare asks whoever has to be asked, outside any transaction; returns what is then done inside one
  */
-export async function workOnDelivery(
+export async function processDelivery(
   app: App,
   delivery: Delivery,
   prepare: (body: unknown, received: Received) => Promise<(tx: Tx) => Promise<Verdict>>,
@@ -99,9 +99,9 @@ const lastTry = ({ outcome, verdict }: Verdict, attempts: number): Verdict =>
     : { outcome, verdict };
 
 /** Rings for deliveries whose next try is due, or whose bell was lost. */
-export async function ringDeliveries(app: App, source: WorkedSource): Promise<void> {
+export async function enqueueDueDeliveries(app: App, source: ProcessedSource): Promise<void> {
   const waiting = await app.db.query(selectWaiting, [source, MOST_SWEPT]);
-  if (waiting.length > 0) await app.queues.add(waiting.map(({ id }) => ({ job: workDelivery, payload: { source, id } })));
+  if (waiting.length > 0) await app.queues.add(waiting.map(({ id }) => ({ job: processWebhook, payload: { source, id } })));
 }
 
 /** Forgets deliveries that were worked on long ago, a bounded number at a time; returns whether there may be more. */

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WebhookSource } from '#config';
-import { sameText } from '#lib/constant-time-equal.ts';
+import { constantTimeEqual } from '#lib/constant-time-equal.ts';
 
 /** How far the timestamp of a delivery may be from now, either way, s. */
 const TOLERANCE_SEC = 300;
@@ -38,7 +38,7 @@ export function verifyStandard(keys: readonly Buffer[], headers: IncomingHttpHea
   const given = signatures.split(' ');
   const isSigned = keys.some((key) => {
     const expected = `v1,${hmac(key, `${id}.${timestamp}.`, body)}`;
-    return given.some((one) => sameText(one, expected));
+    return given.some((one) => constantTimeEqual(one, expected));
   });
   return isSigned ? id : null;
 }
@@ -54,5 +54,5 @@ export const signatureOfX = (key: Buffer, body: string | Buffer): string => `sha
 export function verifyX(keys: readonly Buffer[], headers: IncomingHttpHeaders, body: Buffer): string | null {
   const given = headers[X_SIGNATURE];
   if (typeof given !== 'string') return null;
-  return keys.some((key) => sameText(given, signatureOfX(key, body))) ? createHash('sha256').update(body).digest('hex') : null;
+  return keys.some((key) => constantTimeEqual(given, signatureOfX(key, body))) ? createHash('sha256').update(body).digest('hex') : null;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { App } from '#context';
-import { type Refusal, unavailable } from '#lib/errors.ts';
+import { type HttpError, unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { ask } from './request.ts';
 
 /** What names an account or a post for ever. */
@@ -43,7 +43,7 @@ const Post = z.looseObject({
 });
 
 /** An answer that is not what X says that it answers. */
-const notUnderstood = (): Refusal => unavailable('X answered with something else than was asked for, try again later', 60);
+const notUnderstood = (): HttpError => unavailable('X answered with something else than was asked for, try again later', 60);
 
 /** Where somebody signs in to X, to come back with `state` and a code that only the holder of `verifier` can use (PKCE, RFC 7636). */
 export function authorizationUrl(app: App, client: Client, { state, verifier }: { state: string; verifier: string }): string {

@@ -1,5 +1,5 @@
-import type { App } from '#context';
-import { type Refusal, unavailable } from '#lib/errors.ts';
+import { type HttpError, unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 
 /** How much X may say, bytes: a post with its author is a few thousand. */
 const MOST_BYTES = 262_144;
@@ -49,7 +49,7 @@ export async function ask(app: App, { path, authorization, form, answers = [] }:
   throw doesNotAnswer(response.status === 429 ? untilReset(app, response) : COME_BACK_SEC);
 }
 
-const doesNotAnswer = (retryAfterSec: number): Refusal => unavailable('X does not answer at the moment, try again later', retryAfterSec);
+const doesNotAnswer = (retryAfterSec: number): HttpError => unavailable('X does not answer at the moment, try again later', retryAfterSec);
 
 const nameOf = (path: string): string => path.replace(/\?.*$/s, '');
 

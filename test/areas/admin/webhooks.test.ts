@@ -5,7 +5,7 @@ import { DeliveryBody, DeliveryView } from '#areas/admin/schemas.ts';
 import { postRetry } from '#areas/payouts/routes/payments.ts';
 import { linkAccount } from '#areas/social';
 import type { WebhookSource } from '#config';
-import { ringDeliveries } from '#platform/webhooks/inbox.ts';
+import { enqueueDueDeliveries } from '#platform/webhooks/inbox.ts';
 import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { BRIDGE_SECRET, bridged, deliverBridged } from '#test/support/areas/bridge.ts';
@@ -156,7 +156,7 @@ describe('a replay', () => {
     await t.app.queues.all.get('webhooks')?.obliterate({ force: true });
     await sql(t.app, 'update webhook_deliveries set attempts = 10 where id = $1', [id]);
     const waiting = async () => {
-      await ringDeliveries(t.app, 'chat-bridge');
+      await enqueueDueDeliveries(t.app, 'chat-bridge');
       return (await t.app.queues.all.get('webhooks')?.getWaitingCount()) ?? 0;
     };
     expect(await waiting()).toBe(0);

@@ -4,7 +4,7 @@ import { readFound } from '#areas/burns/found-burns.ts';
 import { fillGaps, listNewest } from '#areas/burns/history.ts';
 import { endEvent } from '#areas/burns/lifecycle.ts';
 import type { BurnEventRow } from '#areas/burns/rows.ts';
-import { watchBurns } from '#areas/burns/watch.ts';
+import { ingestBurns } from '#areas/burns/watch.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import { generator } from '#test/support/areas/board-model.ts';
@@ -45,7 +45,7 @@ test('a gap of many pages is worked off, however often the watcher is killed in 
 
   // The node is gone in the middle; then the process is.
   const down = await t.chain.control.fault({ kind: 'fail', methods: ['getSignaturesForAddress'] });
-  await expect(watchBurns(t.app)).rejects.toThrow('the chain cannot be asked');
+  await expect(ingestBurns(t.app)).rejects.toThrow('the chain cannot be asked');
   await down.clear();
   expect(await amounts()).toEqual(['2']);
   await fillGaps(t.app, event.mint, { limit: 4, most: 2 });
@@ -59,7 +59,7 @@ test('a gap of many pages is worked off, however often the watcher is killed in 
   await readAgain(t.app);
   await fillGaps(t.app, event.mint, { limit: 4 });
   expect(await gaps()).toEqual([]);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(new Set(await amounts())).toEqual(new Set(['1', '2', '3']));
   expect(await effects(t.app, event)).toMatchObject({ burned: '6', burns: 3, told: { n: 3 } });
 });
@@ -82,7 +82,7 @@ test('whatever is sent, asked, lost and read in whatever order, each burn is cre
   await t.chain.control.clear();
   await allFinal(t, sent);
   await readAgain(t.app);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect((await recorded(t.app, event)).map(({ signature }) => signature).sort()).toEqual([...sent].sort());
   const burned = String((sent.length * (sent.length + 1)) / 2);
   expect(await effects(t.app, event)).toMatchObject({ burned, participants: 1, activities: { n: sent.length, sum: burned }, told: { last: burned } });
@@ -94,7 +94,7 @@ test('a node that is behind is not believed, and one that lost its history is as
   const first = await burnFor(t, burner, event, 1n);
   await watchUntilFinal(t, [first]);
   await t.chain.control.lag(300);
-  await expect(watchBurns(t.app)).rejects.toThrow('the chain cannot be asked');
+  await expect(ingestBurns(t.app)).rejects.toThrow('the chain cannot be asked');
   await t.chain.control.clear();
 
   // A gap whose signatures no node has stays open; what is new still counts.
@@ -124,7 +124,7 @@ test('a transaction that the node comes to know late is found when the newest pa
   await watchUntilFinal(t, [early]);
   await crowd(t, burner, 3);
   await crowd(t, burner, 3);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   // As if the first list had lacked it.
   await sql(t.app, 'delete from burn_transactions where signature = $1', [early]);
   const before = await effects(t.app, event);
@@ -195,7 +195,7 @@ test('50 watchers at once, in several processes, credit each burn once', async (
   await allFinal(t, signatures);
   const apps = await Promise.all(
     Array.from({ length: 4 }, () =>
-      openContext(readConfig(t.env), 'test-worker', { clock: t.clock, patience: { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 } }),
+      openContext(readConfig(t.env), 'test-worker', { clock: t.clock, timeouts: { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 } }),
     ),
   );
   try {
@@ -206,7 +206,7 @@ test('50 watchers at once, in several processes, credit each burn once', async (
     });
     await Promise.all(watching);
     await readAgain(t.app);
-    await watchBurns(t.app);
+    await ingestBurns(t.app);
   } finally {
     await Promise.all(apps.map((app) => app.close()));
   }
@@ -225,26 +225,26 @@ test('an event is final once the chain is read to minutes after its end, and the
   await endEvent(t.app, event.id);
   const isFinal = async () =>
     (await sql<{ final: boolean }>(t.app, 'select final_at is not null as final from burn_events where id = $1', [event.id]))[0]?.final;
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect([await amounts(), await isFinal()]).toEqual([['1'], false]);
   await t.chain.control.setOffset(600_000);
   await t.chain.control.advance(10);
   // Something that was found is not read yet.
   await sql(t.app, `update burn_transactions set read_at = null, next_at = app_now() + interval '1 hour' where signature = $1`, [signature]);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await isFinal()).toBe(false);
   await readAgain(t.app);
   await sql(t.app, `insert into burn_gaps (mint, before, before_slot, floor, next_at) values ($1, $2, 1, 0, app_now() + interval '1 hour')`, [
     event.mint,
     signature,
   ]);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await isFinal()).toBe(false);
   await sql(t.app, 'delete from burn_gaps');
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect([await amounts(), await isFinal()]).toEqual([['1'], true]);
   const calls = await t.chain.control.fault({ kind: 'delay', ms: 0 });
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await calls.hits()).toBe(0);
 });
 
@@ -252,16 +252,16 @@ test('after a week an event is final, whatever the chain says', async () => {
   event = await freshEvent(t.app);
   await endEvent(t.app, event.id);
   await t.chain.control.fault({ kind: 'fail' });
-  await expect(watchBurns(t.app)).rejects.toThrow('the chain cannot be asked');
+  await expect(ingestBurns(t.app)).rejects.toThrow('the chain cannot be asked');
   await sql(t.app, `update burn_events set activated_at = activated_at - interval '8 days', ends_at = ends_at - interval '8 days' where id = $1`, [
     event.id,
   ]);
-  await expect(watchBurns(t.app)).rejects.toThrow('the chain cannot be asked');
+  await expect(ingestBurns(t.app)).rejects.toThrow('the chain cannot be asked');
   expect(await sql(t.app, 'select 1 from burn_events where final_at is null and state = $1', ['ended'])).toEqual([]);
 });
 
 test('signatures that were read are forgotten after a day', async () => {
   await sql(t.app, `update burn_transactions set read_at = app_now() - interval '25 hours'`);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await known()).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { listNewest } from '#areas/burns/history.ts';
 import { endEvent } from '#areas/burns/lifecycle.ts';
 import type { BurnEventRow } from '#areas/burns/rows.ts';
 import { BurnEventView } from '#areas/burns/schemas.ts';
-import { watchBurns } from '#areas/burns/watch.ts';
+import { ingestBurns } from '#areas/burns/watch.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import { createAssociatedTokenAccount, memo, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
@@ -47,7 +47,7 @@ const unread = () => sql<{ signature: string }>(t.app, 'select signature from bu
 
 test('while no event waits for burns the chain is not asked', async () => {
   const asked = await t.chain.control.fault({ kind: 'fail' });
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await asked.hits()).toBe(0);
 });
 
@@ -145,7 +145,7 @@ test('what only looks like a burn for the event does not count, and is read once
   for (const what of ['no memo', 'no event', 'a failed one']) expect(stored).not.toContain(what);
   const reads = await t.chain.control.fault({ kind: 'delay', ms: 0, methods: ['getTransaction'] });
   await burns.lookDeep(t.app);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await reads.hits()).toBe(0);
 });
 
@@ -191,7 +191,7 @@ test('burns count by the time of their block, also when they are read after the 
   const end = (seconds: number) =>
     sql(t.app, 'update burn_events set activated_at = to_timestamp($2 - 100), ends_at = to_timestamp($2) where id = $1', [event.id, seconds]);
   await end(at ?? 0);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await amounts()).toEqual([]);
   expect(await unread()).toEqual([]);
 
@@ -200,7 +200,7 @@ test('burns count by the time of their block, also when they are read after the 
   await endEvent(t.app, event.id);
   await allFinal(t, [second]);
   await end(((await t.chain.connection.getBlockTime(await burns.slotOf(t, second))) ?? 0) + 1);
-  await watchBurns(t.app);
+  await ingestBurns(t.app);
   expect(await amounts()).toEqual(['2']);
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ChatStatus } from '#areas/chat/schemas.ts';
-import { notification } from '#areas/event-catalogue.ts';
+import { notification } from '#areas/social/events.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { closeRound, openRound, say } from '#test/support/areas/chat.ts';

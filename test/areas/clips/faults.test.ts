@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Upload } from '#areas/clips/rows.ts';
 import { sweepClips } from '#areas/clips/sweep.ts';
 import { keepUpload } from '#areas/clips/upload.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { storageDown } from '#platform/storage/down.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { notification } from '#areas/event-catalogue.ts';
-import { append, feedKey, readTail } from '#platform/events/redis-stream.ts';
+import { notification } from '#areas/social/events.ts';
+import { append, eventStreamKey, readTail } from '#platform/events/redis-stream.ts';
 import { streamsOf } from '#platform/events/sse.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   t = await startTestApp();
   port = Number(new URL(t.url).port);
   // What is to be seen must come by itself, not with a sign of life.
-  streamsOf(t.app, { heartbeatMs: 600_000 });
+  streamsOf(t.app).setTimes({ heartbeatMs: 600_000 });
 });
 afterAll(() => t.close());
 
@@ -46,7 +46,7 @@ async function listen(bytes: string): Promise<{ socket: Socket; text(): string; 
 
 test('whoever is cut off, by whichever side, sees every event once and in order', async () => {
   const other = await startApi(t.env, t.clock);
-  streamsOf(other.app, { heartbeatMs: 20, rotateMs: 150 });
+  streamsOf(other.app).setTimes({ heartbeatMs: 20, rotateMs: 150 });
   const texts = Array.from({ length: 120 }, (_, i) => `${i}`);
   const follow = async () => {
     const seen: unknown[] = [];
@@ -78,7 +78,7 @@ test('of many subscribers, too, each sees every event once and in order, also wh
   const clients = [];
   for (let i = 0; i < 10; i++) clients.push(...(await Promise.all(Array.from({ length: 50 }, () => listen(request('/events?categories=system'))))));
   const texts = Array.from({ length: 100 }, (_, i) => `many ${i}`);
-  const key = feedKey(t.app.config);
+  const key = eventStreamKey(t.app.config);
   for (const text of texts) {
     // Faster than publishers do, so that several come while a round is under way.
     const tail = await readTail(t.app.redis, key);

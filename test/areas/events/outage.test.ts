@@ -1,9 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { arcadeEvent, notification } from '#areas/event-catalogue.ts';
-import { publishRound } from '#platform/events/publisher.ts';
-import { feedKey } from '#platform/events/redis-stream.ts';
+import { arcadeEvent } from '#areas/arcade/events.ts';
+import { notification } from '#areas/social/events.ts';
+import { publishTick } from '#platform/events/publisher.ts';
+import { eventStreamKey } from '#platform/events/redis-stream.ts';
 import { startTestApp } from '#test/support/app.ts';
 import { testRedisUrl } from '#test/support/database.ts';
 import { openEvents } from '#test/support/http/sse.ts';
@@ -82,7 +83,7 @@ test('while Redis is away new streams are refused and open ones stay; when it is
 
 test('whoever is being told what it missed while Redis loses the end of the feed is told of a reset, not to go back in silence', async () => {
   const t = await startTestApp({ workers: false });
-  const key = feedKey(t.app.config);
+  const key = eventStreamKey(t.app.config);
   const [startsAt, endsAt] = [new Date(0).toISOString(), new Date(1).toISOString()];
   const publish = async (count: number, payload: string) => {
     const one = (n: number) => ({ id: `event-${n}`, name: 'An event', startsAt, endsAt, payload });
@@ -92,7 +93,7 @@ test('whoever is being told what it missed while Redis loses the end of the feed
         Array.from({ length: count }, (_, n) => one(n)),
       ),
     );
-    for (let again: number | null = 0; again !== null; again = await publishRound(t.app, async () => [])) await sleep(again);
+    for (let again: number | null = 0; again !== null; again = await publishTick(t.app)) await sleep(again);
   };
   // More than the buffers on the way hold for a client that does not read.
   const long = 'x'.repeat(20_000);

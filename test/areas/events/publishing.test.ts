@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { gameState, notification } from '#areas/event-catalogue.ts';
+import { gameState } from '#areas/arcade/events.ts';
+import { notification } from '#areas/social/events.ts';
 import { statement } from '#platform/db/sql.ts';
 import { expireOutbox } from '#platform/events/outbox.ts';
-import { feedKey } from '#platform/events/redis-stream.ts';
+import { eventStreamKey } from '#platform/events/redis-stream.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
 import { openEvents, type SseClient, type SseOptions } from '#test/support/http/sse.ts';
@@ -115,7 +116,7 @@ test('what a killed publisher had numbered but not published is published by the
 
 test('a Redis restored from an older dump is given what it lacks', async () => {
   publish();
-  const key = feedKey(t.app.config);
+  const key = eventStreamKey(t.app.config);
   const client = await open();
   await notify('1', '2');
   await client.count(2);
@@ -142,7 +143,7 @@ test('a lost stream is begun anew: those who listen are told, and so are those w
   await notify('1');
   await client.count(1);
   const [before] = client.messages;
-  await t.app.redis.unlink(feedKey(t.app.config));
+  await t.app.redis.unlink(eventStreamKey(t.app.config));
   await client.count(2);
   await notify('2');
   await client.count(3);
@@ -158,7 +159,7 @@ test('a lost stream is begun anew: those who listen are told, and so are those w
 
 test('a dump older than what the outbox holds is not filled up with a gap: the stream begins anew', async () => {
   publish();
-  const key = feedKey(t.app.config);
+  const key = eventStreamKey(t.app.config);
   const client = await open();
   await notify('1');
   await client.count(1);
@@ -232,7 +233,7 @@ test('a stream trimmed since a client left is a reset, at a process that has not
     await notify(`${i}`);
     await client.count(i + 1);
   }
-  await t.app.redis.xtrim(feedKey(t.app.config), 'MAXLEN', 1);
+  await t.app.redis.xtrim(eventStreamKey(t.app.config), 'MAXLEN', 1);
   const other = closeLater(await startApi(t.env, t.clock));
   const old = closeLater(await openEvents(other, { lastEventId: client.messages[0]?.id ?? '' }));
   const newest = closeLater(await openEvents(other, { lastEventId: client.messages[2]?.id ?? '' }));

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { newestBest } from '#areas/arcade/scores/broadcast.ts';
-import { type ScoreUpdate, scoreUpdate } from '#areas/event-catalogue.ts';
+import { type ScoreUpdate, scoreUpdate } from '#areas/arcade/events.ts';
+import { newestBest, type ReadRanks, scoreBroadcast } from '#areas/arcade/scores/broadcast.ts';
 import { statement } from '#platform/db/sql.ts';
-import type { Ranks } from '#platform/events/publisher.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { openEvents, type SseClient, type SseOptions } from '#test/support/http/sse.ts';
 import { createWallet, signIn } from '#test/support/wallet.ts';
@@ -20,11 +19,11 @@ const open = async (options?: SseOptions) => {
 };
 
 /** Ranks that tell whose they are. */
-const ranks: Ranks = async (entries) => entries.map(({ wallet }) => (wallet.startsWith('unranked') ? null : wallet.length));
+const ranks: ReadRanks = async (_app, entries) => entries.map(({ wallet }) => (wallet.startsWith('unranked') ? null : wallet.length));
 
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
-  publishers.push(publishEvents(t.app, ranks), publishEvents(t.app, ranks));
+  publishers.push(publishEvents(t.app, scoreBroadcast(ranks)), publishEvents(t.app, scoreBroadcast(ranks)));
 });
 afterEach(() => {
   for (const client of clients.splice(0)) client.close();
@@ -130,7 +129,10 @@ test('a backlog is caught up with at most 20 broadcasts a second by all publishe
 
 test('ranks that cannot be told do not hold up scores', async () => {
   const failing = await startTestApp({ workers: false });
-  const publisher = publishEvents(failing.app, () => Promise.reject(new Error('no boards')));
+  const publisher = publishEvents(
+    failing.app,
+    scoreBroadcast(() => Promise.reject(new Error('no boards'))),
+  );
   try {
     const client = await openEvents(failing);
     clients.push(client);

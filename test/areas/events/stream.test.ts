@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { arcadeEvent, gameState, notification } from '#areas/event-catalogue.ts';
-import { Window } from '#platform/events/replay-buffer.ts';
+import { arcadeEvent, gameState } from '#areas/arcade/events.ts';
+import { notification } from '#areas/social/events.ts';
+import { ReplayBuffer } from '#platform/events/replay-buffer.ts';
 import { drainStreams, streamsOf } from '#platform/events/sse.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -19,7 +20,7 @@ const open = async (options?: SseOptions, at: { url: string } = t) => keep(await
 
 beforeAll(async () => {
   t = await startTestApp();
-  streamsOf(t.app, { heartbeatMs: 100, sessionsMs: 100 });
+  streamsOf(t.app).setTimes({ heartbeatMs: 100, sessionsMs: 100 });
 });
 afterEach(() => {
   for (const client of clients.splice(0)) client.close();
@@ -263,7 +264,7 @@ test('a client that does not read is dropped, and goes on without a gap', async 
 
 test('streams end now and then by themselves, and at once when the process stops', async () => {
   const other = await startApi(t.env, t.clock);
-  streamsOf(other.app, { heartbeatMs: 20, rotateMs: 300 });
+  streamsOf(other.app).setTimes({ heartbeatMs: 20, rotateMs: 300 });
   try {
     const rotated = await open({}, other);
     await rotated.ended;
@@ -281,7 +282,7 @@ test('streams end now and then by themselves, and at once when the process stops
 
 test('a message that is kept for those who come back holds no memory but its own', () => {
   const entry = { ...{ id: '1-0', epoch: '0123456789ab', publication: 1, category: 'system', wallet: '', type: 'notification', own: '' }, seq: 0 };
-  const window = new Window({ ...entry, data: '' });
+  const window = new ReplayBuffer({ ...entry, data: '' }, t.app.events.batched);
   for (let seq = 1; seq <= 3; seq++) window.push({ ...entry, seq, data: '{"text":"short"}' });
   const frames = (window.since(1) ?? []).map(({ frame }) => frame);
   expect(frames.map((frame) => frame?.toString())).toEqual([1, 2, 3].map((seq) => expect.stringContaining(`1-${seq}\n`)));

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { advanceRound } from '#areas/lottery/lifecycle/advance.ts';
 import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
-import type { App } from '#context';
-import { followRound, signAndSend } from '#platform/solana/submission/transactions.ts';
+import type { App } from '#platform/app.ts';
+import { pollPending, signAndSend } from '#platform/solana/submission/transactions.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import {
@@ -22,7 +22,7 @@ import { eventually } from '#test/support/areas/player.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
 import { Killed, mortal } from '#test/support/solana/submission.ts';
-import { kinds } from '#workers/transaction-types.ts';
+import { transactionTypes } from '#workers/transaction-types.ts';
 
 /** Only every so many operations are the last ones; with 1, all of them. */
 const EVERY = Number(process.env.CHAOS_EVERY ?? 9);
@@ -49,8 +49,8 @@ async function turn(app: App, id: string): Promise<void> {
     `select id::text from chain_transactions where kind = 'draw-commitment' and subject = $1 and state = 'queued' and next_at <= app_now()`,
     [id],
   );
-  for (const transaction of due) await signAndSend(app, kinds, transaction.id);
-  await followRound(app, kinds);
+  for (const transaction of due) await signAndSend(app, transactionTypes, transaction.id);
+  await pollPending(app, transactionTypes);
 }
 
 /** Works on a round until it is over or the process is killed. @returns how many operations it took */

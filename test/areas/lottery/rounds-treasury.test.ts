@@ -11,7 +11,7 @@ import { eventually } from '#test/support/areas/player.ts';
 import { asAdmin, startRoundsTest } from '#test/support/areas/rounds.ts';
 import { makeEpoch, type RewardsTest } from '#test/support/solana/claims.ts';
 import { createWallet, send } from '#test/support/wallet.ts';
-import { kinds } from '#workers/transaction-types.ts';
+import { transactionTypes } from '#workers/transaction-types.ts';
 
 let t: RewardsTest;
 beforeAll(async () => {
@@ -117,7 +117,7 @@ const transactionOf = async (epoch: number) => {
 test('an epoch that was composed before a round was started is not signed for what the round’s prizes need', async () => {
   const rest = await free('reward');
   await makeEpoch(t.app, 20_002, [[createWallet().address, rest]]);
-  const root = kinds.get('epoch-root');
+  const root = transactionTypes.get('epoch-root');
   const draft = await root?.compose(t.app, '20002');
   if (draft?.do !== 'sign') throw new Error(JSON.stringify(draft));
   const sign = () => t.app.tx(async (tx) => await root?.signed?.(tx, { subject: '20002', signature: 'test', draft }));
@@ -133,11 +133,11 @@ test('a reward epoch is not funded out of what is reserved or owed, and no round
   const rest = await free('reward');
   await makeEpoch(t.app, 20_000, [[createWallet().address, rest + 1n]]);
   const waits = await transactionOf(20_000);
-  await signAndSend(t.app, kinds, waits.id);
+  await signAndSend(t.app, transactionTypes, waits.id);
   expect(await transactionOf(20_000)).toMatchObject({ state: 'queued', error: { message: expect.stringContaining('neither reserved') } });
 
   await makeEpoch(t.app, 20_001, [[createWallet().address, rest - 10n]]);
-  await signAndSend(t.app, kinds, (await transactionOf(20_001)).id);
+  await signAndSend(t.app, transactionTypes, (await transactionOf(20_001)).id);
   expect((await transactionOf(20_001)).state).toBe('live');
   const mint = t.chain.keys.rewardMint.publicKey.toBase58();
   expect(await spendsUnderway(t.app.db, mint, { name: 'payout-batch' })).toMatchObject([{ amount: rest - 10n }]);

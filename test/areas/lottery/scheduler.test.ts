@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { runScheduler } from '#areas/lottery';
 import { getStatus, postStart, postStop } from '#areas/lottery/scheduler/routes.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { startApi } from '#test/support/api.ts';
 import { ADMIN_TOKEN, startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runPlanner } from '#areas/payouts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { followRound, signAndSend } from '#platform/solana/submission/transactions.ts';
+import { pollPending, signAndSend } from '#platform/solana/submission/transactions.ts';
 import { balancesOf, debt, lookAgain, oweAll, type PayoutsTest, startPayoutsTest, storedPayments } from '#test/support/areas/payouts.ts';
 import { Killed, type Mortal, mortal } from '#test/support/solana/submission.ts';
-import { kinds } from '#workers/transaction-types.ts';
+import { transactionTypes } from '#workers/transaction-types.ts';
 
 /** Only every so many operations are the last ones; with 1, all of them. */
 const EVERY = Number(process.env.CHAOS_EVERY ?? 5);
@@ -34,8 +34,8 @@ const endLane = statement(
 /** What the workers do, once. */
 async function turn(app: App): Promise<void> {
   await runPlanner(app);
-  for (const { id } of await app.db.query(selectDue)) await signAndSend(app, kinds, id);
-  await followRound(app, kinds);
+  for (const { id } of await app.db.query(selectDue)) await signAndSend(app, transactionTypes, id);
+  await pollPending(app, transactionTypes);
 }
 
 /** Works until all is paid; a process that is killed is followed by one that is not. @returns whether it was killed */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getPayments, postRetry } from '#areas/payouts/routes/payments.ts';
 import { pendingUsdc } from '#areas/payouts/routes/wallets.ts';
-import { sweepDeliveries } from '#jobs/webhooks.ts';
+import { sweepWebhooks } from '#jobs/webhooks.ts';
 import { statement } from '#platform/db/sql.ts';
 import { transferChecked } from '#platform/solana/tokens.ts';
 import { expireDeliveries } from '#platform/webhooks/inbox.ts';
@@ -208,7 +208,7 @@ test('a signature that the chain does not know is asked for again, and what neve
   await t.app.tx((tx) =>
     tx.query({ text: `update webhook_deliveries set attempts = 15, received_at = received_at - interval '1 day' where id = $1` }, [id]),
   );
-  await t.app.tx(async (tx) => tx.ring(sweepDeliveries, {}));
+  await t.app.tx(async (tx) => tx.enqueue(sweepWebhooks, {}));
   expect(await verdictOn(id)).toMatchObject({ state: 'failed', verdict: 'given up after 16 tries: the chain does not know the transaction' });
   expect(await stateOf(payment)).toBe('pending');
 });

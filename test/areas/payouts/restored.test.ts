@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Debt, type Owed, paymentId } from '#areas/payouts';
 import { getPayouts, postResume } from '#areas/payouts/routes/operations.ts';
-import { watchPayouts } from '#jobs/payouts.ts';
+import { reconcilePayouts } from '#jobs/payouts.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startWorker } from '#test/support/app.ts';
 import { balancesOf, debt, eventsOf, oweAll, type PayoutsTest, startPayoutsTest, storedPayments, untilPaid } from '#test/support/areas/payouts.ts';
@@ -74,7 +74,7 @@ const untilFree = () =>
   });
 const status = async () => (await adminOf(t).ok(getPayouts)).body;
 const untilGoingOn = () => eventually(async () => expect((await status()).paused).toBeNull());
-const look = () => t.app.tx(async (tx) => tx.ring(watchPayouts, {}));
+const look = () => t.app.tx(async (tx) => tx.enqueue(reconcilePayouts, {}));
 
 /** Debts that are all on one of the three lanes: which, follows from their cause. */
 function onLane(lane: number, n: number): Debt[] {

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { boardKeys, rankOf, readPage, readRank, rebuildBoard, refreshBoards, watchBoards } from '#areas/points';
+import { boardKeys, detectLostBoards, rankOf, readPage, readRank, rebuildBoard, refreshBoards } from '#areas/points';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { givePoints, loseBoards, readyOf, sql } from '#test/support/areas/boards.ts';
@@ -118,7 +118,7 @@ test('a board of an earlier life of Redis is not believed, and rebuilt from noth
   const page = await readPage(t.app, 'global', { span: 'all', limit: 1, offset: 0 });
   expect(page.entries[0]?.wallet).not.toBe('ghost');
   expect(await rankOf(t.app, 'global', ['ghost'])).toEqual([null]);
-  await watchBoards(t.app);
+  await detectLostBoards(t.app);
   expect(await readyOf(t.app, 'global')).toBeNull();
   expect(await rung()).toContainEqual(['rebuild-board', { board: 'global' }]);
   await rebuildBoard(t.app, 'global');

@@ -3,7 +3,7 @@ import { type Happened, readPage, rebuildBoard, refreshBoards } from '#areas/poi
 import { bindWallet } from '#areas/referrals/bind.ts';
 import { findOrMakeLink } from '#areas/referrals/links.ts';
 import { readStats } from '#areas/referrals/stats.ts';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
 import { dayNumber } from '#lib/periods.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { generator } from '#test/support/areas/board-model.ts';
@@ -114,7 +114,7 @@ class History {
       .tx((tx) => bindWallet(tx, wallet, code))
       .then(() => true)
       .catch((error: unknown) => {
-        if (error instanceof Refusal) return false;
+        if (error instanceof HttpError) return false;
         throw error;
       });
     expect(bound).toBe(this.model.bind(wallet, referrer));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { findLinked, type LinkedAccount, linkAccount } from '#areas/social';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
@@ -18,12 +18,12 @@ const someone = (given: Partial<Link> = {}): Link => ({
   ...given,
 });
 /** @returns the refusal, or null */
-async function link(account: Link): Promise<Pick<Refusal, 'status' | 'message'> | null> {
+async function link(account: Link): Promise<Pick<HttpError, 'status' | 'message'> | null> {
   try {
     await t.app.tx((tx) => linkAccount(tx, account));
     return null;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof HttpError)) throw error;
     return { status: error.status, message: error.message };
   }
 }

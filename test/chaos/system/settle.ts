@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { System } from '#dev/stack/system.ts';
-import { QUEUES } from '#jobs/job.ts';
+import { QUEUES } from '#jobs/queues.ts';
 import type { Database } from './database.ts';
 
 /** What is still on its way, in words: SQL that counts it. */

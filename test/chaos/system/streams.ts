@@ -1,5 +1,5 @@
 import { type Bookmark, parseId } from '#platform/events/frame.ts';
-import { comparePlaces } from '#platform/events/redis-stream.ts';
+import { comparePositions } from '#platform/events/redis-stream.ts';
 import type { Message } from '#test/support/http/sse.ts';
 import type { Told } from './database.ts';
 import type { Listener, Stretch } from './listener.ts';
@@ -47,7 +47,7 @@ function disorder(listener: Listener): string[] {
   return found;
 }
 
-const compare = (a: Bookmark, b: Bookmark) => comparePlaces(a, b) || Math.sign(a.index - b.index);
+const compare = (a: Bookmark, b: Bookmark) => comparePositions(a, b) || Math.sign(a.index - b.index);
 
 function gaps(listener: Listener, { from, to, messages }: Stretch, events: readonly Told[], places: ReadonlyMap<number, number>): string[] {
   const heard = new Set(messages.flatMap((message) => namesOf(message)));

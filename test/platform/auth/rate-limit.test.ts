@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
 import { countWithin, type Limit, limitKey } from '#platform/auth/rate-limit.ts';
 import { statement } from '#platform/db/sql.ts';
 import { route } from '#platform/http/route.ts';
@@ -32,7 +32,7 @@ const refusalOf = (counting: Promise<void>) =>
   counting.then(
     () => null,
     (error: unknown) => {
-      if (error instanceof Refusal) return { status: error.status, message: error.message, headers: error.headers };
+      if (error instanceof HttpError) return { status: error.status, message: error.message, headers: error.headers };
       throw error;
     },
   );

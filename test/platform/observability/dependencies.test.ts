@@ -2,7 +2,7 @@ import { setTimeout as poll } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
-import { expire } from '#jobs/upkeep.ts';
+import { purgeExpired } from '#jobs/maintenance.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { healthz, readyz, startOperations } from '#platform/observability/health.ts';
@@ -33,7 +33,7 @@ const routes = [
     return reply(200, {});
   }),
   touch('/queue', async ({ app }) => {
-    await app.queues.add([{ job: expire, payload: {} }]);
+    await app.queues.add([{ job: purgeExpired, payload: {} }]);
     return reply(200, {});
   }),
   touch('/nothing', async () => reply(200, {})),

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { rememberBalances } from '#areas/lottery/treasury-gauges.ts';
-import { QUEUES } from '#jobs/job.ts';
-import { expire } from '#jobs/upkeep.ts';
+import { purgeExpired } from '#jobs/maintenance.ts';
+import { QUEUES } from '#jobs/queues.ts';
 import { startOperations } from '#platform/observability/health.ts';
 import { registry } from '#platform/observability/metrics/metrics.ts';
 import { untilReady } from '#platform/redis/connection.ts';
@@ -53,7 +53,7 @@ async function untilScraped(check: (scraped: Scrape) => void, at: Operations = a
 
 test('what waits for workers is seen while there are none', async () => {
   const player = await signIn(t);
-  await t.app.queues.add([{ job: expire, payload: {} }]);
+  await t.app.queues.add([{ job: purgeExpired, payload: {} }]);
   await sql(t.app, `insert into outbox (type, payload, at) values ('notification', '{}', app_now() - interval '1 minute')`);
   await sql(t.app, `insert into webhook_deliveries (source, id, body_hash, body) values ('x', 'one', '', '')`);
   await oweAll(t, [debt()]);

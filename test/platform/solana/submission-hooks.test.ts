@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
-import type { Kind } from '#platform/solana/submission/transactions.ts';
-import { ringDue, standingOf, subjectsOf } from '#platform/solana/submission/transactions.ts';
+import type { TransactionType } from '#platform/solana/submission/transactions.ts';
+import { enqueueDue, standingOf, subjectsOf } from '#platform/solana/submission/transactions.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { ask, drive, newPayment, paid, statesOf, transfers, turn } from '#test/support/solana/submission.ts';
@@ -39,7 +39,7 @@ test('what a kind keeps when it signs is in the commit of the attempt, and what 
       signed.push(signature);
       expect([subject, draft.feePayer]).toEqual([payment, 'feePayer']);
     },
-  } satisfies Pick<Kind, 'signed'>);
+  } satisfies Pick<TransactionType, 'signed'>);
   const payment = newPayment();
   await ask(running.app, kind, [payment]);
   const before = await running.app.db.query(count);
@@ -57,7 +57,7 @@ test('what a kind keeps when it signs is in the commit of the attempt, and what 
 test('waiting, however long, does not use up the tries of refusals', async () => {
   let waiting = true;
   const plain = transfers('waiting');
-  const kind: Kind = {
+  const kind: TransactionType = {
     ...plain,
     compose: async (app, subject) => (waiting ? { do: 'wait', ms: 0, reason: 'not yet' } : await plain.compose(app, subject)),
   };
@@ -79,12 +79,12 @@ test('waiting, however long, does not use up the tries of refusals', async () =>
 
 test('whoever rings for what is due is told when the next one is', async () => {
   const kind = transfers('due');
-  expect(await ringDue(running.app)).toBeNull();
+  expect(await enqueueDue(running.app)).toBeNull();
   const subject = newPayment();
   await ask(running.app, kind, [subject]);
-  expect(await ringDue(running.app)).toBeLessThanOrEqual(0);
+  expect(await enqueueDue(running.app)).toBeLessThanOrEqual(0);
   await running.app.tx((tx) => tx.query(later, [subject]));
-  const ms = await ringDue(running.app);
+  const ms = await enqueueDue(running.app);
   expect(ms).toBeGreaterThan(59_000);
   expect(ms).toBeLessThanOrEqual(60_000);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getAudit } from '#areas/admin/audit.ts';
 import { getTransactions, postTransactionRetry } from '#areas/payouts/routes/operations.ts';
-import type { Kind } from '#platform/solana/submission/transactions.ts';
+import type { TransactionType } from '#platform/solana/submission/transactions.ts';
 import { pause, resume } from '#platform/solana/submission/transactions.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -30,7 +30,7 @@ const retry = async (subject: string) => await adminOf(t).call(postTransactionRe
 function stoppable(name: string): { kind: TestKind; cause: { reason: string | null } } {
   const plain = transfers(name);
   const cause: { reason: string | null } = { reason: 'only a person can tell' };
-  const compose: Kind['compose'] = async (app, subject) =>
+  const compose: TransactionType['compose'] = async (app, subject) =>
     cause.reason === null ? await plain.compose(app, subject) : { do: 'manual', reason: cause.reason };
   return { kind: { ...plain, compose }, cause };
 }
@@ -113,7 +113,7 @@ test('what may have landed is not composed again: the refusal says which attempt
 
 test('what is over, or there is none of, is not tried again', async () => {
   const error = { name: 'No', message: 'it cannot be', instruction: null, code: null };
-  const kind: Kind = { ...transfers('over'), compose: async () => ({ do: 'fail', error }) };
+  const kind: TransactionType = { ...transfers('over'), compose: async () => ({ do: 'fail', error }) };
   const payment = newPayment();
   await ask(t.app, kind, [payment]);
   await drive(t.app, kind, [payment], ['failed']);

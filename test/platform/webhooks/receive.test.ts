@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import type { WebhookSource } from '#config';
-import { job } from '#jobs/job.ts';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import { openApi } from '#platform/http/openapi/document.ts';
 import { route } from '#platform/http/route.ts';
+import { job } from '#platform/jobs/job.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { answerOf, type Kit, startKit } from '#test/support/http/framework.ts';
 import { createSecret, deliver, hashOf, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
@@ -36,7 +36,7 @@ const hook = (source: WebhookSource) =>
     fails: [404],
     handler: ({ delivery, body, once }) =>
       once(async (tx) => {
-        tx.ring(workDelivery, delivery);
+        tx.enqueue(workDelivery, delivery);
         await tx.query(insertEffect, [body.name ?? delivery.id]);
         if (body.pause) await tx.query(pause, [body.pause]);
         if (body.refuse) throw fail(404, 'no such payment');

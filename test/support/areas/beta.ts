@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { processScores } from '#areas/arcade';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { SignedIn } from '../wallet.ts';
 import { sql } from './boards.ts';
 

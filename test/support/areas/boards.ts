@@ -10,7 +10,7 @@ import {
   refreshLater,
   type StandingRow,
 } from '#areas/points';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 

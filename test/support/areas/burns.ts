@@ -5,8 +5,8 @@ import { credit, type FinalBurns } from '#areas/burns/credit.ts';
 import { activateEvent, createEvent, endEvent } from '#areas/burns/lifecycle.ts';
 import { type BurnEventRow, readActive } from '#areas/burns/rows.ts';
 import type { Source } from '#areas/burns/schemas.ts';
-import { watchBurns } from '#areas/burns/watch.ts';
-import type { App } from '#context';
+import { ingestBurns } from '#areas/burns/watch.ts';
+import type { App } from '#platform/app.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, TOKEN_PROGRAM, u64 } from '#platform/solana/tokens.ts';
 import type { RewardsTest } from '../solana/claims.ts';
 import { sql } from './boards.ts';
@@ -85,7 +85,7 @@ export const burnFor = (t: RewardsTest, keys: Keypair, event: { id: string }, am
 /** Waits until all transactions are final, and has the watcher look. */
 export async function watchUntilFinal(t: RewardsTest, signatures: readonly string[], app: App = t.app): Promise<void> {
   await allFinal(t, signatures);
-  await watchBurns(app);
+  await ingestBurns(app);
 }
 
 /** Waits until all transactions are final. */

@@ -1,8 +1,8 @@
 import { createPublicKey, randomUUID, verify } from 'node:crypto';
 import bs58 from 'bs58';
 import { receiptKey } from '#areas/lottery/receipts.ts';
-import type { App } from '#context';
 import { type ChatParameters, parametersHash } from '#lib/draw/parameters.ts';
+import type { App } from '#platform/app.ts';
 import type { TestApp } from '../app.ts';
 import { createWallet, type JsonInit, type SignedIn } from '../wallet.ts';
 import { sql } from './boards.ts';

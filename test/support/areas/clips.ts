@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { ClipView } from '#areas/clips/schemas.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Storage } from '#platform/storage/storage.ts';
 import type { TestApp } from '../app.ts';
 import { bodyOf } from '../http/json.ts';

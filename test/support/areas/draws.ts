@@ -4,11 +4,11 @@ import { type AcceptedEntry, acceptEntries, lockActiveRound, readEntries } from 
 import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
 import { postRound, postStart } from '#areas/lottery/routes/rounds.ts';
 import type { ChatRoundTerms, ChatRoundView } from '#areas/lottery/schemas.ts';
-import type { App } from '#context';
 import { Audit } from '#lib/draw/audit.ts';
 import { leavesOf } from '#lib/draw/entry.ts';
 import { verifyRound } from '#lib/draw/verify.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import { beaconOf, verifySignature } from '#platform/solana/beacon/beacon.ts';
 import { adminOf } from '../http/client.ts';
 import type { RewardsTest } from '../solana/claims.ts';

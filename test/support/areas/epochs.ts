@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import bs58 from 'bs58';
 import { EpochView } from '#areas/rewards/schemas.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '../app.ts';
 import { bodyOf } from '../http/json.ts';
 import { type JsonInit, send } from '../wallet.ts';

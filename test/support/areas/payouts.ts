@@ -127,7 +127,7 @@ const makeDue = statement('test_make_payments_due', `update payments set next_at
 export async function lookAgain(t: Pick<TestApp, 'app'>, owed: readonly (Owed | Payment)[]): Promise<void> {
   await t.app.tx(async (tx) => {
     await tx.query(makeDue, [owed.map(({ id }) => id)]);
-    tx.ring(planPayouts, {});
+    tx.enqueue(planPayouts, {});
   });
 }
 

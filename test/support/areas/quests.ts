@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Activity, appendActivities, type Consumer, consumeActivities } from '#areas/points';
 import { questConsumer } from '#areas/quests';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { createWallet, type JsonInit, type SignedIn, send, signIn } from '../wallet.ts';
 import { sql } from './boards.ts';

@@ -5,7 +5,7 @@ import { appendPoints, ensurePlayer, type Happened, openDay, refreshLater } from
 import { referralConsumer } from '#areas/referrals';
 import { bindWallet } from '#areas/referrals/bind.ts';
 import { findOrMakeLink } from '#areas/referrals/links.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';

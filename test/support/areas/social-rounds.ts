@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { sql } from './boards.ts';
 
 type State = 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';

@@ -1,12 +1,12 @@
 import { auditText } from '#areas/lottery/audits.ts';
 import type { RoundState } from '#areas/lottery/rows.ts';
-import type { App } from '#context';
 import type { Audit } from '#lib/draw/audit.ts';
 import { timeOf } from '#lib/draw/beacon-chain.ts';
 import { buildAudit, type RoundFacts, treeOf } from '#lib/draw/build.ts';
 import { parseMemo } from '#lib/draw/commitment.ts';
 import type { Entry } from '#lib/draw/entry.ts';
 import { parametersHash, type RoundParameters } from '#lib/draw/parameters.ts';
+import type { App } from '#platform/app.ts';
 import { addressOf, CHAIN, finished, uuidOf } from '#test/lib/draw-rounds.ts';
 import { sql } from './boards.ts';
 

@@ -6,7 +6,8 @@ import { createApp } from '#app';
 import { attachVerification } from '#areas/arcade';
 import type { Timing } from '#areas/arcade/play-session.ts';
 import { readConfig } from '#config';
-import { type App, openContext } from '#context';
+import { openContext } from '#context';
+import type { App } from '#platform/app.ts';
 
 /** The times of a session, so short that tests can wait for them. */
 export const FAST: Timing = { silenceMs: 700, toleranceMs: 100, minBeatMs: 40, aliveMs: 400, refreshMs: 100 };

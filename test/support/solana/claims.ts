@@ -1,8 +1,8 @@
 import { type Keypair, PublicKey, Transaction, type TransactionInstruction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import { onComputed } from '#areas/rewards/computed.ts';
-import type { App } from '#context';
 import { buildTree, hashLeaves, proofOf, rootOf } from '#lib/merkle.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { claimReward, epochAddress } from '#platform/solana/distributor/index.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount } from '#platform/solana/tokens.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Keypair, NONCE_ACCOUNT_LENGTH, NonceAccount, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { nonceOf } from '#platform/solana/submission/sign.ts';
-import { type Failure, followRound, type Kind, type Landing, signAndSend, submit } from '#platform/solana/submission/transactions.ts';
+import { type Failure, type Landing, pollPending, signAndSend, submit, type TransactionType } from '#platform/solana/submission/transactions.ts';
 import type { TestChain } from './chain.ts';
 
 /** What the books of a test's kind were told. */
@@ -21,7 +21,7 @@ export interface Books {
 const openBooks = (): Books => ({ confirmed: [], finalized: [], retracted: [], failed: [], overdue: [] });
 
 /** A kind of transaction that tests land, and its books. */
-export interface TestKind extends Kind {
+export interface TestKind extends TransactionType {
   readonly books: Books;
 }
 
@@ -36,7 +36,10 @@ export interface TestNonce {
  * engine does. A subject is `<address>:<lamports>`.
  * @param options.nonce gives what is paid a durable nonce instead of a blockhash
  */
-export function transfers(name: string, options: { nonce?: (subject: string) => TestNonce; afterFailure?: Kind['afterFailure'] } = {}): TestKind {
+export function transfers(
+  name: string,
+  options: { nonce?: (subject: string) => TestNonce; afterFailure?: TransactionType['afterFailure'] } = {},
+): TestKind {
   const books = openBooks();
   return {
     name,
@@ -109,12 +112,12 @@ export async function statesOf(app: App, subjects: readonly string[]): Promise<M
 }
 
 /** Asks for transactions of a kind. */
-export const ask = (app: App, kind: Kind, subjects: readonly string[]) => app.tx((tx) => submit(tx, kind, subjects));
+export const ask = (app: App, kind: TransactionType, subjects: readonly string[]) => app.tx((tx) => submit(tx, kind, subjects));
 
 /** One turn of what the workers do. */
-export async function turn(app: App, kinds: ReadonlyMap<string, Kind>, subjects: readonly string[]): Promise<void> {
+export async function turn(app: App, kinds: ReadonlyMap<string, TransactionType>, subjects: readonly string[]): Promise<void> {
   await Promise.all((await app.db.query(due, [subjects])).map(({ id }) => signAndSend(app, kinds, id)));
-  await followRound(app, kinds);
+  await pollPending(app, kinds);
 }
 
 /**
@@ -123,7 +126,7 @@ export async function turn(app: App, kinds: ReadonlyMap<string, Kind>, subjects:
  */
 export async function drive(
   app: App,
-  kind: Kind,
+  kind: TransactionType,
   subjects: readonly string[],
   until: readonly string[] = ['finalized', 'failed'],
   withinMs = 15_000,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { boardKeys } from '#areas/points';
-import { feedKey } from '#platform/events/redis-stream.ts';
+import { eventStreamKey } from '#platform/events/redis-stream.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { type History, makeHistory } from '#test/support/areas/history.ts';
 import { runChecks } from '#tools/audit/audit.ts';
@@ -157,7 +157,7 @@ test('what Redis shows otherwise is told, value by value, and what it shows besi
 
 test('a feed with a gap, or without an end, is told', async () => {
   const { redis, config } = t.app;
-  const key = feedKey(config);
+  const key = eventStreamKey(config);
   const before = (await redis.dumpBuffer(key)) ?? Buffer.alloc(0);
   const entries = await redis.xrange(key, '-', '+');
   const found = async () => (await checkOf('feed').run(audit)).listed;

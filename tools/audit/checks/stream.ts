@@ -1,5 +1,5 @@
 import { lastPublication } from '#platform/events/outbox.ts';
-import { comparePlaces, decodeEntry, type Entry, feedKey, follows, readTail } from '#platform/events/redis-stream.ts';
+import { comparePositions, decodeEntry, type Entry, eventStreamKey, follows, readTail } from '#platform/events/redis-stream.ts';
 import { AT, type Audit, type Check, recordCheck } from '../check.ts';
 import { Suspects } from '../suspects.ts';
 
@@ -8,7 +8,7 @@ const PAGE = 500;
 
 /** How the feed stands to the record; null: as it should. @param due the last number that was given a while ago */
 async function standing({ redis, config, db }: Audit, due: number): Promise<string | null> {
-  const tail = await readTail(redis, feedKey(config));
+  const tail = await readTail(redis, eventStreamKey(config));
   const last = await lastPublication(db);
   if (tail === null) return 'the feed is not there';
   if (tail.publication > last) return `the feed ends with ${tail.id}, and the last number given is ${last}`;
@@ -19,9 +19,9 @@ async function standing({ redis, config, db }: Audit, due: number): Promise<stri
 async function gap({ redis, config }: Audit): Promise<string | null> {
   let before: Entry | null = null;
   for (let from = '-'; ; from = `(${before?.id}`) {
-    const page = (await redis.xrange(feedKey(config), from, '+', 'COUNT', PAGE)).map(decodeEntry);
+    const page = (await redis.xrange(eventStreamKey(config), from, '+', 'COUNT', PAGE)).map(decodeEntry);
     for (const entry of page) {
-      const isNext = before === null || (entry.epoch === before.epoch && follows(before, entry) && comparePlaces(before, entry) < 0);
+      const isNext = before === null || (entry.epoch === before.epoch && follows(before, entry) && comparePositions(before, entry) < 0);
       if (!isNext) return `the feed goes on with ${entry.id} of epoch ${entry.epoch} after ${before?.id} of ${before?.epoch}`;
       before = entry;
     }

@@ -1,6 +1,6 @@
-import type { App } from '#context';
-import { voidBanned } from '#jobs/bans.ts';
+import { voidBanned } from '#jobs/points.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { voidScores } from './decide.ts';
 
@@ -35,7 +35,7 @@ export async function banWallet(app: App, wallet: string, reason: string): Promi
   await app.tx(async (tx) => {
     const banned = await tx.query(ban, [wallet, reason]);
     if (banned.length === 0 && (await tx.query(known, [wallet])).length === 0) throw fail(404, 'no such wallet has signed in');
-    tx.ring(voidBanned, { wallet });
+    tx.enqueue(voidBanned, { wallet });
   });
 }
 
@@ -66,6 +66,6 @@ export async function voidBannedScores(app: App, wallet: string): Promise<void> 
 export async function sweepUnfinishedBans(app: App): Promise<void> {
   const wallets = await app.db.query(unfinished);
   await app.tx(async (tx) => {
-    for (const { wallet } of wallets) tx.ring(voidBanned, { wallet });
+    for (const { wallet } of wallets) tx.enqueue(voidBanned, { wallet });
   });
 }

@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import type { Submission } from '#jobs/scores.ts';
+import type { App } from '#platform/app.ts';
 import { forgetGames, loadGames } from '../registry.ts';
 import type { Admit } from './battles.ts';
 import { recordBatch } from './record.ts';

@@ -1,6 +1,6 @@
 import { appendActivities } from '#areas/points';
-import type { App } from '#context';
 import type { Submission } from '#jobs/scores.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 

@@ -1,4 +1,8 @@
-import type { RankedScore, ScoreUpdate } from '#areas/event-catalogue.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gameBoard, rankOf } from '#areas/points';
+import type { App } from '#platform/app.ts';
+import type { BatchedEvent } from '#platform/events/event.ts';
+import { type RankedScore, type ScoreUpdate, scoreUpdate } from '../events.ts';
 
 /** How many scores one broadcast shows. */
 export const BROADCAST_SCORES = 100;
@@ -22,32 +26,55 @@ export function newestBest(updates: readonly ScoreUpdate[], limit = BROADCAST_SC
   return [...newestFirst.filter((u) => u.personalBest), ...newestFirst.filter((u) => !u.personalBest)].slice(0, limit);
 }
 
-export const ranked = (update: ScoreUpdate, rank: number | null): RankedScore => ({
-  wallet: update.wallet,
-  gameId: update.gameId,
-  score: update.score,
-  rank,
-});
-
 type Packed = [wallet: string, gameId: string, score: number, scoreId: string, pointsAwarded: number, personalBest: 0 | 1];
 
-/** A row's scores as the feed carries them to their own wallets: packed, because there are hundreds in each. */
-export function packScores(at: string, updates: readonly ScoreUpdate[]): string {
-  const packed: Packed[] = updates.map((u) => [u.wallet, u.gameId, u.score, u.scoreId, u.pointsAwarded, u.personalBest ? 1 : 0]);
-  return JSON.stringify({ at, updates: packed });
-}
+/** Returns the all-time ranks of wallets in their games, in the order asked; null where a board has no rank. */
+export type ReadRanks = (app: App, entries: readonly { wallet: string; gameId: string }[]) => Promise<(number | null)[]>;
 
-/** One score of a packed row, and its number in the row, from 1. */
-export interface OwnScore {
-  readonly index: number;
-  readonly at: string;
-  readonly update: ScoreUpdate;
-}
+/** Boards take scores right after their commit, so the broadcast reads the ranks this much later, ms. */
+const BOARDS_MS = 10;
 
-/** The scores of the wallets that are wanted, in order. */
-export function unpackScores(own: string, wanted: (wallet: string) => boolean): OwnScore[] {
-  const { at, updates }: { at: string; updates: Packed[] } = JSON.parse(own);
-  return updates.flatMap(([wallet, gameId, score, scoreId, pointsAwarded, personalBest], i) =>
-    wanted(wallet) ? [{ index: i + 1, at, update: { wallet, gameId, score, scoreId, pointsAwarded, personalBest: personalBest === 1 } }] : [],
+/** Reads the ranks from the boards in Redis, one request per game. */
+const ranksInRedis: ReadRanks = async (app, entries) => {
+  const found = new Map<(typeof entries)[number], number | null>();
+  await Promise.all(
+    [...Map.groupBy(entries, (entry) => entry.gameId)].map(async ([gameId, ofGame]) => {
+      const wallets = ofGame.map((entry) => entry.wallet);
+      const ranks = await rankOf(app, gameBoard(gameId), wallets);
+      for (const [i, entry] of ofGame.entries()) found.set(entry, ranks[i] ?? null);
+    }),
   );
-}
+  return entries.map((entry) => found.get(entry) ?? null);
+};
+
+/**
+ * Publishes `score_update`: each score to its own wallet in full, and the best of a tick to everybody with ranks.
+ * @param readRanks where the ranks come from
+ */
+export const scoreBroadcast = (readRanks: ReadRanks = ranksInRedis): BatchedEvent<ScoreUpdate> => ({
+  type: scoreUpdate,
+  items: (payload) => scoreUpdate.payload.parse(payload).updates,
+  pack(at, updates) {
+    const packed: Packed[] = updates.map((u) => [u.wallet, u.gameId, u.score, u.scoreId, u.pointsAwarded, u.personalBest ? 1 : 0]);
+    return JSON.stringify({ at, updates: packed });
+  },
+  unpack(text, wanted) {
+    const { at, updates }: { at: string; updates: Packed[] } = JSON.parse(text);
+    return updates.flatMap(([wallet, gameId, score, scoreId, pointsAwarded, personalBest], i) => {
+      if (!wanted(wallet)) return [];
+      const update: ScoreUpdate = { wallet, gameId, score, scoreId, pointsAwarded, personalBest: personalBest === 1 };
+      return [{ wallet, index: i + 1, at, payload: { updates: [update] } }];
+    });
+  },
+  async broadcast(app, updates) {
+    const shown = newestBest(updates);
+    await sleep(BOARDS_MS);
+    // Events must not wait for boards that do not answer: the scores go out without ranks.
+    const ranks = await readRanks(app, shown).catch((err: unknown) => {
+      app.log.warn({ err }, 'ranks cannot be read; scores are broadcast without them');
+      return [];
+    });
+    const ranked = shown.map(({ wallet, gameId, score }, i): RankedScore => ({ wallet, gameId, score, rank: ranks[i] ?? null }));
+    return { updates: ranked };
+  },
+});

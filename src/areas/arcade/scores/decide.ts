@@ -1,4 +1,3 @@
-import { scoreDecided } from '#areas/event-catalogue.ts';
 import {
   appendPoints,
   countScores,
@@ -12,10 +11,11 @@ import {
   refreshLater,
   saveEarnings,
 } from '#areas/points';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { scoreDecided } from '../events.ts';
 import { earnsRewards, type Game } from '../game.ts';
 import { appendScores } from './battles.ts';
 import { recomputeBests } from './bests.ts';

@@ -1,4 +1,3 @@
-import { scoreHeld, scoreUpdate } from '#areas/event-catalogue.ts';
 import {
   appendPoints,
   countScores,
@@ -14,11 +13,12 @@ import {
   type StandingRow,
   saveEarnings,
 } from '#areas/points';
-import type { App } from '#context';
 import type { Submission } from '#jobs/scores.ts';
 import { normalize } from '#lib/normalization.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { judgeHeartbeats } from '../evaluate-heartbeats.ts';
+import { scoreHeld, scoreUpdate } from '../events.ts';
 import { earnsRewards, type Game } from '../game.ts';
 import { appendScores, type Inadmissible } from './battles.ts';
 import { type Heartbeats, judge, type Play } from './evaluate.ts';

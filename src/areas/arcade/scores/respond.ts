@@ -1,6 +1,6 @@
 import { applyToBoard, gameBoard, readRank } from '#areas/points';
-import type { App } from '#context';
 import type { Neighbourhood } from '#lib/ranking.ts';
+import type { App } from '#platform/app.ts';
 import type { Recorded, RecordedBatch } from './record.ts';
 import type { ScoreOutcome } from './schemas.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '#context';
 import { recordScores, type Submission } from '#jobs/scores.ts';
 import { batching } from '#lib/batching.ts';
 import { fail, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schemas.ts';
 
 /** How long a score's request waits for its commit, ms. */

@@ -1,7 +1,7 @@
 import type { VersionedTransactionResponse } from '@solana/web3.js';
-import type { App } from '#context';
 import { checkTicket as checkTicketJob } from '#jobs/rounds.ts';
 import type { LegacyParameters } from '#lib/draw/parameters.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { type Checking, decide, giveUp } from './decide.ts';

@@ -1,5 +1,5 @@
 import { owe } from '#areas/payouts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { appendEntries, type LockedRound, lockRound, takesEntries } from '../entries.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { readPayments } from '#areas/payouts';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { lockRound, takesEntries } from '../entries.ts';
 import { closeRound } from '../lifecycle/freeze.ts';

@@ -1,7 +1,7 @@
-import type { App } from '#context';
 import { type LegacyParameters, parametersHash } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { roundStarted } from '../events.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Payment, readPayment } from '#areas/payouts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { receiptOf } from '../receipts.ts';
 import type { RoundRow } from '../rows.ts';

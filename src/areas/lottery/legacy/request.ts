@@ -3,7 +3,7 @@ import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { waitingFor } from '#platform/jobs/polling.ts';
+import { pollUntil } from '#platform/jobs/polling.ts';
 import { appendEntries, lockRound } from '../entries.ts';
 import { ticketConfirmed } from '../events.ts';
 import { whyFull } from './decide.ts';
@@ -18,7 +18,7 @@ const selectPrice = statement<{ price: string }>(
 );
 
 /** Waits, outside any transaction, until a ticket is decided. */
-export const outcomeOf = waitingFor<TicketRow>(
+export const outcomeOf = pollUntil<TicketRow>(
   (app, ids) => readTickets(app.db, ids),
   ({ state }) => state !== 'checking',
 );
@@ -87,7 +87,7 @@ async function checkPaid(tx: Tx, round: string, wallet: string, signature: strin
     if (!first) throw new Error(`the ticket for ${signature} is neither new nor there`);
     return await askAgain(tx, round, first);
   }
-  tx.ring(checkTicket, { ticket: id });
+  tx.enqueue(checkTicket, { ticket: id });
   return id;
 }
 
@@ -98,7 +98,7 @@ async function askAgain(tx: Tx, round: string, known: TicketRow): Promise<string
   if (state === 'checking') return id;
   if (state === 'refused' && !found) {
     await tx.query(reopen, [id]);
-    tx.ring(checkTicket, { ticket: id });
+    tx.enqueue(checkTicket, { ticket: id });
     return id;
   }
   if (state === 'refused') throw fail(409, reason ?? 'the ticket was refused', at);

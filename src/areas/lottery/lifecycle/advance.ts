@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import * as jobs from '#jobs/rounds.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { type RoundRow, readRound } from '../rows.ts';
 import { land } from './confirm.ts';
@@ -50,6 +50,6 @@ const take = statement<{ round: string }>(
 /** Rings for rounds that can go on. */
 export async function sweepRounds(app: App): Promise<void> {
   await app.tx(async (tx) => {
-    for (const payload of await tx.query(take)) tx.ring(jobs.advanceRound, payload);
+    for (const payload of await tx.query(take)) tx.enqueue(jobs.advanceRound, payload);
   });
 }

@@ -1,9 +1,9 @@
 import type { PublicKey, VersionedTransactionResponse } from '@solana/web3.js';
-import type { App } from '#context';
 import type { LandedCommitment } from '#lib/draw/audit.ts';
 import { instantOf } from '#lib/draw/bytes.ts';
 import { MEMO_PREFIX } from '#lib/draw/commitment.ts';
 import { unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { instructionsOf, memosOf, signersOf } from '#platform/solana/instructions.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { MEMO_PROGRAM } from '#platform/solana/tokens.ts';

@@ -1,8 +1,8 @@
-import type { App } from '#context';
 import { advanceRound } from '#jobs/rounds.ts';
 import { type Commitment, commitmentMemo, parseMemo } from '#lib/draw/commitment.ts';
+import type { App } from '#platform/app.ts';
 import { beaconOf, roundToCommit } from '#platform/solana/beacon/beacon.ts';
-import type { Draft, Kind, Outcome } from '#platform/solana/submission/transactions.ts';
+import type { Draft, Outcome, TransactionType } from '#platform/solana/submission/transactions.ts';
 import { memo } from '#platform/solana/tokens.ts';
 import { type RoundRow, readRound } from '../rows.ts';
 import { commitmentsSince } from './chain.ts';
@@ -17,7 +17,7 @@ const HELD_MS = 15_000;
  * Commits to a round's entries on the chain: a memo, signed by the committer. The subject is the round. Nothing on the chain keeps it from
  * happening twice: no other is signed while one may land (the engine), or is there already (`compose`).
  */
-export const drawCommitment: Kind = {
+export const drawCommitment: TransactionType = {
   name: 'draw-commitment',
   scope: 'rounds',
   afterFailure: 'again',
@@ -28,10 +28,10 @@ export const drawCommitment: Kind = {
     return { do: 'wait', ms: HELD_MS, reason: error.message };
   },
   finalized: async (tx, landings) => {
-    for (const { subject } of landings) tx.ring(advanceRound, { round: subject });
+    for (const { subject } of landings) tx.enqueue(advanceRound, { round: subject });
   },
   failed: async (tx, failures) => {
-    for (const { subject } of failures) tx.ring(advanceRound, { round: subject });
+    for (const { subject } of failures) tx.enqueue(advanceRound, { round: subject });
   },
 };
 

@@ -1,7 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
 import { instantOf, millis } from '#lib/draw/bytes.ts';
 import { type Commitment, parseMemo } from '#lib/draw/commitment.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { beaconOf, isInTime, timeOf } from '#platform/solana/beacon/beacon.ts';
 import { landingOf, retry, submit } from '#platform/solana/submission/transactions.ts';

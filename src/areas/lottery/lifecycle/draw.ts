@@ -1,6 +1,6 @@
 import { type Currency, owe } from '#areas/payouts';
-import type { App } from '#context';
 import type { Audit } from '#lib/draw/audit.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { beaconOf } from '#platform/solana/beacon/beacon.ts';

@@ -36,6 +36,6 @@ export async function closeRound(tx: Tx, id: string, when: 'now' | 'due' = 'now'
   }
   await tx.query(close, [id]);
   tx.emit(roundClosed, { roundId: id, kind, entries });
-  tx.ring(advanceRound, { round: id });
+  tx.enqueue(advanceRound, { round: id });
   return true;
 }

@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { submit } from '#platform/solana/submission/transactions.ts';
 import { auditText } from '../audits.ts';

@@ -1,9 +1,9 @@
 import { stringify } from 'uuid';
-import type { App } from '#context';
 import { advanceRound } from '#jobs/rounds.ts';
 import type { VoidReason } from '#lib/draw/audit.ts';
 import { sha256, utf8 } from '#lib/draw/bytes.ts';
 import { parametersHash } from '#lib/draw/parameters.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { roundClosed, roundVoid } from '../events.ts';
@@ -65,6 +65,6 @@ async function goOn(tx: Tx, round: OpenedRound): Promise<string> {
   const [made] = await tx.query(insertSuccessor, [round.id, id, JSON.stringify(parameters), parametersHash(parameters)]);
   await tx.query(copyEntries, [round.id, id]);
   tx.emit(roundClosed, { roundId: id, kind: round.kind, entries: made?.entries ?? 0 });
-  tx.ring(advanceRound, { round: id });
+  tx.enqueue(advanceRound, { round: id });
   return id;
 }

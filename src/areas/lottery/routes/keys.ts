@@ -1,5 +1,5 @@
-import type { App } from '#context';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { committersOf } from '../lifecycle/sequence.ts';
 import { receiptKey } from '../receipts.ts';
@@ -11,7 +11,7 @@ function told(read: () => { toBase58(): string }): string | null {
   try {
     return read().toBase58();
   } catch (error) {
-    if (error instanceof Refusal) return null;
+    if (error instanceof HttpError) return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
-import type { App } from '#context';
 import { unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { lastGood } from '#platform/redis/stale-while-revalidate.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { decodeMint } from '#platform/solana/tokens.ts';

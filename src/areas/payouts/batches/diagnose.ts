@@ -1,5 +1,5 @@
 import { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import type { ChainError, Outcome } from '#platform/solana/submission/transactions.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';

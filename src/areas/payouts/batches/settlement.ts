@@ -1,8 +1,8 @@
-import { payoutConfirmed } from '#areas/event-catalogue.ts';
 import { planPayouts } from '#jobs/payouts.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { ChainError, Failure, Landing } from '#platform/solana/submission/transactions.ts';
+import { payoutConfirmed } from '../events.ts';
 import { setAside } from '../manual.ts';
 import { memberAt } from './members.ts';
 import { readBatch } from './rows.ts';
@@ -61,7 +61,7 @@ export async function bookFinalized(tx: Tx, landings: readonly Landing[]): Promi
     tx.emit(payoutConfirmed, { paymentId: id, ...payment }, payment.wallet);
   }
   await tx.query(release, [ids]);
-  tx.ring(planPayouts, {});
+  tx.enqueue(planPayouts, {});
 }
 
 /** Refusals that a payment may cause before people look at it. */
@@ -98,7 +98,7 @@ export async function bookFailed(tx: Tx, failures: readonly Failure[]): Promise<
     const givenUp = error.name === 'Dead';
     await tx.query(regroup, [others, givenUp || culprit ? 0 : RETRY_MS, givenUp ? 1 : 0]);
   }
-  tx.ring(planPayouts, {});
+  tx.enqueue(planPayouts, {});
 }
 
 /** A member that was seen to be unpayable, or that made several batches fail, whatever for. */

@@ -1,17 +1,17 @@
 import { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import {
   type ChainError,
   type Draft,
-  type Kind,
   type Outcome,
   outflowLeft,
   retry,
   type Spend,
   submit,
   TOKEN_ACCOUNTS,
+  type TransactionType,
 } from '#platform/solana/submission/transactions.ts';
 import { decodeNonce } from '../lanes/account.ts';
 import { advanceNonce, advanceSubject } from '../lanes/advance.ts';
@@ -81,7 +81,7 @@ const noncesOf = statement<{ lane: number; nonce: string }>(
 );
 
 /** A batch of payments out of the treasury: of all that is ever signed with its nonce, one transaction lands at most. */
-export const payoutBatch: Kind = {
+export const payoutBatch: TransactionType = {
   name: 'payout-batch',
   scope: PAYOUTS,
   // One attempt a batch: what did not land regroups, and a higher fee is a batch of its own.

@@ -1,9 +1,9 @@
 import { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
 import { planPayouts } from '#jobs/payouts.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
-import type { Draft, Kind, Outcome } from '#platform/solana/submission/transactions.ts';
+import type { Draft, Outcome, TransactionType } from '#platform/solana/submission/transactions.ts';
 import { memo } from '#platform/solana/tokens.ts';
 import { decodeNonce } from './account.ts';
 import { markStale, selectLane } from './rows.ts';
@@ -39,11 +39,11 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
 
 async function touch(tx: Tx, subjects: readonly string[]): Promise<void> {
   await tx.query(markStale, [subjects.map(laneOf)]);
-  tx.ring(planPayouts, {});
+  tx.enqueue(planPayouts, {});
 }
 
 /** Uses a nonce up and does nothing else, so that a batch which does not land never will. Payouts that stand still do not keep it from that. */
-export const advanceNonce: Kind = {
+export const advanceNonce: TransactionType = {
   name: 'advance-nonce',
   scope: 'payout-lanes',
   afterFailure: 'over',

@@ -1,9 +1,9 @@
 import { SystemProgram } from '@solana/web3.js';
-import type { App } from '#context';
 import { planPayouts } from '#jobs/payouts.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
-import { type Draft, type Kind, type Outcome, retry, submit } from '#platform/solana/submission/transactions.ts';
+import { type Draft, type Outcome, retry, submit, type TransactionType } from '#platform/solana/submission/transactions.ts';
 import { alert } from '../alerts.ts';
 import { decodeNonce, laneAddress, laneSeed, NONCE_BYTES } from './account.ts';
 import { insertLane, markStale } from './rows.ts';
@@ -46,11 +46,11 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
 
 async function opened(tx: Tx, lanes: readonly number[]): Promise<void> {
   await tx.query(markStale, [lanes]);
-  tx.ring(planPayouts, {});
+  tx.enqueue(planPayouts, {});
 }
 
 /** Opens the nonce account of a lane, once: its address guards it. */
-export const openPayoutLane: Kind = {
+export const openPayoutLane: TransactionType = {
   name: 'open-payout-lane',
   scope: 'payout-lanes',
   afterFailure: 'again',

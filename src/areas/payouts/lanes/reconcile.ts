@@ -1,5 +1,5 @@
 import { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { decodeNonce } from './account.ts';
 import { type History, historyOf } from './history.ts';

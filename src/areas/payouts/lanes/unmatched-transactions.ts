@@ -1,10 +1,10 @@
 import { PublicKey } from '@solana/web3.js';
-import { payoutConfirmed } from '#areas/event-catalogue.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { associatedTokenAddress } from '#platform/solana/tokens.ts';
 import { membersHash } from '../batches/members.ts';
+import { payoutConfirmed } from '../events.ts';
 import type { Currency } from '../payments.ts';
 import type { Finding, Transfer } from './history.ts';
 import type { Lane } from './rows.ts';

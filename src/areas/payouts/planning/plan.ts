@@ -1,6 +1,6 @@
 import type { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { selectPause } from '#platform/solana/submission/rows.ts';
 import { outflowLeft, submit, TOKEN_ACCOUNTS } from '#platform/solana/submission/transactions.ts';

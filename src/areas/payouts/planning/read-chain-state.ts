@@ -1,5 +1,5 @@
 import { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { associatedTokenAddress, decodeMint, decodeTokenAccount, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { type Account, decodeNonce } from '../lanes/account.ts';

@@ -1,6 +1,6 @@
 import type { PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { alert } from '../alerts.ts';
 import { addressOf, openLane } from '../lanes/open.ts';
@@ -35,18 +35,18 @@ export async function runPlanner(app: App): Promise<boolean> {
   try {
     return await plan(app);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof HttpError)) throw error;
     alert(app, 'chain', error.message);
     return false;
   }
 }
 
 /** Looks whether the record and the chain fit; without an answer of the chain, everything stays as it is. */
-export async function runWatch(app: App): Promise<void> {
+export async function runReconciliation(app: App): Promise<void> {
   try {
     await watch(app);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof HttpError)) throw error;
     alert(app, 'chain', error.message);
   }
 }

@@ -1,6 +1,6 @@
-import type { App } from '#context';
-import { watchPayouts } from '#jobs/payouts.ts';
+import { reconcilePayouts } from '#jobs/payouts.ts';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { apply } from './reconciliation.ts';
 import { holdPayouts, lockWatch } from './rows.ts';
@@ -47,6 +47,6 @@ export async function release(app: App, by: string, acknowledge: readonly string
     if (accepted.length < new Set(lanes).size) throw fail(400, 'acceptLanes must be lanes that there are');
     await tx.query(holdPayouts, [null, by]);
     await apply(tx, { ...watch, held: null });
-    tx.ring(watchPayouts, {});
+    tx.enqueue(reconcilePayouts, {});
   });
 }

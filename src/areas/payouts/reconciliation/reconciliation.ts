@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { planPayouts } from '#jobs/payouts.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pause, resume } from '#platform/solana/submission/transactions.ts';
 import { alert } from '../alerts.ts';
@@ -69,7 +69,7 @@ async function doubt(tx: Tx, reason: string): Promise<void> {
 export async function apply(tx: Tx, { doubt, held }: Pick<Watch, 'doubt' | 'held'>): Promise<void> {
   const reasons = [doubt, held].filter((reason) => reason !== null);
   if (reasons.length > 0) return await pause(tx, PAYOUTS, reasons.join('; '));
-  if (await resume(tx, PAYOUTS)) tx.ring(planPayouts, {});
+  if (await resume(tx, PAYOUTS)) tx.enqueue(planPayouts, {});
 }
 
 /** What stale lanes say is put before people at once. */

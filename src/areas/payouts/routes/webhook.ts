@@ -1,5 +1,5 @@
-import { workDelivery } from '#jobs/webhooks.ts';
 import { route } from '#platform/http/route.ts';
+import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { PaymentStatus } from '../schemas.ts';
 
@@ -15,7 +15,7 @@ export const postPaymentStatus = route({
   fails: [409],
   handler: ({ delivery, once }) =>
     once(async (tx) => {
-      tx.ring(workDelivery, { source: 'payment-status', id: delivery.id });
+      tx.enqueue(processWebhook, { source: 'payment-status', id: delivery.id });
       return acknowledged();
     }),
 });

@@ -1,6 +1,6 @@
-import type { App } from '#context';
 import { bucketOf, bucketStart, PERIODS, type Span } from '#lib/periods.ts';
 import type { Neighbourhood } from '#lib/ranking.ts';
+import type { App } from '#platform/app.ts';
 import type { StandingRow } from '../standings.ts';
 import { lifeOf } from './redis-run-id.ts';
 import { applyBoard, neighbourhoodOf } from './scripts.ts';

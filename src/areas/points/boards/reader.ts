@@ -1,7 +1,7 @@
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
 import { bucketOf, dayNumber, type Span } from '#lib/periods.ts';
 import type { Neighbourhood } from '#lib/ranking.ts';
+import type { App } from '#platform/app.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
 import { hasFinals, isBeforeTime, readFinals } from '../finals.ts';
 import { boardKeys } from './boards.ts';

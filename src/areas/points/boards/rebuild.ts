@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { App } from '#context';
 import { rebuildBoard as rebuildJob } from '#jobs/points.ts';
 import { bucketOf, PERIODS } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { STANDING_COLUMNS, type StandingRow } from '../standings.ts';
 import { applyToBoard, boardKeys } from './boards.ts';
@@ -69,7 +69,7 @@ export async function ringRebuilds(app: App, boards: readonly string[]): Promise
 }
 
 /** Finds the boards that Redis lost, or kept from an earlier life, and has them rebuilt. */
-export async function watchBoards(app: App): Promise<void> {
+export async function detectLostBoards(app: App): Promise<void> {
   const life = await lifeOf(app.redis);
   const boards = await knownBoards(app.db);
   const incomplete = await Promise.all(boards.map((board) => doubtBoard(app.redis, [boardKeys(app.config.redis.prefix, board).ready], [life])));

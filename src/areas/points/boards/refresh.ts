@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { readStandings } from '../standings.ts';
 import { applyToBoard } from './boards.ts';

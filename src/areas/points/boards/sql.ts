@@ -1,6 +1,6 @@
-import type { App } from '#context';
 import { coalesce } from '#lib/coalesce.ts';
 import { PERIODS, type Span } from '#lib/periods.ts';
+import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import { type Ask, type Placed, type PlacedRow, placed } from './positions.ts';
 import { BOARD_KINDS, type BoardKind, kindOf, type Spot, valueParams, valuesSql } from './values.ts';

@@ -1,7 +1,7 @@
 import type { AccountInfo, Commitment, PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
 import { coalesce } from '#lib/coalesce.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
+import type { App } from '#platform/app.ts';
 import { rpc } from '#platform/solana/solana.ts';
 
 export type Account = AccountInfo<Buffer> | null;

@@ -1,5 +1,5 @@
 import type { ConfirmedSignatureInfo } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { CLAIMS_PER_PAGE, decodePage, type EpochAccount, isClaimed, pageAddress } from '#platform/solana/distributor/index.ts';
 import { rpc } from '#platform/solana/solana.ts';

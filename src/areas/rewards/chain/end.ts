@@ -1,7 +1,7 @@
-import type { App } from '#context';
-import { followEpochs } from '#jobs/rewards.ts';
+import { followEpochs } from '#jobs/chain.ts';
+import type { App } from '#platform/app.ts';
 import { closeEpoch, closePage, decodeEpoch, decodePage, type EpochAccount, pageAddress, settleEpoch } from '#platform/solana/distributor/index.ts';
-import type { Draft, Kind, Outcome } from '#platform/solana/submission/transactions.ts';
+import type { Draft, Outcome, TransactionType } from '#platform/solana/submission/transactions.ts';
 import { readAccounts } from './accounts.ts';
 import { type Place, placeOf, selectPlace } from './epoch-accounts.ts';
 import { SETTLE } from './settlement.ts';
@@ -35,7 +35,7 @@ const wait = (reason: string, ms = SOON_MS): Outcome => ({ do: 'wait', ms, reaso
 const done: Outcome = { do: 'done', signature: null, slot: null };
 
 /** What is refused now is told, and tried again: an end is not given up. */
-const refused: Kind['refused'] = async (app, subject, error) => {
+const refused: TransactionType['refused'] = async (app, subject, error) => {
   app.log.warn({ subject, error }, 'the end of an epoch is refused by the chain');
   return wait(error.message, HELD_MS);
 };
@@ -48,7 +48,7 @@ function draft({ place }: Found, { vault, refund }: EpochAccount, by: typeof set
 }
 
 /** Ends an epoch before its time, for good: what is left of its vault goes back to the treasury. Follows a root that is on its way. */
-export const epochSettle: Kind = {
+export const epochSettle: TransactionType = {
   ...SETTLE,
   scope: 'roots',
   afterFailure: 'again',
@@ -66,12 +66,12 @@ export const epochSettle: Kind = {
   },
   refused,
   // Its books are closed by whoever follows the epochs: what was claimed until now has to be known first.
-  finalized: async (tx) => tx.ring(followEpochs, {}),
+  finalized: async (tx) => tx.enqueue(followEpochs, {}),
   failed: async () => undefined,
 };
 
 /** Ends an epoch that is expired or settled: what is left goes back to the treasury, and its vault is closed. */
-export const epochClose: Kind = {
+export const epochClose: TransactionType = {
   name: 'epoch-close',
   scope: 'roots',
   afterFailure: 'again',
@@ -85,12 +85,12 @@ export const epochClose: Kind = {
     return draft(found, account, closeEpoch);
   },
   refused,
-  finalized: async (tx) => tx.ring(followEpochs, {}),
+  finalized: async (tx) => tx.enqueue(followEpochs, {}),
   failed: async () => undefined,
 };
 
 /** Takes a page of a closed epoch back. A subject is `<epoch>:<page>`. */
-export const epochPageClose: Kind = {
+export const epochPageClose: TransactionType = {
   name: 'epoch-page-close',
   scope: 'roots',
   afterFailure: 'again',

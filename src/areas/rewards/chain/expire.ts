@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { retry, submit } from '#platform/solana/submission/transactions.ts';
 import { epochClose, epochPageClose, epochSettle } from './end.ts';

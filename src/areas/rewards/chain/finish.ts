@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { CLAIMS_PER_PAGE, type EpochAccount } from '#platform/solana/distributor/index.ts';
 import { submit } from '#platform/solana/submission/transactions.ts';

@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { coalesce } from '#lib/coalesce.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch, type EpochAccount } from '#platform/solana/distributor/index.ts';
 import { type Account, readAccounts } from './accounts.ts';

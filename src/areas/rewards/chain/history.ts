@@ -1,6 +1,6 @@
 import { type ConfirmedSignatureInfo, PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
 import bs58 from 'bs58';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { parseClaim } from '#platform/solana/distributor/index.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import type { Place } from './epoch-accounts.ts';

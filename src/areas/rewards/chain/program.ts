@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { deployedProgramMatches, programBytesAddress } from '#platform/solana/distributor/index.ts';
 import { rpc } from '#platform/solana/solana.ts';
 

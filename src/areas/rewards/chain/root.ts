@@ -1,12 +1,11 @@
 import type { PublicKey } from '@solana/web3.js';
-import { epochCommitted } from '#areas/event-catalogue.ts';
 import { lockTreasury, momentBefore, promised } from '#areas/lottery';
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
-import type { Draft, Kind, Outcome } from '#platform/solana/submission/transactions.ts';
+import type { Draft, Outcome, TransactionType } from '#platform/solana/submission/transactions.ts';
 import {
   associatedTokenAddress,
   createAssociatedTokenAccount,
@@ -15,6 +14,7 @@ import {
   TOKEN_ACCOUNT_BYTES,
   transferChecked,
 } from '#platform/solana/tokens.ts';
+import { epochCommitted } from '../events.ts';
 import { type Account, readAccounts, rentOf } from './accounts.ts';
 import { type Place, type PlaceRow, placeOf } from './epoch-accounts.ts';
 import { findOpening } from './history.ts';
@@ -84,7 +84,7 @@ const commitEpochs = statement<Committed>(
  * Puts an epoch's root on the chain: its vault, exactly its total, and the opening, in one transaction. Its address, which is
  * used once, keeps it from happening twice.
  */
-export const epochRoot: Kind = {
+export const epochRoot: TransactionType = {
   name: 'epoch-root',
   scope: 'roots',
   afterFailure: 'again',

@@ -1,9 +1,9 @@
-import { epochSettled } from '#areas/event-catalogue.ts';
 import { fail } from '#lib/errors.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { ChainError } from '#platform/solana/submission/transactions.ts';
 import { standingOf, submit } from '#platform/solana/submission/transactions.ts';
+import { epochSettled } from '../events.ts';
 
 /** The names of the kinds that an epoch goes through, by which their rows are found. */
 export const ROOT = { name: 'epoch-root' };

@@ -1,6 +1,6 @@
 import { PublicKey, SystemProgram } from '@solana/web3.js';
-import type { App } from '#context';
 import { HASH_BYTES } from '#lib/merkle.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import {
   claimReward,

@@ -1,7 +1,7 @@
-import { claimConfirmed, claimFailed } from '#areas/event-catalogue.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Failure, Landing } from '#platform/solana/submission/transactions.ts';
+import { claimConfirmed, claimFailed } from '../events.ts';
 
 interface Moved {
   id: string;

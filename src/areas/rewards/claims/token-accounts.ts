@@ -1,5 +1,5 @@
-import type { App } from '#context';
 import { fail } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type Outcome, outflowLeft, TOKEN_ACCOUNTS } from '#platform/solana/submission/transactions.ts';

@@ -1,8 +1,15 @@
-import { claimSubmitted } from '#areas/event-catalogue.ts';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import { distributorError } from '#platform/solana/distributor/index.ts';
-import { type ChainError, type Draft, type Failure, type Kind, type Outcome, TOKEN_ACCOUNTS } from '#platform/solana/submission/transactions.ts';
+import {
+  type ChainError,
+  type Draft,
+  type Failure,
+  type Outcome,
+  TOKEN_ACCOUNTS,
+  type TransactionType,
+} from '#platform/solana/submission/transactions.ts';
+import { claimSubmitted } from '../events.ts';
 import { compose, EXPIRED, SOON_MS } from './compose.ts';
 import { recordPageOpening } from './pages.ts';
 import { CLAIM } from './rows.ts';
@@ -45,7 +52,7 @@ function reasonOf({ error }: Failure): string {
  * Relays a wallet's claim: at our cost, and only to the wallet that is named in the leaf. The bitmap keeps it from happening twice,
  * so whoever claims first, and however often this is tried, the leaf is paid once.
  */
-export const claim: Kind = {
+export const claim: TransactionType = {
   ...CLAIM,
   scope: 'claims',
   afterFailure: 'again',

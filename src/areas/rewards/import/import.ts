@@ -1,7 +1,7 @@
-import type { App } from '#context';
 import { computeEpoch } from '#jobs/epochs.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readRules } from '../config.ts';
 import { awaitEpoch, beginEpochs, type Epoch, readEpoch, runningDay } from '../epochs.ts';
@@ -68,7 +68,7 @@ async function begin(
 ): Promise<string> {
   const id = newId();
   await insertImportRows(tx, { id, epoch, hash, root: root === undefined ? null : Buffer.from(root, 'hex'), rows }, pages, page);
-  tx.ring(computeEpoch, { epoch });
+  tx.enqueue(computeEpoch, { epoch });
   return id;
 }
 

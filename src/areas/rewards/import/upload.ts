@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { App } from '#context';
 import { fail, unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import { MAX_JSON_BYTES } from '#platform/http/body.ts';
 import { openThread, type Remote, withoutThread } from '../threads.ts';
 import { type Distribution, DistributionReader } from './distribution.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Received, Verdict } from '#platform/webhooks/inbox.ts';
 import { confirmHandle, findAllLinked } from '../accounts.ts';

@@ -1,6 +1,6 @@
-import { workDelivery } from '#jobs/webhooks.ts';
 import { unavailable } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
+import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { signatureOfX } from '#platform/webhooks/signature.ts';
 import { CrcAnswer, CrcQuery, XDelivery } from '../schemas.ts';
@@ -37,7 +37,7 @@ export const postXEvents = route({
   fails: [],
   handler: ({ delivery, once }) =>
     once(async (tx) => {
-      tx.ring(workDelivery, { source: 'x', id: delivery.id });
+      tx.enqueue(processWebhook, { source: 'x', id: delivery.id });
       return acknowledged();
     }),
 });

@@ -1,6 +1,6 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { feedKey, readTail } from '#platform/events/redis-stream.ts';
+import { eventStreamKey, readTail } from '#platform/events/redis-stream.ts';
 import type { Reading, Sample } from './gauge-reader.ts';
 
 /** Beyond so many rows nothing is counted: by then somebody should have looked. */
@@ -119,7 +119,7 @@ export const record: Reading = {
     coinop_round_schedule_overdue_seconds: 'How far the schedule of rounds is behind.',
   },
   async read(app) {
-    const published = (await readTail(app.redis, feedKey(app.config)).catch(() => null))?.publication ?? null;
+    const published = (await readTail(app.redis, eventStreamKey(app.config)).catch(() => null))?.publication ?? null;
     const samples: Sample[] = [];
     // One after the other: requests need the connections.
     const asked = [

@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 
 /** One value of a gauge. */
 export interface Sample {

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Reading, Sample } from './gauge-reader.ts';
 
 const STATES = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { balances } from '#areas/lottery/treasury-gauges.ts';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { streamsOf } from '#platform/events/sse.ts';
 import { record } from './database-gauges.ts';
 import { cached, expose, type Reading } from './gauge-reader.ts';

@@ -23,7 +23,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
 import type { Logger } from '../log.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -185,7 +185,7 @@ function remote(text: string): Context {
 
 /** SQLSTATE, status, or class: messages may hold what people sent. */
 function kindOf(error: unknown): string {
-  if (error instanceof Refusal) return String(error.status);
+  if (error instanceof HttpError) return String(error.status);
   if (!Error.isError(error)) return 'unknown';
   return 'code' in error && /^[\w-]{1,40}$/.test(String(error.code)) ? String(error.code) : error.name;
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { App } from '#context';
 import type { Clock } from '#lib/clock.ts';
 import { type BeaconChain, chainHashOf, QUICKNET, SCHEME, timeOf } from '#lib/draw/beacon-chain.ts';
 import { Hash } from '#lib/draw/bytes.ts';
 import { randomnessOf } from '#lib/draw/seed.ts';
 import { unavailable } from '#lib/errors.ts';
-import { askMirrors, type MirrorFault, type Patience } from './mirrors.ts';
+import type { App } from '#platform/app.ts';
+import { askMirrors, type MirrorFault, type MirrorTimeouts } from './mirrors.ts';
 import { verifySignature } from './signature.ts';
 
 export { firstRoundFrom, isInTime, roundAt, roundToCommit, timeOf } from '#lib/draw/beacon-chain.ts';
@@ -44,7 +44,7 @@ export interface BeaconSettings {
 }
 
 /** Eight mirrors that all hang take 4 + 7 × 0.7 s. */
-const PATIENCE: Patience = { withinMs: 4_000, nextAfterMs: 700 };
+const PATIENCE: MirrorTimeouts = { withinMs: 4_000, nextAfterMs: 700 };
 
 const Round = z.object({ round: z.int(), signature: z.string() });
 const Info = z.object({
@@ -67,7 +67,7 @@ export function beaconOf(app: App): Beacon {
 }
 
 /** Opens a beacon. Opening it asks nobody. */
-export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock: Clock, patience: Patience = PATIENCE): Beacon {
+export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock: Clock, patience: MirrorTimeouts = PATIENCE): Beacon {
   const mirrors = urls.map((url) => url.replace(/\/+$/, ''));
   let known: BeaconChain | null = chainHash === QUICKNET.chainHash ? QUICKNET : null;
 

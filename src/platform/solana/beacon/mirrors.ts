@@ -1,5 +1,5 @@
 /** How patient one is with mirrors, ms. */
-export interface Patience {
+export interface MirrorTimeouts {
   /** How long one mirror may take. */
   readonly withinMs: number;
   /** After how long the next one is asked too. */
@@ -30,7 +30,7 @@ const MOST_BYTES = 4_096;
 export function askMirrors<Answer>(
   mirrors: readonly string[],
   path: string,
-  { withinMs, nextAfterMs }: Patience,
+  { withinMs, nextAfterMs }: MirrorTimeouts,
   read: (body: unknown) => Answer,
 ): Promise<Asked<Answer>> {
   const stop = new AbortController();

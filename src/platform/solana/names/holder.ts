@@ -1,5 +1,5 @@
 import { type AccountInfo, PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { rpc } from '../solana.ts';
 import { decodeMint, decodeTokenAccount, MINT_BYTES, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM } from '../tokens.ts';
 import { ownedBy, type Verdict } from './verdict.ts';

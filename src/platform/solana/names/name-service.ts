@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type AccountInfo, PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
 import { verifyStrict } from '#lib/sign-in/ed25519.ts';
+import type { App } from '#platform/app.ts';
 import { TOKEN_PROGRAM } from '../tokens.ts';
 import { holderOf } from './holder.ts';
 import type { Name } from './name.ts';

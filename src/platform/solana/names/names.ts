@@ -1,7 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
-import type { App } from '#context';
 import { Wallet } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import { lastGood } from '#platform/redis/stale-while-revalidate.ts';
 import { rpc } from '../solana.ts';
 import type { Name } from './name.ts';

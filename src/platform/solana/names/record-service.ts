@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type AccountInfo, PublicKey } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { holderOf, TOKEN_2022_PROGRAM } from './holder.ts';
 import type { Name } from './name.ts';
 import { ownedBy, UNKNOWN, UNREADABLE, type Verdict } from './verdict.ts';

@@ -1,8 +1,8 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { DEAD } from './errors.ts';
 import { finalizedNow, type Look, lookAtBlockhash, lookAtNonce } from './expiry-proof.ts';
 import { markDoubt, markManual, type PendingAttempt, storedError } from './rows.ts';
-import type { Kind } from './transaction-type.ts';
+import type { TransactionType } from './transaction-type.ts';
 import { move } from './transition.ts';
 
 /** Attempts that one round looks into; each takes a few questions. */
@@ -14,7 +14,7 @@ const LOOKS_AT_ONCE = 8;
  * for long is handed to people; it is followed all the same.
  * @returns how many were buried
  */
-export async function bury(app: App, kinds: ReadonlyMap<string, Kind>, missing: readonly PendingAttempt[]): Promise<number> {
+export async function expireAttempts(app: App, kinds: ReadonlyMap<string, TransactionType>, missing: readonly PendingAttempt[]): Promise<number> {
   const old = missing.filter((attempt) => isDue(app, attempt));
   if (old.length === 0) return 0;
   const { height } = await finalizedNow(app.chain.connection);
@@ -36,7 +36,7 @@ function isDue(app: App, attempt: PendingAttempt): boolean {
   return (attempt.looked_age ?? attempt.age) >= (attempt.nonce === null ? recheckMs : Math.min(recheckMs, giveUpMs));
 }
 
-async function look(app: App, kinds: ReadonlyMap<string, Kind>, attempt: PendingAttempt): Promise<boolean> {
+async function look(app: App, kinds: ReadonlyMap<string, TransactionType>, attempt: PendingAttempt): Promise<boolean> {
   const { nonce_account } = attempt;
   const found = nonce_account === null ? await lookAtBlockhash(app, attempt) : await lookAtNonce(app, { ...attempt, nonce_account });
   const provenTwice = found.verdict === 'dead' && attempt.doubt_age !== null && attempt.doubt_age >= app.config.chain.landing.recheckMs;
@@ -56,7 +56,7 @@ async function look(app: App, kinds: ReadonlyMap<string, Kind>, attempt: Pending
  * What is composed again after each failure knows from the chain whether it is done, and refuses to happen twice: then
  * nobody needs to know which transaction did it, and this attempt has nothing left to do.
  */
-async function isDoneAnyway(app: App, kind: Kind | undefined, { subject }: PendingAttempt): Promise<boolean> {
+async function isDoneAnyway(app: App, kind: TransactionType | undefined, { subject }: PendingAttempt): Promise<boolean> {
   return kind?.afterFailure === 'again' && (await kind.compose(app, subject)).do === 'done';
 }
 
@@ -64,7 +64,7 @@ async function isDoneAnyway(app: App, kind: Kind | undefined, { subject }: Pendi
 const doubtOf = (found: Look) => (found.verdict === 'dead' ? JSON.stringify(found.evidence) : null);
 
 /** What does not land in its time: its lane may give it up; and what cannot be told is for people. */
-async function overdue(app: App, kinds: ReadonlyMap<string, Kind>, attempt: PendingAttempt, found: Look): Promise<void> {
+async function overdue(app: App, kinds: ReadonlyMap<string, TransactionType>, attempt: PendingAttempt, found: Look): Promise<void> {
   const { giveUpMs, manualAfterMs } = app.config.chain.landing;
   const kind = kinds.get(attempt.kind);
   if (found.verdict === 'no' && attempt.nonce !== null && attempt.age >= giveUpMs) {

@@ -1,6 +1,6 @@
 import { ComputeBudgetProgram, type TransactionInstruction } from '@solana/web3.js';
-import type { App } from '#context';
 import { ttlCache } from '#lib/ttl-cache.ts';
+import type { App } from '#platform/app.ts';
 import { rpc } from '../solana.ts';
 
 /** Lamports per signature. */

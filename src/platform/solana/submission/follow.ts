@@ -1,11 +1,11 @@
 import type { SignatureStatus } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { rpc } from '../solana.ts';
 import { chainError } from './errors.ts';
-import { bury } from './expire.ts';
+import { expireAttempts } from './expire.ts';
 import { type PendingAttempt, selectPending } from './rows.ts';
 import { send } from './send.ts';
-import type { ChainError, Kind } from './transaction-type.ts';
+import type { ChainError, TransactionType } from './transaction-type.ts';
 import { move, type Verdict } from './transition.ts';
 
 /** Attempts that one round looks at, and signatures in one question: the most that nodes take. */
@@ -26,7 +26,7 @@ interface Seen {
  * sent again, and what is overdue is looked into. Harmless in any number of processes at once.
  * @returns how many are still pending
  */
-export async function followRound(app: App, kinds: ReadonlyMap<string, Kind>): Promise<number> {
+export async function pollPending(app: App, kinds: ReadonlyMap<string, TransactionType>): Promise<number> {
   const pending = await app.db.query(selectPending, [MOST_PENDING]);
   if (pending.length === 0) return 0;
   const seen = await readStatuses(app, pending);
@@ -34,7 +34,7 @@ export async function followRound(app: App, kinds: ReadonlyMap<string, Kind>): P
   const moved = await move(app, kinds, verdicts);
   const missing = seen.filter(({ status }) => status === null);
   await sendAgain(app, missing);
-  const dead = await bury(
+  const dead = await expireAttempts(
     app,
     kinds,
     missing.map(({ attempt }) => attempt),

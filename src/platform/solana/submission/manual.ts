@@ -1,7 +1,7 @@
-import { signTransaction } from '#jobs/chain.ts';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { signTransaction } from './jobs.ts';
 import { type ListedTransaction, readTransaction } from './listing.ts';
 import type { TransactionRow } from './rows.ts';
 
@@ -37,7 +37,7 @@ export async function retryManual(tx: Tx, id: string): Promise<ListedTransaction
       throw fail(409, `the transaction may have landed: attempt ${attempt.signature} is ${attempt.state}, and not proven dead: ${row.reason}`);
     }
     await tx.query(again, [id]);
-    tx.ring(signTransaction, { id });
+    tx.enqueue(signTransaction, { id });
   }
   const listed = await readTransaction(tx, id);
   if (!listed) throw new Error('a transaction that is locked is not there');

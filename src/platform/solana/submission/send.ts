@@ -1,4 +1,4 @@
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import { markSent, selectBytes } from './rows.ts';
 
 /** How many transactions are being sent at once by one call. */

@@ -1,14 +1,14 @@
 import { PublicKey, SystemProgram, type TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import bs58 from 'bs58';
-import type { App } from '#context';
-import { followTransactions } from '#jobs/chain.ts';
-import { Refusal } from '#lib/errors.ts';
+import { HttpError } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
 import type { Statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
 import { rpc } from '../solana.ts';
 import { chainError } from './errors.ts';
 import { computeBudget, feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
+import { pollTransactions } from './jobs.ts';
 import { OverLimit, reserve, summed } from './outflows.ts';
 import {
   insertAttempt,
@@ -22,7 +22,7 @@ import {
   type TransactionRow,
 } from './rows.ts';
 import { send } from './send.ts';
-import type { ChainError, Draft, Kind, Outcome, Spend } from './transaction-type.ts';
+import type { ChainError, Draft, Outcome, Spend, TransactionType } from './transaction-type.ts';
 
 /** How often composing is tried before it is over, and how long it waits in between: twice as long each time, ms. */
 const MOST_TRIES = 12;
@@ -38,7 +38,7 @@ const HELD_MS = 15_000;
  * Killed anywhere before the commit, nothing has happened; after it, the follower sends the same bytes. Two workers
  * may compose the same at once: one of them finds the row taken, and what it signed is never sent.
  */
-export async function signAndSend(app: App, kinds: ReadonlyMap<string, Kind>, id: string): Promise<void> {
+export async function signAndSend(app: App, kinds: ReadonlyMap<string, TransactionType>, id: string): Promise<void> {
   const row = (await app.db.query(selectTransaction, [id]))[0];
   if (row?.state !== 'queued' || !row.due) return;
   const kind = kinds.get(row.kind);
@@ -55,7 +55,7 @@ export async function signAndSend(app: App, kinds: ReadonlyMap<string, Kind>, id
       return await hold(app, row, { name: 'OverLimit', message: error.message, instruction: null, code: null });
     }
     // A node or a database that is down says nothing about the transaction: it is tried for as long as that lasts.
-    if (!(error instanceof Refusal)) app.log.error({ err: error, kind: kind.name, subject: row.subject }, 'a transaction could not be composed');
+    if (!(error instanceof HttpError)) app.log.error({ err: error, kind: kind.name, subject: row.subject }, 'a transaction could not be composed');
     const reason = error instanceof Error ? error.message : String(error);
     // An outage makes the waits longer; it does not use up the tries that refusals have.
     const tries = Math.max(row.tries, Math.min(row.tries + 1, MOST_TRIES / 2));
@@ -82,7 +82,7 @@ interface Refused {
 }
 
 /** Signs one attempt and sends it. @returns what came of it instead, where the simulation refused */
-async function attempt(app: App, kind: Kind, row: TransactionRow, draft: Draft): Promise<Outcome | Refused | null> {
+async function attempt(app: App, kind: TransactionType, row: TransactionRow, draft: Draft): Promise<Outcome | Refused | null> {
   const recent: RecentBlockhash = await recentBlockhash(app);
   const price = await priorityPrice(app, row.attempts);
   const keys = [draft.feePayer, ...(draft.signers ?? [])].map((role) => app.chain.key(role));
@@ -138,7 +138,7 @@ async function attempt(app: App, kind: Kind, row: TransactionRow, draft: Draft):
   if (!committed) return null;
   observeAttempts(kind.name, 'signed', [0]);
   await send(app, [signature], recent.slot);
-  await app.queues.add([{ job: followTransactions, payload: {} }]).catch(() => undefined);
+  await app.queues.add([{ job: pollTransactions, payload: {} }]).catch(() => undefined);
   return null;
 }
 
@@ -146,7 +146,7 @@ const tryAgain = (row: TransactionRow, error: ChainError): Outcome | Refused =>
   row.tries + 1 >= MOST_TRIES ? { do: 'fail', error } : { do: 'try again', error };
 
 /** Writes down what came of composing. */
-async function conclude(app: App, kind: Kind, row: TransactionRow, outcome: Outcome | Refused): Promise<void> {
+async function conclude(app: App, kind: TransactionType, row: TransactionRow, outcome: Outcome | Refused): Promise<void> {
   const { id, subject } = row;
   switch (outcome.do) {
     case 'try again':

@@ -1,5 +1,5 @@
 import type { PublicKey, TransactionInstruction } from '@solana/web3.js';
-import type { App } from '#context';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Role } from '../config.ts';
 
@@ -72,7 +72,7 @@ export interface Failure {
  * the transaction that moves the state; each sees what one round of following found, so it does many at once.
  * Every hook may see the same subject again and must not count it twice.
  */
-export interface Kind {
+export interface TransactionType {
   readonly name: string;
   /** While this scope is paused, nothing of this kind is signed. */
   readonly scope: string;

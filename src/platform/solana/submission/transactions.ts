@@ -1,17 +1,17 @@
-import type { App } from '#context';
-import { signTransaction } from '#jobs/chain.ts';
+import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { signTransaction } from './jobs.ts';
 import { selectDue } from './rows.ts';
-import type { Kind } from './transaction-type.ts';
+import type { TransactionType } from './transaction-type.ts';
 
-export { followRound } from './follow.ts';
+export { pollPending } from './follow.ts';
 export { type ListedTransaction, listTransactions } from './listing.ts';
 export { retryManual } from './manual.ts';
 export { outflowLeft, TOKEN_ACCOUNTS } from './outflows.ts';
 export { pause, resume } from './pauses.ts';
 export { signAndSend } from './sign.ts';
-export type { ChainError, Draft, Failure, Kind, Landing, Outcome, Signing, Spend } from './transaction-type.ts';
+export type { ChainError, Draft, Failure, Landing, Outcome, Signing, Spend, TransactionType } from './transaction-type.ts';
 
 const insert = statement<{ id: string }>(
   'insert_chain_transactions',
@@ -30,15 +30,15 @@ const nextDue = statement<{ ms: number | null }>(
  * Rings for what is due and not signed: its bell was lost with Redis, or it waited for its next try.
  * @returns in how many ms the next one is due, at most 0 where one is; null where nothing waits
  */
-export async function ringDue(app: App): Promise<number | null> {
+export async function enqueueDue(app: App): Promise<number | null> {
   const due = await app.db.query(selectDue, [MOST_DUE]);
   if (due.length > 0) await app.queues.add(due.map((payload) => ({ job: signTransaction, payload })));
   return (await app.db.query(nextDue))[0]?.ms ?? null;
 }
 
 /** Asks for something to land on the chain, once per kind and subject, after this transaction's commit. Again the same: nothing. */
-export async function submit(tx: Tx, kind: Pick<Kind, 'name'>, subjects: readonly string[]): Promise<void> {
-  for (const { id } of await tx.query(insert, [kind.name, subjects])) tx.ring(signTransaction, { id });
+export async function submit(tx: Tx, kind: Pick<TransactionType, 'name'>, subjects: readonly string[]): Promise<void> {
+  for (const { id } of await tx.query(insert, [kind.name, subjects])) tx.enqueue(signTransaction, { id });
 }
 
 const again = statement<{ id: string }>(
@@ -50,9 +50,9 @@ const again = statement<{ id: string }>(
 );
 
 /** Has what failed tried anew. What is on its way, or done, is left alone. @returns how many were taken up again */
-export async function retry(tx: Tx, kind: Pick<Kind, 'name'>, subjects: readonly string[]): Promise<number> {
+export async function retry(tx: Tx, kind: Pick<TransactionType, 'name'>, subjects: readonly string[]): Promise<number> {
   const rows = await tx.query(again, [kind.name, subjects]);
-  for (const { id } of rows) tx.ring(signTransaction, { id });
+  for (const { id } of rows) tx.enqueue(signTransaction, { id });
   return rows.length;
 }
 
@@ -71,7 +71,7 @@ const standing = statement<Standing>(
 );
 
 /** How transactions of a kind stand; those that nobody asked for are left out. */
-export async function standingOf(db: Queryable, kind: Pick<Kind, 'name'>, subjects: readonly string[]): Promise<Standing[]> {
+export async function standingOf(db: Queryable, kind: Pick<TransactionType, 'name'>, subjects: readonly string[]): Promise<Standing[]> {
   return await db.query(standing, [kind.name, subjects]);
 }
 
@@ -83,7 +83,7 @@ const landing = statement<{ state: Standing['state']; signature: string | null }
 /** How one transaction stands, and by what it landed; undefined where nobody asked for it. */
 export async function landingOf(
   db: Queryable,
-  kind: Pick<Kind, 'name'>,
+  kind: Pick<TransactionType, 'name'>,
   subject: string,
 ): Promise<{ state: Standing['state']; signature: string | null } | undefined> {
   return (await db.query(landing, [kind.name, subject]))[0];
@@ -101,7 +101,7 @@ const underway = statement<{ signature: string; amount: string }>(
 );
 
 /** What leaves us of an asset (a mint's address, or `sol`) by attempts that may still land or are not final, those of one kind aside. */
-export async function spendsUnderway(db: Queryable, asset: string, except: Pick<Kind, 'name'>): Promise<UnderwaySpend[]> {
+export async function spendsUnderway(db: Queryable, asset: string, except: Pick<TransactionType, 'name'>): Promise<UnderwaySpend[]> {
   return (await db.query(underway, [asset, except.name])).map(({ signature, amount }) => ({ signature, amount: BigInt(amount) }));
 }
 
@@ -112,7 +112,7 @@ const ofSignatures = statement<{ signature: string; subject: string }>(
 );
 
 /** What signatures of ours are for, by signature; those of others are left out. */
-export async function subjectsOf(db: Queryable, kind: Pick<Kind, 'name'>, signatures: readonly string[]): Promise<Map<string, string>> {
+export async function subjectsOf(db: Queryable, kind: Pick<TransactionType, 'name'>, signatures: readonly string[]): Promise<Map<string, string>> {
   const rows = await db.query(ofSignatures, [kind.name, signatures]);
   return new Map(rows.map(({ signature, subject }) => [signature, subject]));
 }

@@ -1,10 +1,10 @@
-import type { App } from '#context';
-import { signTransaction } from '#jobs/chain.ts';
+import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
+import { signTransaction } from './jobs.ts';
 import { release } from './outflows.ts';
 import { moveAttempts, type PendingAttempt, spendsOf, storedError } from './rows.ts';
-import type { ChainError, Kind } from './transaction-type.ts';
+import type { ChainError, TransactionType } from './transaction-type.ts';
 
 /** Where an attempt goes, and why. */
 export interface Verdict {
@@ -24,7 +24,7 @@ const MOST_REFUSALS = 4;
  * others are kept one by one.
  * @returns the verdicts that took effect
  */
-export async function move(app: App, kinds: ReadonlyMap<string, Kind>, verdicts: readonly Verdict[]): Promise<Verdict[]> {
+export async function move(app: App, kinds: ReadonlyMap<string, TransactionType>, verdicts: readonly Verdict[]): Promise<Verdict[]> {
   const groups = Map.groupBy(verdicts, ({ attempt, to }) => `${attempt.kind}\n${to}`);
   const moved: Verdict[] = [];
   for (const group of groups.values()) {
@@ -33,7 +33,7 @@ export async function move(app: App, kinds: ReadonlyMap<string, Kind>, verdicts:
   return moved;
 }
 
-async function moveTogether(app: App, kinds: ReadonlyMap<string, Kind>, group: readonly Verdict[]): Promise<Verdict[]> {
+async function moveTogether(app: App, kinds: ReadonlyMap<string, TransactionType>, group: readonly Verdict[]): Promise<Verdict[]> {
   const first = group[0];
   const kind = first && kinds.get(first.attempt.kind);
   if (!first || !kind) return [];
@@ -53,7 +53,7 @@ async function moveTogether(app: App, kinds: ReadonlyMap<string, Kind>, group: r
   }
 }
 
-async function moveIn(tx: Tx, kind: Kind, to: Verdict['to'], group: readonly Verdict[]): Promise<Verdict[]> {
+async function moveIn(tx: Tx, kind: TransactionType, to: Verdict['to'], group: readonly Verdict[]): Promise<Verdict[]> {
   const over = group.filter((verdict) => isOver(kind, verdict));
   const again = group.filter((verdict) => !over.includes(verdict));
   const moved = [...(await cas(tx, over, to, stateAfter(to, true))), ...(await cas(tx, again, to, stateAfter(to, false)))];
@@ -76,7 +76,7 @@ async function moveIn(tx: Tx, kind: Kind, to: Verdict['to'], group: readonly Ver
 }
 
 /** What landed as an error, or never will: what it held is free again, and it is composed anew or over. */
-async function fell(tx: Tx, kind: Kind, moved: readonly Verdict[]): Promise<void> {
+async function fell(tx: Tx, kind: TransactionType, moved: readonly Verdict[]): Promise<void> {
   for (const { attempt, to } of moved) {
     // Its fee is gone; what it was to move is not. One lamport more or less does not break a circuit.
     const spends = spendsOf(attempt).filter(({ asset }) => to === 'dead' || asset !== 'sol');
@@ -86,13 +86,13 @@ async function fell(tx: Tx, kind: Kind, moved: readonly Verdict[]): Promise<void
     .filter((verdict) => isOver(kind, verdict))
     .map(({ attempt, error }) => ({ subject: attempt.subject, signature: attempt.signature, error: error ?? unknownError }));
   if (failures.length > 0) await kind.failed(tx, failures);
-  for (const verdict of moved) if (!isOver(kind, verdict)) tx.ring(signTransaction, { id: verdict.attempt.id });
+  for (const verdict of moved) if (!isOver(kind, verdict)) tx.enqueue(signTransaction, { id: verdict.attempt.id });
 }
 
 const unknownError: ChainError = { name: 'Unknown', message: 'the chain refused it', instruction: null, code: null };
 
 /** Whether a transaction ends with this attempt's failure. */
-const isOver = (kind: Kind, { attempt, to }: Verdict) =>
+const isOver = (kind: TransactionType, { attempt, to }: Verdict) =>
   (to === 'failed' || to === 'dead') && (kind.afterFailure === 'over' || (to === 'failed' && attempt.refusals + 1 >= MOST_REFUSALS));
 
 function stateAfter(to: Verdict['to'], over: boolean): string {

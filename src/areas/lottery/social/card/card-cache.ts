@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { App } from '#context';
 import { coalesce } from '#lib/coalesce.ts';
+import type { App } from '#platform/app.ts';
 import { readShared } from '../rounds.ts';
 import { readDecimals } from '../units.ts';
 import { type Card, cardOf } from './card.ts';

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { job } from '#platform/jobs/job.ts';
+
+/** Deletes expired rows: idempotency keys, nonces, sessions, published events, webhook deliveries. */
+export const purgeExpired = job({
+  name: 'purge-expired',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'purge-expired',
+});
+
+/** Closes the UTC day, week, month or year that has ended, and stores the final ranks of its boards. */
+export const closePeriods = job({
+  name: 'close-periods',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'close-periods',
+});
+
+/** Enqueues voidBanned again for bans whose scores are not all voided. */
+export const sweepBans = job({
+  name: 'sweep-bans',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'sweep-bans',
+});
+
+/** Creates the epochs of closed days, and enqueues computeEpoch again for epochs that are not computed. */
+export const sweepEpochs = job({
+  name: 'sweep-epochs',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'sweep-epochs',
+});
+
+/** Projects the rewards of the current day from its points, when points were added. */
+export const projectDay = job({
+  name: 'project-day',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'project-day',
+});
+
+/** Closes epochs that have expired, and retries root and close transactions that failed. */
+export const expireEpochs = job({
+  name: 'expire-epochs',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'expire-epochs',
+});
+
+/** Deletes media files that no clip refers to. */
+export const sweepClips = job({
+  name: 'sweep-clips',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'sweep-clips',
+});

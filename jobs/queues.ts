@@ -1,0 +1,3 @@
+/** The queues of the service. Their names are wire format: jobs that wait in a renamed queue are lost. */
+export const QUEUES = ['scores', 'points', 'maintenance', 'chain', 'polling', 'payouts', 'webhooks', 'epochs', 'rounds', 'arcade'] as const;
+export type QueueName = (typeof QUEUES)[number];

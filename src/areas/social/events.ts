@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { line } from '#lib/scalars.ts';
+import { event } from '#platform/events/event.ts';
+
+export const notification = event({
+  type: 'notification',
+  category: 'system',
+  summary: 'A message for people: to everybody, or to one wallet.',
+  payload: z.strictObject({ level: z.enum(['info', 'warning']).default('info'), text: line(500), link: z.string().max(500).optional() }),
+});
+
+/** Every event of this area. */
+export const socialEvents = [notification];

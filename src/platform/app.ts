@@ -1,0 +1,64 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import type { Redis } from 'ioredis';
+import type { Config } from '#config';
+import type { Clock } from '#lib/clock.ts';
+import type { Queryable } from './db/sql.ts';
+import type { RunTransaction } from './db/transaction.ts';
+import type { EventCatalog } from './events/event.ts';
+import type { Queues } from './jobs/queues.ts';
+import type { Replies } from './jobs/replies.ts';
+import type { Logger } from './observability/log.ts';
+import type { Chain } from './solana/solana.ts';
+import type { Storage } from './storage/storage.ts';
+
+/** Everything that a request or a job works with. `openContext` opens it, and nothing else does. */
+export interface App {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly orm: MikroORM;
+  /** Runs reads outside a transaction. */
+  readonly db: Queryable;
+  /** Runs writes: `app.tx(async (tx) => …)`. */
+  readonly tx: RunTransaction;
+  /** A Redis connection whose commands fail within a second when Redis is down. */
+  readonly redis: Redis;
+  readonly queues: Queues;
+  readonly replies: Replies;
+  readonly chain: Chain;
+  /** Stores media files. */
+  readonly storage: Storage;
+  /** Every event type of the service, registered by the areas. */
+  readonly events: EventCatalog;
+  /** Returns this application's value of a slot. The first call creates the value. */
+  state<Value>(slot: AppState<Value>): Value;
+  /** Opens a further Redis connection, for subscribing and blocking. `close` closes it with the rest. */
+  connect(): Redis;
+  close(): Promise<void>;
+}
+
+/**
+ * Declares a value that each application creates once, such as a cache or a batcher.
+ * A module keeps no state of its own: one process may run several applications, and tests do.
+ */
+export interface AppState<Value> {
+  readonly create: (app: App) => Value;
+}
+
+/**
+ * Declares state of an application: `const cache = perApp((app) => ttlCache(…))`, read as `app.state(cache)`.
+ * @param create runs at most once per application
+ */
+export const perApp = <Value>(create: (app: App) => Value): AppState<Value> => ({ create });
+
+/** Holds the values of all slots of one application. */
+export class AppStates {
+  readonly #values = new Map<AppState<unknown>, unknown>();
+
+  /** Returns the value of a slot, created on first use. */
+  get<Value>(app: App, slot: AppState<Value>): Value {
+    if (!this.#values.has(slot)) this.#values.set(slot, slot.create(app));
+    // The map holds under each slot what this slot created; TypeScript has no type for such a map.
+    return this.#values.get(slot) as Value;
+  }
+}
