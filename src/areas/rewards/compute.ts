@@ -1,6 +1,7 @@
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import type { Remote } from '#platform/threads/worker-thread.ts';
 import type { Built, BuiltTree, EpochBuilder } from './build/builder.ts';
 import { buildFrom } from './build/open.ts';
 import { onComputed } from './computed.ts';
@@ -9,7 +10,6 @@ import { decideImport, findBuilding } from './import/rows.ts';
 import { storeLeaves, storeTree } from './leaf-store.ts';
 import { allocationRules } from './rules.ts';
 import { type Page, pagesOfImport, pointsOfDay } from './snapshot.ts';
-import type { Remote } from './threads.ts';
 
 /** Days without a closing row, because nothing had ever been recorded by then, are taken as closed this much later: by then no writer is left. */
 const SURELY_OVER = '10 minutes';

@@ -1,5 +1,5 @@
+import { openThread, type Remote, type Thread, withoutThread } from '#platform/threads/worker-thread.ts';
 import type { Page } from '../snapshot.ts';
-import { openThread, type Remote, type Thread, withoutThread } from '../threads.ts';
 import { EpochBuilder } from './builder.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { serve } from '../threads.ts';
+import { serve } from '#platform/threads/worker-thread.ts';
 import { EpochBuilder } from './builder.ts';
 
 /** A thread that builds one epoch. */

@@ -1,4 +1,4 @@
-import { serve } from '../threads.ts';
+import { serve } from '#platform/threads/worker-thread.ts';
 import { DistributionReader } from './distribution.ts';
 
 /** A thread that reads one distribution. */

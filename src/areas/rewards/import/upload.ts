@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 import { fail, unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { MAX_JSON_BYTES } from '#platform/http/body.ts';
-import { openThread, type Remote, withoutThread } from '../threads.ts';
+import { openThread, type Remote, withoutThread } from '#platform/threads/worker-thread.ts';
 import { type Distribution, DistributionReader } from './distribution.ts';
 
 /** How large an import may be once unpacked, bytes. */
