@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { importsOf, resolveImport } from '#test/support/imports.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Areas, leftmost first; those of one line do not know each other. */
+/** Areas in their order, leftmost first. Areas on one line do not import each other; README shows the same order. */
 const AREAS = [
   ['points', 'payouts'],
   ['arcade', 'clips', 'social', 'referrals', 'lottery'],
@@ -14,81 +15,147 @@ const AREAS = [
   ['auth', 'profile', 'events'],
   ['admin'],
 ];
-const place = (area: string) => AREAS.findIndex((line) => line.includes(area));
+const orderOf = (area: string) => AREAS.findIndex((line) => line.includes(area));
 
-/** Where an area may be entered other than by its door, and by whom: the lists of what every area has. */
-const LISTS: Record<string, RegExp> = {
-  'src/areas/index.ts': /\.ts$/,
-  'src/areas/entities.ts': /\/entities\.ts$/,
+/** Rooms and the rooms that each may import besides itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  config: ['lib', 'platform'],
+  platform: ['lib', 'config'],
+  jobs: ['lib', 'platform'],
+  areas: ['lib', 'platform', 'config', 'jobs'],
+  app: ['lib', 'platform', 'config', 'jobs', 'areas'],
+  workers: ['lib', 'platform', 'config', 'jobs', 'areas', 'app'],
+  programs: ['lib', 'platform'],
+  packages: ['lib', 'platform', 'areas', 'app', 'config'],
+  examples: ['packages'],
+  dev: ['lib', 'platform', 'programs'],
+  tools: ['lib', 'platform', 'config', 'jobs', 'areas', 'app', 'workers', 'dev', 'programs', 'packages', 'test'],
+  test: ['lib', 'platform', 'config', 'jobs', 'areas', 'app', 'workers', 'dev', 'programs', 'packages', 'tools'],
+};
+
+/** Lists of the areas: these files import parts of every area besides its index.ts. */
+const LISTS: Readonly<Record<string, RegExp>> = {
+  'src/areas/index.ts': /\/routes(?:\/index)?\.ts$/,
+  'src/areas/registry.ts': /\/(?:entities|events|gauges|treasury-gauges|scores\/broadcast)\.ts$/,
   'src/areas/seeds.ts': /\/seeds?\.ts$/,
 };
 
-function filesIn(folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => join(folder, file));
-}
-const files = ['src', 'jobs', 'workers', 'stack', 'test', 'localnet', 'programs', 'verify'].flatMap(filesIn);
+const FOLDERS = ['src', 'jobs', 'workers', 'dev', 'tools', 'test', 'programs', 'packages', 'examples'];
+const files = FOLDERS.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+    .map((file) => join(folder, file)),
+);
 const textOf = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
-
-/** Every import between our own files, as paths from the root. */
 const imports = [...textOf].flatMap(([from, text]) =>
-  [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)].map((match) => ({
-    from,
-    to: relative(root, join(root, dirname(from), match[1] ?? '')),
-  })),
+  importsOf(text).flatMap(({ specifier, isType }) => {
+    const to = resolveImport(from, specifier);
+    return to === null ? [] : [{ from, to, specifier, isType }];
+  }),
 );
 
-/** The tier of a file: who may import it follows from that. */
-const tierOf = (file: string) => (file.startsWith('src/lib/') ? 'src/lib' : (file.split('/')[0] ?? ''));
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  'src/lib': ['src/lib'],
-  jobs: ['jobs', 'src/lib'],
-  src: ['src', 'src/lib', 'jobs'],
-  workers: ['workers', 'src', 'src/lib', 'jobs'],
-  programs: ['programs', 'src', 'src/lib'],
-  localnet: ['localnet', 'programs', 'src', 'src/lib'],
-  stack: ['stack', 'localnet'],
-  verify: ['verify', 'src', 'src/lib'],
-  test: ['test', 'src', 'src/lib', 'jobs', 'workers', 'stack', 'localnet', 'programs', 'verify', 'packages'],
+/** The room of a file, which decides the rooms that it may import. */
+function roomOf(file: string): string {
+  const [top = '', second = ''] = file.split('/');
+  if (top !== 'src') return top;
+  if (file === 'src/config.ts') return 'config';
+  return ['lib', 'platform', 'areas'].includes(second) ? second : 'app';
+}
+const areaOf = (file: string) => /^src\/areas\/([^/]+)\//.exec(file)?.[1];
+const isPublicApi = (file: string, area: string) => file === `src/areas/${area}/index.ts`;
+/** The smallest folder within which imports are relative. */
+const neighbourhood = (file: string) => {
+  const parts = file.split('/');
+  const depth = file.startsWith('src/lib/') ? 2 : parts[0] === 'src' ? 3 : parts[0] === 'test' && parts[1] === 'areas' ? 3 : ['dev', 'tools', 'test'].includes(parts[0] ?? '') ? 2 : 1;
+  return parts.slice(0, Math.min(depth, parts.length - 1)).join('/');
 };
 
-const areaOf = (file: string) => /^src\/areas\/([^/]+)\//.exec(file)?.[1];
-const isDoor = (file: string, area: string) => file === `src/areas/${area}/${area}.ts`;
+test('every import names a file that exists', () => {
+  const missing = imports.filter(({ to }) => !textOf.has(to) && !/\.(?:js|json|so)$/.test(to));
+  expect(missing).toEqual([]);
+});
 
-test('imports go src/lib ← jobs ← src ← workers, and nobody imports workers', () => {
-  const wrong = imports.filter(({ from, to }) => !MAY_IMPORT[tierOf(from)]?.includes(tierOf(to)));
+test('imports go lib ← platform ← jobs ← areas ← app, workers; other rooms import only the rooms that they use', () => {
+  const wrong = imports.filter(({ from, to }) => roomOf(from) !== roomOf(to) && !MAY_IMPORT[roomOf(from)]?.includes(roomOf(to)));
   expect(wrong).toEqual([]);
 });
 
-test('every area has its place', () => {
-  const areas = new Set(files.flatMap((file) => areaOf(file) ?? []));
-  expect([...areas].filter((area) => place(area) < 0)).toEqual([]);
-});
-
-test('areas are entered by their doors, and know only those on their left', () => {
-  const wrong = imports.filter(({ from, to }) => {
-    const [inside, entered] = [areaOf(from), areaOf(to)];
-    if (entered === undefined || inside === entered || from.startsWith('test/')) return false;
-    if (inside === undefined) return !isDoor(to, entered) && !LISTS[from]?.test(to);
-    return !isDoor(to, entered) || place(entered) >= place(inside);
+test('the platform takes only the type of the configuration; the configuration takes only the settings of the platform', () => {
+  const wrong = imports.filter(({ from, to, isType }) => {
+    if (roomOf(from) === 'platform' && roomOf(to) === 'config') return !isType && !/WEBHOOK_SOURCES/.test(textOf.get(from) ?? '');
+    return roomOf(from) === 'config' && roomOf(to) === 'platform' && basename(to) !== 'config.ts';
   });
   expect(wrong).toEqual([]);
 });
 
-test('no file is longer than 300 lines', () => {
-  const long = [...textOf].map(([file, text]) => ({ file, lines: text.split('\n').length - 1 })).filter(({ lines }) => lines > 300);
-  expect(long).toEqual([]);
+test('the published client imports nothing outside its package', () => {
+  const wrong = imports.filter(({ from, to }) => from.startsWith('packages/client/src/') && !to.startsWith('packages/client/src/'));
+  expect(wrong).toEqual([]);
 });
 
-test('no file is a drawer', () => {
+test('every area has a place in the order', () => {
+  const areas = new Set(files.flatMap((file) => areaOf(file) ?? []));
+  expect([...areas].filter((area) => orderOf(area) < 0)).toEqual([]);
+  expect(AREAS.flat().filter((area) => !areas.has(area))).toEqual([]);
+});
+
+test('an area is imported through its index.ts, and only by areas on its right', () => {
+  const wrong = imports.filter(({ from, to }) => {
+    const [importer, imported] = [areaOf(from), areaOf(to)];
+    if (imported === undefined || importer === imported || ['test', 'tools', 'packages'].includes(roomOf(from))) return false;
+    if (importer === undefined) return !isPublicApi(to, imported) && !LISTS[from]?.test(to);
+    return !isPublicApi(to, imported) || orderOf(imported) >= orderOf(importer);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('imports within a room are relative, and imports of other rooms are subpaths', () => {
+  const wrong = imports.filter(({ from, to, specifier }) => {
+    if (from.startsWith('packages/') || dirname(from) === 'src') return false;
+    const isNear = neighbourhood(from) === neighbourhood(to) || to.startsWith(`${dirname(from)}/`);
+    return specifier.startsWith('.') ? !isNear : isNear && roomOf(from) !== 'platform';
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('no imports form a circle', () => {
+  const graph = Map.groupBy(imports, ({ from }) => from);
+  const state = new Map<string, 'open' | 'done'>();
+  const circles: string[][] = [];
+  const visit = (file: string, path: readonly string[]) => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') return void circles.push([...path.slice(path.indexOf(file)), file]);
+    state.set(file, 'open');
+    for (const { to } of graph.get(file) ?? []) visit(to, [...path, file]);
+    state.set(file, 'done');
+  };
+  for (const file of files) visit(file, []);
+  expect(circles).toEqual([]);
+});
+
+test('no file is longer than 300 lines, and no folder holds more than 22 files', () => {
+  const generated = new Set(['packages/client/src/api.ts']);
+  const long = [...textOf].map(([file, text]) => ({ file, lines: text.split('\n').length - 1 })).filter(({ lines }) => lines > 300);
+  expect(long.filter(({ file }) => !generated.has(file))).toEqual([]);
+  // A migration is one file each, for ever.
+  const crowded = [...Map.groupBy(files, dirname)].filter(([folder, all]) => all.length > 22 && !folder.endsWith('/migrations'));
+  expect(crowded.map(([folder, all]) => [folder, all.length])).toEqual([]);
+});
+
+test('no file has a name that says nothing about its content', () => {
   expect(files.filter((file) => /^(?:utils?|helpers?|common|types|misc)\.ts$/.test(basename(file)))).toEqual([]);
 });
 
-test('only the clock tells the time: app.clock in processes, app_now() in SQL', () => {
+test('only app.clock and app_now() read the time', () => {
   const wrong = [...textOf]
     .filter(([file]) => /^(?:src|jobs|workers)\//.test(file) && file !== 'src/lib/clock.ts')
     .flatMap(([file, text]) => text.split('\n').map((line, i) => ({ at: `${file}:${i + 1}`, line: line.trim() })))
     .filter(({ line }) => /\bDate\.now\(|\bnew Date\(\)|(?<![\w.#])now\(\)(?!:)|\bcurrent_(?:timestamp|date|time)\b/i.test(line));
   expect(wrong).toEqual([]);
+});
+
+test('modules keep no state by application: perApp does', () => {
+  const wrong = [...textOf].filter(([file, text]) => /^(?:src|jobs|workers)\//.test(file) && /new Weak(?:Map|Set)<(?:App\b|Redis\b|Koa\b)/.test(text));
+  expect(wrong.map(([file]) => file)).toEqual([]);
 });

@@ -3,13 +3,13 @@ import { defineConfig, type EntityClass, type EntitySchema, MikroORM } from '@mi
 import type { Pool } from 'pg';
 import type { Config } from '#config';
 import { migrations } from './migrations/index.ts';
-import { PoolClientAccess } from './sql.ts';
+import { PipelinedClient } from './sql.ts';
 
 /**
- * Opens the record. No connection is made before the first query, so a process starts while the database is down.
- * @param config where the database is and how many connections this process may hold
+ * Opens MikroORM. It connects with the first query, so that a process starts while the database is down.
+ * @param config database URL and maximum connections of this process
  * @param entities the entities that the areas register
- * @param timeoutMs how long one statement may take; a database that does not answer is an error then, not a hang
+ * @param timeoutMs timeout of one statement
  */
 export function openOrm(config: Config, entities: readonly (EntitySchema | EntityClass)[], timeoutMs: number): Promise<MikroORM> {
   return MikroORM.init(
@@ -21,14 +21,14 @@ export function openOrm(config: Config, entities: readonly (EntitySchema | Entit
       driverOptions: {
         connectionString: config.database.url,
         max: config.database.pool,
-        Client: PoolClientAccess,
+        Client: PipelinedClient,
         connectionTimeoutMillis: 3_000,
         idle_in_transaction_session_timeout: 30_000,
         statement_timeout: timeoutMs,
         query_timeout: timeoutMs + 1_000,
         pipeline: true,
         application_name: 'coinop',
-        onPoolCreated: plansOnce,
+        onPoolCreated: planOnce,
       },
       migrations: { migrationsList: migrations, snapshot: false, silent: true, tableName: 'migrations' },
       ensureDatabase: false,
@@ -37,7 +37,10 @@ export function openOrm(config: Config, entities: readonly (EntitySchema | Entit
   );
 }
 
-/** The statements of hot paths are short and take arrays: planning or compiling them each time would cost more than running them. */
-function plansOnce(pool: Pool): void {
+/**
+ * Makes PostgreSQL plan each prepared statement once and never compile it. Hot statements are short and take arrays, so planning or compiling each
+ * execution would cost more than the execution.
+ */
+function planOnce(pool: Pool): void {
   pool.on('connect', (client) => void client.query('set plan_cache_mode = force_generic_plan; set jit = off').catch(() => undefined));
 }

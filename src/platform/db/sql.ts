@@ -4,69 +4,73 @@ import pg from 'pg';
 import { observeStatement } from '#platform/observability/metrics/metrics.ts';
 import { traceStatement } from '#platform/observability/tracing/tracing.ts';
 
-/** A statement of a hot path: its text, and the row it returns. Prepared once per connection under its name. */
+/** An SQL statement and the type of its rows. A named statement is prepared once per connection. */
 export interface Statement<Row> {
-  /** Without one it is planned each time: for statements that are seldom run. */
+  /** Key of the prepared statement. Rarely used statements have none and are planned each time. */
   readonly name?: string;
   readonly text: string;
-  /** Carries the row's type only; never set. */
+  /** Carries only the type of the row; it has never a value. */
   readonly row?: Row;
 }
 
 /**
- * Declares a statement. Rows are what node-postgres makes of them: cast bigint to `int`, `float8` or `text` in the SQL.
- * @param name unique in the service; PostgreSQL keeps the plan under it
+ * Declares a statement. Rows arrive as node-postgres decodes them, so cast bigint to `int`, `float8` or `text` in the SQL.
+ * @param name unique in the service; PostgreSQL stores the plan under this name
  */
 export function statement<Row>(name: string, text: string): Statement<Row> {
   return { name, text };
 }
 
-/** SQL: an instant as it is told, ISO 8601 in UTC with milliseconds. @param at an expression, such as a column */
+/**
+ * Returns the SQL that formats a timestamp as ISO 8601 in UTC with milliseconds.
+ * @param at an SQL expression, such as a column
+ */
 export const instant = (at: string): string => `to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Whatever can run a statement: a transaction, or the pool for reads outside one. */
+/** Runs statements: a transaction, or the pool for reads outside a transaction. */
 export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** What a connection is asked for by whoever wants it itself. No server ever sees it. */
+/** A query text that `PipelinedClient` answers with the client itself. It is never sent to the server. */
 const ITSELF = '/* the connection itself */';
 
 /**
- * A connection that hands itself over when asked: Kysely and MikroORM keep theirs to themselves, and pass on neither
- * the names of statements nor several of them at once.
+ * A pg client that can be fetched through Kysely with the query `ITSELF`. Kysely and MikroORM hide their client and support neither named statements
+ * nor several statements in one round trip.
  */
-export class PoolClientAccess extends pg.Client {
+export class PipelinedClient extends pg.Client {
   #ended = false;
-  /** Gives it back to its pool, once, for whoever left it last. */
+  /** Returns the client to its pool. Set when the last holder has left. */
   #release: ((isLost: boolean) => void) | null = null;
 
   constructor(config?: pg.ClientConfig) {
     super(config);
     this.once('end', () => {
       this.#ended = true;
-      this.#giveBack();
+      this.#returnToPool();
     });
   }
 
   /**
-   * Whoever holds it would roll back when it is lost, and keep it when that fails: each loss within a transaction would cost the pool a place.
-   * @returns what its holder calls when done with it; from then on it goes back by itself once it is lost, now or later
+   * Marks the client as in use. When the connection is lost inside a transaction, the rollback of the holder fails and the holder never releases the
+   * client, so each loss would cost the pool one connection.
+   * @returns a function to call at the end of the use; from then on the client releases itself when its connection is lost
    */
-  held(): () => void {
-    // That of its present holder: each has one of its own.
+  hold(): () => void {
+    // Each holder has its own release function.
     const release = 'release' in this && typeof this.release === 'function' ? this.release : null;
     return () => {
       this.#release = release && ((isLost) => void release(isLost));
-      if (this.#ended) this.#giveBack();
+      if (this.#ended) this.#returnToPool();
     };
   }
 
-  #giveBack(): void {
+  #returnToPool(): void {
     try {
       this.#release?.(true);
     } catch {
-      // It was given back after all.
+      // The holder released the client already.
     }
   }
 
@@ -79,23 +83,23 @@ export class PoolClientAccess extends pg.Client {
 }
 
 /**
- * The connection behind a transaction's Kysely, for statements by name. They go out at once, one after the other:
- * those that are asked for together (`Promise.all`) share one round trip, and run in the order asked.
+ * Returns the client behind a transaction's Kysely, for named statements. Statements started together (`Promise.all`) share one round trip and run in
+ * the order in which they were started.
  */
-export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { leave(): void }> {
-  const client = (await kysely.executeQuery<pg.Client & Pick<PoolClientAccess, 'held'>>(CompiledQuery.raw(ITSELF))).rows[0];
+export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { release(): void }> {
+  const client = (await kysely.executeQuery<pg.Client & Pick<PipelinedClient, 'hold'>>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver kept its connection to itself');
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
-      leaveTogether(client.connection.stream);
+      corkForTick(client.connection.stream);
       return (await observed(statement, () => client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows;
     },
-    leave: client.held(),
+    release: client.hold(),
   };
 }
 
-/** What is written until the caller waits for something leaves in one system call. */
-function leaveTogether(stream: Writable): void {
+/** Collects the writes of one tick, so that they leave in one system call. */
+function corkForTick(stream: Writable): void {
   if (stream.writableCorked > 0) return;
   stream.cork();
   process.nextTick(() => stream.uncork());

@@ -8,14 +8,20 @@ import { observeTransaction } from '#platform/observability/metrics/metrics.ts';
 import { traceTransaction } from '#platform/observability/tracing/tracing.ts';
 import { connectionOf, type Queryable, type Statement, statement } from './sql.ts';
 
-/** A transaction: the only way to write. What it rings and emits follows from its commit, and from nothing else. */
+/** A transaction, the only way to write. Enqueued jobs and emitted events take effect with its commit. */
 export interface Tx extends Queryable {
   readonly em: EntityManager;
-  /** Asks for a job once this transaction has committed. */
+  /** Enqueues a job after the commit. */
   enqueue<Payload extends z.ZodType>(job: Job<string, Payload>, payload: z.input<Payload>): void;
-  /** Reports what happened, in the same commit. `wallet`: only that wallet's streams get it. */
+  /**
+   * Writes an event to the outbox, in the same commit.
+   * @param wallet the wallet whose streams receive the event; all streams without it
+   */
   emit<Payload extends z.ZodType>(event: EventType<Payload>, payload: z.input<Payload>, wallet?: string): void;
-  /** Reports many of one kind in one statement: to everybody, or each to the wallet of the same place. */
+  /**
+   * Writes many events of one type in one statement.
+   * @param wallets the receiving wallet of each payload, at the same index; all streams without it
+   */
   emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[], wallets?: readonly string[]): void;
 }
 
@@ -28,19 +34,19 @@ const insertOutboxAll = statement(
 );
 
 /**
- * Makes `app.tx`.
- * @param rung called after a commit that emitted something, to wake the publisher; may fail without harm
+ * Creates `app.tx`.
+ * @param wakePublisher called after a commit that emitted events; a failure does no harm
  */
-export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: () => Promise<unknown>): RunTransaction {
+export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePublisher: () => Promise<unknown>): RunTransaction {
   return async (work) => {
     const jobs: { job: Job; payload: unknown }[] = [];
     let emitted = false;
-    let leave = () => {};
+    let release = () => {};
     const inside = async (inner: EntityManager) => {
       const connection = await connectionOf(inner.getKysely<unknown>());
-      leave = connection.leave;
+      release = connection.release;
       const written: Promise<unknown>[] = [];
-      // Sent at once, with whatever else is on its way, and waited for before the commit.
+      // Sends the insert at once, in one round trip with the other statements. `written` is awaited before the commit.
       const write = (insert: Statement<unknown>, values: readonly unknown[]) => {
         emitted = true;
         const writing = connection.query(insert, values);
@@ -62,11 +68,11 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, rung: (
       return value;
     };
     const run = () => orm.em.fork({ clear: true }).transactional(inside);
-    const result = await observeTransaction(() => traceTransaction(run)).finally(() => leave());
-    // The commit stands whatever happens to Redis now: a sweep rings again, the publisher looks by itself.
-    const unheard = (err: unknown) => log.warn({ err }, 'committed, but the bell did not ring');
-    if (emitted) void rung().catch(unheard);
-    if (jobs.length > 0) await queues.add(jobs).catch(unheard);
+    const result = await observeTransaction(() => traceTransaction(run)).finally(() => release());
+    // A failure of Redis does not undo the commit: a sweep enqueues the job again, and the publisher polls the outbox.
+    const logFailure = (err: unknown) => log.warn({ err }, 'committed, but Redis could not be notified; a sweep or the next poll makes up for it');
+    if (emitted) void wakePublisher().catch(logFailure);
+    if (jobs.length > 0) await queues.add(jobs).catch(logFailure);
     return result;
   };
 }

@@ -2,32 +2,32 @@ import type { BatchedEvent } from './event.ts';
 import type { Bookmark } from './frame.ts';
 import { framesFor, type Item, ownMessages, type Reader } from './replay-buffer.ts';
 
-/** What a reader is sent of some entries; empty = nothing. */
+/** Returns the bytes that one reader receives of a batch of entries; empty = none. */
 export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
 
 /**
- * Entries as one write per subscriber: the same bytes for all who read the same categories.
- * @param hasStreams whether anybody here reads as a wallet
+ * Composes entries into one write per subscriber. Subscribers of the same categories share the bytes.
+ * @param hasStreams returns whether a wallet has streams in this process
  */
 export function composeBatch(batched: BatchedEvent, epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
   const shared = new Map<number, Buffer>();
   const own = new Map<Item, Map<string, Buffer[]>>();
-  const concerned = new Set<string>();
+  const addressed = new Set<string>();
   for (const item of items) {
-    if (item.wallet !== '') concerned.add(item.wallet);
+    if (item.wallet !== '') addressed.add(item.wallet);
     if (item.own === '') continue;
     const messages = ownMessages(batched, epoch, item, hasStreams);
     own.set(item, messages);
-    for (const wallet of messages.keys()) concerned.add(wallet);
+    for (const wallet of messages.keys()) addressed.add(wallet);
   }
-  const forAll = (mask: number) => {
+  const sharedBytes = (mask: number) => {
     const known = shared.get(mask);
     if (known) return known;
     const bytes = Buffer.concat(items.flatMap((item) => (item.frame && item.wallet === '' && (item.bit & mask) !== 0 ? [item.frame] : [])));
     shared.set(mask, bytes);
     return bytes;
   };
-  const forOne = (mask: number, wallet: string) =>
+  const bytesFor = (mask: number, wallet: string) =>
     Buffer.concat(
       items.flatMap((item) => {
         if ((item.bit & mask) === 0) return [];
@@ -38,6 +38,6 @@ export function composeBatch(batched: BatchedEvent, epoch: string, items: readon
   return (reader, after) => {
     const { mask, wallet } = reader;
     if (after !== null) return Buffer.concat(items.flatMap((item) => framesFor(batched, epoch, item, reader, after)));
-    return wallet !== null && concerned.has(wallet) ? forOne(mask, wallet) : forAll(mask);
+    return wallet !== null && addressed.has(wallet) ? bytesFor(mask, wallet) : sharedBytes(mask);
   };
 }

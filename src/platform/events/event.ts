@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { App } from '../app.ts';
 
 /** The categories that subscribers choose from. Events of one category arrive in order. */
 export const CATEGORIES = ['gameplay', 'chat', 'round', 'rewards', 'system'] as const;
@@ -42,7 +41,7 @@ export interface BatchedEvent<Item = unknown> {
   /** Returns the packed items that belong to the wanted wallets, in order. */
   unpack(packed: string, wanted: (wallet: string) => boolean): readonly OwnItem[];
   /** Returns the payload of the broadcast for the items of one tick. */
-  broadcast(app: App, items: readonly Item[]): Promise<object>;
+  broadcast(items: readonly Item[]): Promise<object>;
 }
 
 /** The event types of the service, as the areas register them. */
@@ -51,6 +50,6 @@ export interface EventCatalog {
   readonly types: ReadonlyMap<string, EventType>;
   /** The one type whose rows carry many items. */
   readonly batched: BatchedEvent;
-  /** Paths of the state that a client reads anew after a `reset`, by name. */
+  /** Paths of the state that a client must read again after a `reset`, by name. */
   readonly resetLinks: Readonly<Record<string, string>>;
 }

@@ -1,9 +1,7 @@
 import type { EventCatalog } from './event.ts';
 import type { Position } from './redis-stream.ts';
 
-/** Server-Sent Events as text: ids, messages, and the lines around them. */
-
-/** Where a client is: it has everything up to here. `index` counts own scores within one entry; Infinity = all of the entry. */
+/** A client's position in the stream: it has received everything up to here. `index` counts batched items within one entry; Infinity = the whole entry. */
 export interface Bookmark extends Position {
   readonly epoch: string;
   readonly index: number;
@@ -11,33 +9,33 @@ export interface Bookmark extends Position {
 
 const ID = /^([0-9a-f]{12}):(\d{1,15})-(\d{1,9})(?:\.(\d{1,6}))?$/;
 
-/** `epoch:publication-seq`, and `.index` for one of several messages of an entry. */
-export function formatId(epoch: string, place: Position, index = Number.POSITIVE_INFINITY): string {
-  return `${epoch}:${place.publication}-${place.seq}${Number.isFinite(index) ? `.${index}` : ''}`;
+/** Formats an event id: `epoch:publication-seq`, with `.index` for one of several messages of an entry. */
+export function formatId(epoch: string, position: Position, index = Number.POSITIVE_INFINITY): string {
+  return `${epoch}:${position.publication}-${position.seq}${Number.isFinite(index) ? `.${index}` : ''}`;
 }
 
-/** Reads a `Last-Event-ID`; null when it is none of ours. */
+/** Parses a `Last-Event-ID` header; returns null when the id is malformed. */
 export function parseId(text: string): Bookmark | null {
   const [, epoch, publication, seq, index] = ID.exec(text) ?? [];
   if (epoch === undefined) return null;
   return { epoch, publication: Number(publication), seq: Number(seq), index: index === undefined ? Number.POSITIVE_INFINITY : Number(index) };
 }
 
-/** One message. `data` is one line of JSON: JSON escapes line breaks. */
+/** Encodes one message. @param data JSON on one line; JSON escapes line breaks */
 export const message = (id: string, type: string, data: string): Buffer => Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`);
 
-/** An id without a message: a client remembers it and dispatches nothing. So a quiet stream can be resumed, too. */
+/** Encodes an id without a message. The client stores the id and dispatches no event, so that a quiet stream can be resumed as well. */
 export const bookmark = (id: string): Buffer => Buffer.from(`id: ${id}\n\n`);
 
-/** A sign of life. @param id everything up to here was sent; null = not known */
+/** Encodes a heartbeat. @param id the id of the last entry sent; null when the subscriber is not up to date */
 export const heartbeat = (id: string | null): Buffer => Buffer.from(id === null ? ':\n\n' : `:\nid: ${id}\n\n`);
 
-/** The first lines of a stream. @param retryMs how long the client waits before it connects again */
+/** Encodes the first lines of a stream. @param retryMs delay before the client reconnects, ms */
 export const opening = (retryMs: number, state: 'live' | 'resumed' | 'reset'): Buffer => Buffer.from(`retry: ${retryMs}\n: ${state}\n\n`);
 
 /**
- * The message that events may be missing. It is sent in-band, because a plain EventSource sees no headers.
- * @param links paths of the state that the client reads anew
+ * Encodes the message that events may be missing. It is sent in-band, because a plain EventSource sees no headers.
+ * @param links paths of the state that the client must read again
  */
 export const reset = (id: string, at: Date, links: EventCatalog['resetLinks']): Buffer =>
   message(id, 'reset', JSON.stringify({ type: 'reset', category: 'system', at: at.toISOString(), links }));

@@ -2,48 +2,48 @@ import type { App } from '#platform/app.ts';
 import { observePublished } from '#platform/observability/metrics/metrics.ts';
 import type { BatchedEvent, Category } from './event.ts';
 import { lastPublication, type OutboxRow, readNumbered, readOutboxStatus, TICK_MS, takeTick } from './outbox.ts';
-import { append, beginStream, type Draft, eventStreamKey, readTail, type Tail } from './redis-stream.ts';
+import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } from './redis-stream.ts';
 
 /**
- * One look at the outbox, and one round if there is something to publish. Any number of publishers may run:
- * rounds are taken one at a time, ROUND_MS apart; each first numbers rows in the record, then appends what the feed lacks,
- * all or nothing, where the feed ends. So whoever is killed in between, or comes second, neither loses nor doubles an event.
- * @returns when to look again, ms; null = when the bell rings
+ * Publishes the rows that wait in the outbox, at most one tick of them. Any number of publishers may run: ticks are taken one at a
+ * time, TICK_MS apart. A tick first numbers rows in PostgreSQL, then appends the missing entries to the Redis stream, all or none.
+ * A publisher that is killed in between, or comes second, neither loses nor duplicates an event.
+ * @returns delay until the next tick, ms; null when the publisher may wait for the wake-up channel
  */
 export async function publishTick(app: App, batched: BatchedEvent = app.events.batched): Promise<number | null> {
   const key = eventStreamKey(app.config);
-  // The feed first: what it holds was numbered before, so it can only be behind the numbers read after it.
+  // The stream is read before the numbers, so that it can only be behind them.
   const tail = await readTail(app.redis, key);
   const { publication, waitMs, unnumbered } = await readOutboxStatus(app.db);
   if (tail === null || tail.publication > publication) {
-    app.log.warn({ tail, publication }, 'the feed of events is missing or ahead of the record: it begins anew');
-    await beginStream(app.redis, key, tail, publication);
+    app.log.warn({ tail, publication }, 'the Redis stream of events is missing or ahead of the outbox; a new stream starts');
+    await startStream(app.redis, key, tail, publication);
     return 0;
   }
   if (!unnumbered && tail.publication === publication) return null;
   if (waitMs > 0) return waitMs;
   const last = await app.tx((tx) => takeTick(tx, tail.publication));
-  // Another publisher is at it; a little later than its next round, so that it is not always two.
+  // Another publisher holds the tick. The jitter avoids that both contend for the lock each time.
   if (last === null) return TICK_MS * (1 + Math.random());
   if (last > tail.publication) await publish(app, key, tail, last, batched);
   return 0;
 }
 
-/** Appends what comes after the feed's end. */
+/** Appends the entries after the end of the Redis stream. */
 async function publish(app: App, key: string, tail: Tail, last: number, batched: BatchedEvent): Promise<void> {
   const rows = await readNumbered(app.db, tail.publication);
   const next = rows[0]?.publication ?? last + 1;
   if (next !== tail.publication + 1) {
-    // A dump older than what the outbox still holds: those in between cannot be told any more.
-    app.log.warn({ tail, next }, 'the feed of events lacks what the outbox no longer holds: it begins anew');
-    await beginStream(app.redis, key, tail, next - 1);
+    // Redis was restored from a dump that is older than the rows that the outbox still holds.
+    app.log.warn({ tail, next }, 'the outbox no longer holds the events that the Redis stream misses; a new stream starts');
+    await startStream(app.redis, key, tail, next - 1);
     return;
   }
   if (!(await append(app.redis, key, tail, await drafts(app, rows, batched)))) return;
   observePublished(app.clock.now().getTime() - Math.min(...rows.map((row) => row.at)));
 }
 
-/** The entries of a tick: one per row, then one broadcast of all batched items. */
+/** Returns the entries of a tick: one per row, then one broadcast of all batched items. */
 async function drafts(app: App, rows: readonly OutboxRow[], batched: BatchedEvent): Promise<Draft[]> {
   const all: unknown[] = [];
   const entries = rows.map((row): Draft => {
@@ -61,13 +61,13 @@ async function drafts(app: App, rows: readonly OutboxRow[], batched: BatchedEven
   const last = rows.at(-1);
   if (last && all.length > 0) {
     const { type, category } = batched.type;
-    const data = JSON.stringify({ type, category, at: new Date(last.at).toISOString(), ...(await batched.broadcast(app, all)) });
+    const data = JSON.stringify({ type, category, at: new Date(last.at).toISOString(), ...(await batched.broadcast(all)) });
     entries.push({ id: `${last.publication}-1`, type, category, wallet: '', data, own: '' });
   }
   return entries;
 }
 
-/** The items of a batched row; none where the payload is malformed. The row keeps its entry, because a missing number would be a gap. */
+/** Returns the items of a batched row; none when the payload is malformed. The row keeps its entry, because a missing number would be a gap. */
 function itemsOf(app: App, row: OutboxRow, batched: BatchedEvent): readonly unknown[] {
   try {
     return batched.items(row.payload);
@@ -77,15 +77,15 @@ function itemsOf(app: App, row: OutboxRow, batched: BatchedEvent): readonly unkn
   }
 }
 
-/** A type that this process does not know comes from a newer one, during a deployment. */
+/** Returns the category of an event type. During a deployment, a newer process may emit a type that this process does not know. */
 function categoryOf(app: App, type: string): Category {
   const known = app.events.types.get(type);
   if (!known) app.log.warn({ type }, 'an event of an unknown type is published as system');
   return known?.category ?? 'system';
 }
 
-/** Makes sure that there is a feed to read: before the first publisher ran, the reader begins it. */
+/** Starts the Redis stream if it is missing, so that a reader does not depend on a publisher having run. */
 export async function ensureStream(app: App): Promise<void> {
   const key = eventStreamKey(app.config);
-  if ((await readTail(app.redis, key)) === null) await beginStream(app.redis, key, null, await lastPublication(app.db));
+  if ((await readTail(app.redis, key)) === null) await startStream(app.redis, key, null, await lastPublication(app.db));
 }

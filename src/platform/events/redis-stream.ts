@@ -3,58 +3,58 @@ import type { Redis } from 'ioredis';
 import type { Config } from '#config';
 
 /**
- * The feed: the Redis stream from which every API process serves `GET /events`. Not the record: it can be lost, and is begun anew.
- * Entry ids tell order and leave no gap unnoticed:
- *   <publication>-0  the outbox row of that number; every number has one
- *   <publication>-1  the scores of the rows up to that number, aggregated
- *   <publication>-2  the marker that a feed begins with, of a new epoch; what was published before is not in it
- * Fields, in this order: epoch, bytes published so far, type, category, wallet ('' = everybody), data, own score updates.
+ * Returns the key of the Redis stream from which every API process serves `GET /events`. It is not the record: when Redis loses it, a new
+ * stream with a new epoch starts. Entry ids give the order and reveal gaps:
+ *   <publication>-0  the outbox row with this number; every number has one
+ *   <publication>-1  the broadcast of the batched items of the rows up to this number
+ *   <publication>-2  the marker at the start of a stream; earlier events are not in the stream
+ * Fields, in this order: epoch, bytes published so far, type, category, wallet ('' = all), data, batched items.
  */
 export const eventStreamKey = (config: Config): string => `{${config.redis.prefix}:events}:feed`;
 
 /** The Redis channel that wakes the publisher after a commit that wrote events. */
 export const wakeUpChannel = (config: Config): string => `${config.redis.prefix}:events:wake-up`;
 
-/** How much history is kept for clients that resume. */
-export const FEED_ENTRIES = 10_000;
-export const FEED_BYTES = 32 * 1024 * 1024;
+/** Maximum entries and bytes that the stream keeps for clients that resume. */
+export const STREAM_ENTRIES = 10_000;
+export const STREAM_BYTES = 32 * 1024 * 1024;
 
-/** The type of the marker. */
+/** Event type of the marker at the start of a stream. */
 export const MARKER = 'reset';
 
-/** A place in the feed. */
+/** A position in the stream. */
 export interface Position {
   readonly publication: number;
   readonly seq: number;
 }
 
-/** The last entry of a feed. */
+/** The last entry of a stream. */
 export interface Tail extends Position {
   readonly id: string;
   readonly epoch: string;
 }
 
-/** An entry to be appended. */
+/** An entry to append. */
 export interface Draft {
   readonly id: string;
   readonly type: string;
   readonly category: string;
-  /** Only this wallet's streams get it; '' = all. */
+  /** The wallet whose subscribers receive the entry; '' = all subscribers. */
   readonly wallet: string;
-  /** What subscribers get: one line of JSON; '' = nothing but `own`. */
+  /** The message as one line of JSON; '' when the entry has only `own`. */
   readonly data: string;
-  /** Score updates, each for its own wallet: JSON of `OwnScores`; '' = none. */
+  /** Packed batched items, each for its own wallet; '' = none. */
   readonly own: string;
 }
 
-/** An entry as it is read. */
+/** An entry as read from Redis. */
 export interface Entry extends Draft, Position {
   readonly epoch: string;
 }
 
 export const comparePositions = (a: Position, b: Position): number => a.publication - b.publication || a.seq - b.seq;
 
-/** Whether nothing can have been between two entries of one epoch. */
+/** Returns whether two entries of one epoch are adjacent, so that no event is missing between them. */
 export function follows(before: Position, entry: Position): boolean {
   if (entry.publication === before.publication) return entry.seq > before.seq;
   return entry.publication === before.publication + 1 && entry.seq === 0;
@@ -68,7 +68,7 @@ export function decodeEntry([id, fields]: Raw): Entry {
   return { id, publication, seq, epoch, type, category, wallet, data, own };
 }
 
-/** The last entry of the feed, or null when there is no feed. */
+/** Returns the last entry of the stream; null when there is no stream. */
 export async function readTail(redis: Redis, key: string): Promise<Tail | null> {
   const [last] = await redis.xrevrange(key, '+', '-', 'COUNT', 1);
   return last ? decodeEntry(last) : null;
@@ -94,12 +94,13 @@ return 1
 `;
 
 /**
- * Appends entries, all or none, if the feed still ends where its caller read it.
- * @returns false when it does not: somebody else appended, or the feed was lost
+ * Appends entries, all or none.
+ * @param tail the last entry that the caller read
+ * @returns false when the stream no longer ends there: another publisher appended, or Redis lost the stream
  */
 export async function append(redis: Redis, key: string, tail: Tail, drafts: readonly Draft[]): Promise<boolean> {
   const args = drafts.flatMap((d) => [d.id, d.type, d.category, d.wallet, d.data, d.own]);
-  return (await redis.eval(APPEND, 1, key, tail.id, FEED_ENTRIES, FEED_BYTES, ...args)) === 1;
+  return (await redis.eval(APPEND, 1, key, tail.id, STREAM_ENTRIES, STREAM_BYTES, ...args)) === 1;
 }
 
 const BEGIN = `
@@ -111,10 +112,10 @@ return 1
 `;
 
 /**
- * Begins a feed of a new epoch, whose subscribers are told of a reset, if it still ends where its caller read it.
- * @param tail what is there now; null = nothing
- * @param publication the last number that the new feed will not hold
+ * Replaces the stream by an empty one with a new epoch. Subscribers receive a reset. Does nothing when the stream no longer ends at `tail`.
+ * @param tail the last entry that the caller read; null = no stream
+ * @param publication the last number that the new stream does not contain
  */
-export async function beginStream(redis: Redis, key: string, tail: Tail | null, publication: number): Promise<void> {
+export async function startStream(redis: Redis, key: string, tail: Tail | null, publication: number): Promise<void> {
   await redis.eval(BEGIN, 1, key, tail?.id ?? '', `${publication}-2`, randomBytes(6).toString('hex'));
 }

@@ -1,28 +1,32 @@
 import { type BatchedEvent, CATEGORIES } from './event.ts';
 import { type Bookmark, formatId, message } from './frame.ts';
-import { comparePositions, type Entry, FEED_BYTES, FEED_ENTRIES, type Position } from './redis-stream.ts';
+import { comparePositions, type Entry, type Position, STREAM_BYTES, STREAM_ENTRIES } from './redis-stream.ts';
 
-/** A set of categories as bits. */
+/** Returns the bit of a category. A set of categories is the sum of their bits. */
 export const bitOf = (category: string): number => 1 << (CATEGORIES as readonly string[]).indexOf(category);
 export const ALL_CATEGORIES = (1 << CATEGORIES.length) - 1;
 
-/** Who reads: which categories, and as whom. */
+/** The categories and the wallet of a subscriber. */
 export interface Reader {
+  /** Bits of the categories. */
   readonly mask: number;
+  /** The signed-in wallet; null = anonymous. */
   readonly wallet: string | null;
 }
 
-/** A message for some reader, encoded once. */
+/** One entry of the stream, encoded once for all subscribers. */
 export interface Item extends Position {
   readonly bit: number;
-  /** '' = everybody. */
+  /** The wallet that receives the entry; '' = all subscribers. */
   readonly wallet: string;
+  /** The message; null when the entry has only `own`. */
   readonly frame: Buffer | null;
+  /** Packed batched items; '' = none. */
   readonly own: string;
 }
 
-/** A copy in memory of its own: Node cuts small buffers out of slabs of 64 KB, and each that is kept would hold a whole slab. */
-function apart(bytes: Buffer): Buffer {
+/** Copies bytes into a separate allocation. Node allocates small buffers from slabs of 64 KB, and each buffer keeps its whole slab in memory. */
+function copyUnpooled(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;
@@ -33,13 +37,13 @@ const toItem = (e: Entry): Item => ({
   seq: e.seq,
   bit: e.category === '' ? 0 : bitOf(e.category),
   wallet: e.wallet,
-  frame: e.data === '' ? null : apart(message(formatId(e.epoch, e), e.type, e.data)),
+  frame: e.data === '' ? null : copyUnpooled(message(formatId(e.epoch, e), e.type, e.data)),
   own: e.own,
 });
 
 const sizeOf = (item: Item): number => (item.frame?.length ?? 0) + item.own.length + 150;
 
-/** Messages of own scores, by wallet. */
+/** Returns the messages of batched items, by wallet. */
 export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wanted: (wallet: string) => boolean, after = 0): Map<string, Buffer[]> {
   const messages = new Map<string, Buffer[]>();
   const { type, category } = batched.type;
@@ -54,11 +58,11 @@ export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wa
   return messages;
 }
 
-/** The feed as one process holds it in memory, bounded as the feed is: every client that resumes here is served from it. */
+/** Holds the stream in memory, with the same bounds as in Redis. Clients of this process that resume are served from it. */
 export class ReplayBuffer {
   readonly epoch: string;
   #items: Item[] = [];
-  /** Items before it are gone; they are cut off now and then. */
+  /** Index of the first valid item. Items before it are removed from time to time. */
   #head = 0;
   #bytes = 0;
   #last: Position;
@@ -66,7 +70,7 @@ export class ReplayBuffer {
 
   readonly #batched: BatchedEvent;
 
-  /** @param first the feed's oldest entry */
+  /** @param first the oldest entry of the stream */
   constructor(first: Entry, batched: BatchedEvent) {
     this.#batched = batched;
     this.epoch = first.epoch;
@@ -74,22 +78,22 @@ export class ReplayBuffer {
     this.push(first);
   }
 
-  /** The newest entry. */
+  /** Position of the newest entry. */
   get last(): Position {
     return this.#last;
   }
 
-  /** The id that says: everything up to the newest entry. */
+  /** The event id of the newest entry. */
   get id(): string {
     return formatId(this.epoch, this.#last);
   }
 
-  /** How many entries it was given so far. */
+  /** Number of entries added so far. */
   get end(): number {
     return this.#end;
   }
 
-  /** What it was given after so many; null when some of that is gone. */
+  /** Returns the entries after the first `end` ones; null when some of them were removed. */
   since(end: number): readonly Item[] | null {
     const from = this.#items.length - (this.#end - end);
     return from < this.#head ? null : this.#items.slice(from);
@@ -101,26 +105,26 @@ export class ReplayBuffer {
     this.#end++;
     this.#last = { publication: entry.publication, seq: entry.seq };
     this.#bytes += sizeOf(item);
-    while (this.#items.length - this.#head > 1 && (this.#items.length - this.#head > FEED_ENTRIES || this.#bytes > FEED_BYTES)) {
+    while (this.#items.length - this.#head > 1 && (this.#items.length - this.#head > STREAM_ENTRIES || this.#bytes > STREAM_BYTES)) {
       const gone = this.#items[this.#head++];
       if (gone) this.#bytes -= sizeOf(gone);
     }
-    if (this.#head > FEED_ENTRIES / 4) {
+    if (this.#head > STREAM_ENTRIES / 4) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
     }
   }
 
-  /** Whether everything after a bookmark is here: it is of this epoch and not older than the oldest entry. */
+  /** Returns whether the buffer holds every entry after a bookmark. */
   covers(bookmark: Bookmark): boolean {
     const first = this.#items[this.#head];
     return bookmark.epoch === this.epoch && first !== undefined && comparePositions(bookmark, first) >= 0;
   }
 
   /**
-   * A page of what a reader has missed since its bookmark.
-   * @param bytes how large a page is, about
-   * @returns the messages in order, and where the page ends; null = with the newest entry
+   * Returns a page of the messages that a reader missed since its bookmark.
+   * @param bytes approximate size of the page
+   * @returns the messages in order, and the end of the page; `end` is null when the page includes the newest entry
    */
   page(bookmark: Bookmark, reader: Reader, bytes: number): { messages: Buffer[]; end: Bookmark | null } {
     const messages: Buffer[] = [];
@@ -138,21 +142,21 @@ export class ReplayBuffer {
     return { messages, end: null };
   }
 
-  /** The first item that is not before a place. */
-  #indexOf(place: Position): number {
+  /** Returns the index of the first item at or after a position. */
+  #indexOf(position: Position): number {
     let low = this.#head;
     let high = this.#items.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       const item = this.#items[middle];
-      if (item && comparePositions(item, place) < 0) low = middle + 1;
+      if (item && comparePositions(item, position) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-/** One reader's messages of an item, after its bookmark if it has one. */
+/** Returns the messages of an entry for one reader, after the reader's bookmark if it has one. */
 export function framesFor(batched: BatchedEvent, epoch: string, item: Item, reader: Reader, after: Bookmark | null): readonly Buffer[] {
   if ((item.bit & reader.mask) === 0) return [];
   const order = after === null ? 1 : comparePositions(item, after);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as yieldToOthers } from 'node:timers/promises';
 import { unavailable } from '#lib/errors.ts';
 import { openFileLimit } from '#lib/open-files.ts';
 import { type App, perApp } from '#platform/app.ts';
@@ -12,52 +12,54 @@ import type { Reader, ReplayBuffer } from './replay-buffer.ts';
 import { StreamReader } from './stream-reader.ts';
 import { Subscriber, type SubscriberDeps } from './subscriber.ts';
 
-/** More streams are refused; so are those that would leave other requests too few of the files that a process may open. */
+/** Maximum streams per process. */
 const MAX_SUBSCRIBERS = 20_000;
-const SHARE_OF_FILES = 0.75;
-/** Subscribers written to before other work of the process gets its turn. */
+/** Maximum share of the process's open-file limit that streams may use, so that other requests can still open sockets. */
+const MAX_SHARE_OF_FILES = 0.75;
+/** Subscribers served before the process yields to its other work. */
 const SLICE = 200;
-/** A round that took longer than this is followed by a pause of a share of its time, for the other work of the process; ms. */
+/** A delivery that takes longer than this is followed by a pause for the other work of the process, ms. */
 const BUSY_MS = 5;
+/** Length of the pause as a share of the delivery, and its maximum. */
 const PAUSE_SHARE = 1 / 8;
 const MAX_PAUSE_MS = 100;
-/** Sessions that are asked for at the same time: requests must not wait behind them. */
-const SESSIONS_AT_ONCE = 20;
-/** How long streams may take to end when the process stops, ms. */
+/** Sessions checked concurrently, so that requests do not wait behind these checks. */
+const SESSION_CHECKS = 20;
+/** Maximum time for streams to end when the process stops, ms. */
 const DRAIN_MS = 2_000;
 
-/** The times of the streams, ms. */
+/** Intervals of the streams, ms. */
 export interface StreamTimes {
   readonly heartbeatMs: number;
-  /** Connections end after this long ± 10 %, so that a deployment looks like any other day. */
+  /** Connections end after this time ± 10 %, so that clients reconnect regularly and a deployment is no special case. */
   readonly rotateMs: number;
-  /** How soon after its session a stream ends, at the latest. */
+  /** Maximum time that a stream outlives its session. */
   readonly sessionsMs: number;
 }
 const TIMES: StreamTimes = { heartbeatMs: 15_000, rotateMs: 600_000, sessionsMs: 30_000 };
 
-/** Who wants a stream. */
+/** The parameters of a new stream. */
 export interface Subscription extends Reader {
-  /** The session's id, where there is one. */
+  /** The id of the session; null = anonymous. */
   readonly sessionId: string | null;
-  /** As the client gave it; null = from now on. */
+  /** The client's `Last-Event-ID`; null = new events only. */
   readonly lastEventId: string | null;
 }
 
-/** All event streams of one process. They share one connection to Redis, one timer, and every encoded message. */
+/** All event streams of one process. They share one Redis connection, one set of timers, and every encoded message. */
 export class Streams {
   readonly #app: App;
   #times: StreamTimes = TIMES;
   readonly #subscribers = new Set<Subscriber>();
   readonly #byWallet = new Map<string, Set<Subscriber>>();
-  readonly #surroundings: SubscriberDeps;
-  readonly #most = Math.min(MAX_SUBSCRIBERS, SHARE_OF_FILES * openFileLimit());
-  #follower: StreamReader | null = null;
-  /** What subscribers have been told of, or are being told. */
-  #window: ReplayBuffer | null = null;
-  /** What live subscribers are sent, by how much of the window they have; as long as it does not grow. */
+  readonly #deps: SubscriberDeps;
+  readonly #maxSubscribers = Math.min(MAX_SUBSCRIBERS, MAX_SHARE_OF_FILES * openFileLimit());
+  #reader: StreamReader | null = null;
+  /** The buffer that is being delivered to the subscribers. */
+  #buffer: ReplayBuffer | null = null;
+  /** Batches for live subscribers, by the number of entries that they have received. Cleared when the buffer grows. */
   readonly #batches = new Map<number, Batch | null>();
-  /** How often the window has changed. */
+  /** Number of changes of the buffer. */
   #changes = 0;
   #delivering = false;
   #timers: NodeJS.Timeout[] = [];
@@ -65,10 +67,10 @@ export class Streams {
 
   constructor(app: App) {
     this.#app = app;
-    this.#surroundings = {
-      window: () => {
-        if (this.#window === null) throw new Error('no stream begins before the feed was read');
-        return this.#window;
+    this.#deps = {
+      buffer: () => {
+        if (this.#buffer === null) throw new Error('a stream started before the Redis stream was loaded');
+        return this.#buffer;
       },
       since: (end) => this.#since(end),
       now: () => app.clock.now(),
@@ -76,7 +78,7 @@ export class Streams {
     };
   }
 
-  /** Changes the times. Precondition: no stream was opened yet. */
+  /** Changes the intervals. Precondition: no stream was opened yet. */
   setTimes(times: Partial<StreamTimes>): void {
     this.#times = { ...TIMES, ...times };
   }
@@ -87,24 +89,24 @@ export class Streams {
 
   /**
    * Prepares a stream.
-   * @returns what takes the response over and begins
-   * @throws 503 while Redis is not reachable, or when there are too many streams, or the process stops
+   * @returns a function that takes over the response and starts the stream
+   * @throws 503 while Redis is unreachable, when there are too many streams, or when the process stops
    */
   async open(subscription: Subscription): Promise<(response: ServerResponse) => Promise<void>> {
     if (this.#draining) throw unavailable('the service is stopping, connect again');
-    if (this.#subscribers.size >= this.#most) throw unavailable('there are too many streams, try again', 5);
+    if (this.#subscribers.size >= this.#maxSubscribers) throw unavailable('there are too many streams, try again', 5);
     await this.#start().ready();
-    const window = this.#window;
+    const buffer = this.#buffer;
     const from = subscription.lastEventId === null ? null : parseId(subscription.lastEventId);
-    // Another process may have shown more than this one has read so far; nobody can have seen more than is in the feed.
-    if (window && from?.epoch === window.epoch && comparePositions(from, window.last) > 0) {
+    // Another process may have sent entries that this process has not read yet. An id beyond the end of the Redis stream is invalid.
+    if (buffer && from?.epoch === buffer.epoch && comparePositions(from, buffer.last) > 0) {
       const tail = await readTail(this.#app.redis, eventStreamKey(this.#app.config));
       if (tail?.epoch !== from.epoch || comparePositions(from, tail) > 0) return (response) => this.#join(response, subscription, null);
     }
     return (response) => this.#join(response, subscription, from);
   }
 
-  /** Ends all streams; their clients connect again, elsewhere. New ones are refused. */
+  /** Ends all streams and refuses new ones. The clients reconnect to another process. */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const timer of this.#timers) clearInterval(timer);
@@ -114,35 +116,35 @@ export class Streams {
     await Promise.race([Promise.all(ended), sleep(DRAIN_MS, undefined, { signal: timeout.signal }).catch(() => undefined)]);
     timeout.abort();
     for (const subscriber of open) subscriber.abort();
-    this.#follower?.close();
+    this.#reader?.close();
   }
 
   #start(): StreamReader {
-    if (this.#follower) return this.#follower;
-    const follower = new StreamReader(this.#app, (window) => this.#changed(window));
+    if (this.#reader) return this.#reader;
+    const reader = new StreamReader(this.#app, (buffer) => this.#changed(buffer));
     const every = (ms: number, work: () => Promise<void>) => {
       let working = false;
       const tick = async () => {
         if (working) return;
         working = true;
-        await work().catch((err: unknown) => this.#app.log.error({ err }, 'event streams'));
+        await work().catch((err: unknown) => this.#app.log.error({ err }, 'a periodic task of the event streams failed; it runs again'));
         working = false;
       };
-      this.#timers.push(setInterval(() => (follower.closed ? void this.drain() : void tick()), ms).unref());
+      this.#timers.push(setInterval(() => (reader.closed ? void this.drain() : void tick()), ms).unref());
     };
-    every(this.#times.heartbeatMs, () => this.#beat(follower));
+    every(this.#times.heartbeatMs, () => this.#sendHeartbeats(reader));
     every(this.#times.sessionsMs, () => this.#checkSessions());
-    this.#follower = follower;
-    return follower;
+    this.#reader = reader;
+    return reader;
   }
 
   async #join(response: ServerResponse, subscription: Subscription, from: Bookmark | null): Promise<void> {
     const socket = await detachSocket(response);
     if (socket === null) return;
-    // The process stops just now.
+    // `drain` ran during the await.
     if (this.#draining) return void socket.end();
     const until = performance.now() + this.#times.rotateMs * (0.9 + 0.2 * Math.random());
-    const subscriber = new Subscriber(socket, subscription, until, this.#surroundings);
+    const subscriber = new Subscriber(socket, subscription, until, this.#deps);
     this.#subscribers.add(subscriber);
     if (subscriber.wallet !== null) {
       const streams = this.#byWallet.get(subscriber.wallet);
@@ -166,8 +168,8 @@ export class Streams {
     return subscriber.end();
   }
 
-  #changed(window: ReplayBuffer): void {
-    this.#window = window;
+  #changed(buffer: ReplayBuffer): void {
+    this.#buffer = buffer;
     this.#batches.clear();
     this.#changes++;
     if (!this.#delivering) void this.#deliver();
@@ -182,24 +184,24 @@ export class Streams {
   }
 
   #compose(end: number): Batch | null {
-    const items = this.#window?.since(end) ?? null;
-    if (this.#window === null || items === null) return null;
+    const items = this.#buffer?.since(end) ?? null;
+    if (this.#buffer === null || items === null) return null;
     try {
-      return composeBatch(this.#app.events.batched, this.#window.epoch, items, (wallet) => this.#byWallet.has(wallet));
+      return composeBatch(this.#app.events.batched, this.#buffer.epoch, items, (wallet) => this.#byWallet.has(wallet));
     } catch (err) {
-      this.#app.log.error({ err }, 'events could not be delivered');
+      this.#app.log.error({ err }, 'a batch of events cannot be composed; subscribers receive a reset');
       return null;
     }
   }
 
   /**
-   * Goes round the subscribers until all have what is known. Who is reached later gets what came meanwhile in the same write:
-   * nobody waits for longer than a round, and the longer it takes the fewer writes there are.
+   * Updates the subscribers until all of them have received the newest entry. A subscriber that is reached later receives the entries that
+   * arrived in the meantime in the same write, so a slow delivery makes fewer writes.
    */
   async #deliver(): Promise<void> {
     this.#delivering = true;
-    for (let told = -1; told !== this.#changes; ) {
-      told = this.#changes;
+    for (let delivered = -1; delivered !== this.#changes; ) {
+      delivered = this.#changes;
       const began = performance.now();
       await this.#each((subscriber) => subscriber.update());
       const took = performance.now() - began;
@@ -208,44 +210,44 @@ export class Streams {
     this.#delivering = false;
   }
 
-  async #beat(follower: StreamReader): Promise<void> {
-    follower.check();
+  async #sendHeartbeats(reader: StreamReader): Promise<void> {
+    reader.check();
     const now = performance.now();
     await this.#each((subscriber) => {
-      if (now <= subscriber.until) return subscriber.beat();
+      if (now <= subscriber.until) return subscriber.sendHeartbeat();
       void this.#end(subscriber);
       return true;
     });
   }
 
-  /** Does something to every subscriber, who leaves when it returns false; other work of the process gets its turn in between. */
+  /** Calls a function for every subscriber and removes a subscriber when the function returns false. Yields to other work in between. */
   async #each(act: (subscriber: Subscriber) => boolean): Promise<void> {
     let done = 0;
     for (const subscriber of this.#subscribers) {
-      if (!this.#stays(subscriber, act)) this.#leave(subscriber);
-      if (++done % SLICE === 0) await breathe();
+      if (!this.#applyTo(subscriber, act)) this.#leave(subscriber);
+      if (++done % SLICE === 0) await yieldToOthers();
     }
   }
 
-  /** Whom something cannot be told holds up nobody: it is cut off, and comes back to where it was. */
-  #stays(subscriber: Subscriber, act: (subscriber: Subscriber) => boolean): boolean {
+  /** Disconnects a subscriber when the function throws, so that the others are not delayed. Its client reconnects and resumes. */
+  #applyTo(subscriber: Subscriber, act: (subscriber: Subscriber) => boolean): boolean {
     try {
       return act(subscriber);
     } catch (err) {
-      this.#app.log.error({ err }, 'a stream could not be told of events');
+      this.#app.log.error({ err }, 'events cannot be written to a stream; it is disconnected');
       subscriber.abort();
       return false;
     }
   }
 
-  /** Ends the streams of sessions that are over; their clients come back as who they are now. */
+  /** Ends the streams of sessions that have ended. Their clients reconnect with their current session. */
   async #checkSessions(): Promise<void> {
     const sessions = new SessionStore(this.#app);
     const signedIn = [...this.#subscribers].filter((subscriber) => subscriber.sessionId !== null);
-    for (let i = 0; i < signedIn.length; i += SESSIONS_AT_ONCE) {
+    for (let i = 0; i < signedIn.length; i += SESSION_CHECKS) {
       await Promise.all(
-        signedIn.slice(i, i + SESSIONS_AT_ONCE).map(async (subscriber) => {
-          // While nobody can tell, the stream goes on.
+        signedIn.slice(i, i + SESSION_CHECKS).map(async (subscriber) => {
+          // The stream continues while the session cannot be read.
           const session = await sessions.find(subscriber.sessionId ?? '').catch(() => undefined);
           if (session === null) void this.#end(subscriber);
         }),

@@ -6,32 +6,33 @@ import { ensureStream } from './publisher.ts';
 import { comparePositions, decodeEntry, eventStreamKey, follows, type Position, readTail } from './redis-stream.ts';
 import { ReplayBuffer } from './replay-buffer.ts';
 
-/** How long one read of the feed waits for something new, ms; then it is checked that this is still the same feed. */
+/** How long one blocking read waits for new entries, ms. After an empty read the reader checks that the stream is still the same. */
 const BLOCK_MS = 5_000;
-/** Without an answer for this long the feed counts as unreachable, and the connection as dead, ms. */
-const SILENT_MS = BLOCK_MS + 3_000;
-/** How long a request waits for the feed to be read in, ms. */
+/** Time without a response after which the stream counts as unreachable, ms. */
+const UNREACHABLE_MS = BLOCK_MS + 3_000;
+/** How long a request waits until the stream is loaded, ms. */
 const LOAD_MS = 1_500;
-/** After a failure, how long it waits at first, then twice as long, up to; ms. */
+/** Backoff after a failure: the first delay, doubled up to the maximum, ms. */
 const RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
+/** Entries per read. */
 const PAGE = 500;
 
 /**
- * Is told of the window whenever it holds more; another window when the feed was read in: at first, and again when it is another feed
- * or has a gap. What that one does not hold cannot be told.
+ * Receives the replay buffer each time the buffer grew. A different buffer means that the stream was loaded anew, because it was replaced
+ * or had a gap; events that the new buffer does not hold are lost for subscribers.
  */
-export type Listener = (window: ReplayBuffer) => void;
+export type Listener = (buffer: ReplayBuffer) => void;
 
-/** Follows the feed over one connection for the whole process, for ever: while Redis is down it waits. */
+/** Reads the Redis stream over one connection for the whole process. While Redis is down, the reader retries. */
 export class StreamReader {
   readonly #app: App;
   readonly #listener: Listener;
   readonly #key: string;
   readonly #connection: Redis;
   readonly #loaded = Promise.withResolvers<void>();
-  #window: ReplayBuffer | null = null;
-  #heard = performance.now();
+  #buffer: ReplayBuffer | null = null;
+  #lastResponseAt = performance.now();
   #closed = false;
 
   constructor(app: App, listener: Listener) {
@@ -43,7 +44,7 @@ export class StreamReader {
     void this.#run();
   }
 
-  /** Reads no more. The connection ends with the others of the process. */
+  /** Stops reading. The application closes the connection with its others. */
   close(): void {
     this.#closed = true;
     this.#loaded.resolve();
@@ -53,21 +54,21 @@ export class StreamReader {
     return this.#closed;
   }
 
-  /** Waits until the feed was read in. @throws 503 while it is not reachable */
+  /** Waits until the stream is loaded. @throws 503 while the stream is unreachable */
   async ready(): Promise<void> {
-    if (this.#window === null) {
+    if (this.#buffer === null) {
       const timeout = new AbortController();
       await Promise.race([this.#loaded.promise, sleep(LOAD_MS, undefined, { signal: timeout.signal }).catch(() => undefined)]);
       timeout.abort();
     }
-    const reachable = this.#connection.status === 'ready' && performance.now() - this.#heard < SILENT_MS;
-    if (this.#window === null || !reachable || this.#closed) throw unavailable('events are not available now, try again');
+    const reachable = this.#connection.status === 'ready' && performance.now() - this.#lastResponseAt < UNREACHABLE_MS;
+    if (this.#buffer === null || !reachable || this.#closed) throw unavailable('events are not available, try again');
   }
 
-  /** Gives up a connection on which nothing was heard for too long; it is made anew and goes on where it was. */
+  /** Reconnects when Redis sent nothing for too long. Reading continues at the same position. */
   check(): void {
-    if (this.#connection.status !== 'ready' || performance.now() - this.#heard < 2 * SILENT_MS) return;
-    this.#heard = performance.now();
+    if (this.#connection.status !== 'ready' || performance.now() - this.#lastResponseAt < 2 * UNREACHABLE_MS) return;
+    this.#lastResponseAt = performance.now();
     this.#connection.disconnect(true);
   }
 
@@ -75,61 +76,61 @@ export class StreamReader {
     let retryMs = RETRY_MS;
     while (!this.#closed) {
       try {
-        const window = this.#window ?? (await this.#load());
-        if (!(await this.#read(window)) && !this.#closed) await this.#load();
+        const buffer = this.#buffer ?? (await this.#load());
+        if (!(await this.#read(buffer)) && !this.#closed) await this.#load();
         retryMs = RETRY_MS;
       } catch (err) {
         if (this.#closed) return;
-        if (retryMs === 2 * RETRY_MS) this.#app.log.warn({ err }, 'the feed of events cannot be read now');
+        if (retryMs === 2 * RETRY_MS) this.#app.log.warn({ err }, 'the Redis stream of events cannot be read; the reader retries');
         await sleep(retryMs);
         retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
       }
     }
   }
 
-  /** Reads what is new. @returns whether the window is still that of the feed */
-  async #read(window: ReplayBuffer): Promise<boolean> {
-    const { publication, seq } = window.last;
+  /** Reads new entries into the buffer. @returns false when the stream was replaced or has a gap */
+  async #read(buffer: ReplayBuffer): Promise<boolean> {
+    const { publication, seq } = buffer.last;
     const answer = await this.#connection.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', this.#key, `${publication}-${seq}`);
-    this.#heard = performance.now();
+    this.#lastResponseAt = performance.now();
     const entries = answer?.[0]?.[1].map(decodeEntry) ?? [];
-    if (entries.length === 0) return await this.#isCurrent(window);
-    let before: Position = window.last;
+    if (entries.length === 0) return await this.#isCurrent(buffer);
+    let before: Position = buffer.last;
     for (const entry of entries) {
-      if (entry.epoch !== window.epoch || !follows(before, entry)) return false;
+      if (entry.epoch !== buffer.epoch || !follows(before, entry)) return false;
       before = entry;
     }
-    for (const entry of entries) window.push(entry);
-    this.#listener(window);
+    for (const entry of entries) buffer.push(entry);
+    this.#listener(buffer);
     return true;
   }
 
-  /** Whether the feed, silent for a while, is still the one that the window shows. A missing one is about to begin anew. */
-  async #isCurrent(window: ReplayBuffer): Promise<boolean> {
+  /** Returns whether the buffer still shows the current stream. A missing stream counts as current, because the publisher starts it again. */
+  async #isCurrent(buffer: ReplayBuffer): Promise<boolean> {
     const tail = await readTail(this.#connection, this.#key);
-    return tail === null || (tail.epoch === window.epoch && comparePositions(tail, window.last) >= 0);
+    return tail === null || (tail.epoch === buffer.epoch && comparePositions(tail, buffer.last) >= 0);
   }
 
-  /** Reads the whole feed into a new window. */
+  /** Loads the whole stream into a new buffer. */
   async #load(): Promise<ReplayBuffer> {
     await ensureStream(this.#app);
-    let window: ReplayBuffer | null = null;
+    let buffer: ReplayBuffer | null = null;
     for (let from = '-'; ; ) {
       const entries = (await this.#connection.xrange(this.#key, from, '+', 'COUNT', PAGE)).map(decodeEntry);
-      this.#heard = performance.now();
+      this.#lastResponseAt = performance.now();
       for (const entry of entries) {
-        if (window === null) window = new ReplayBuffer(entry, this.#app.events.batched);
-        else if (entry.epoch === window.epoch && follows(window.last, entry)) window.push(entry);
-        else throw new Error('the feed of events began anew while it was read');
+        if (buffer === null) buffer = new ReplayBuffer(entry, this.#app.events.batched);
+        else if (entry.epoch === buffer.epoch && follows(buffer.last, entry)) buffer.push(entry);
+        else throw new Error('the Redis stream of events was replaced during the load');
       }
       const last = entries.at(-1);
       if (!last || entries.length < PAGE) break;
       from = `(${last.id}`;
     }
-    if (window === null) throw new Error('the feed of events was lost while it was read');
-    this.#window = window;
-    this.#listener(window);
+    if (buffer === null) throw new Error('the Redis stream of events was lost during the load');
+    this.#buffer = buffer;
+    this.#listener(buffer);
     this.#loaded.resolve();
-    return window;
+    return buffer;
   }
 }

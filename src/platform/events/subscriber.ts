@@ -1,99 +1,100 @@
 import type { Socket } from 'node:net';
-import { countDropped, countReset, countStreamed } from '#platform/observability/metrics/metrics.ts';
+import { countSubscriberDropped, countStreamReset, countStreamedBytes } from '#platform/observability/metrics/metrics.ts';
 import type { Batch } from './batch.ts';
 import type { EventCatalog } from './event.ts';
 import { type Bookmark, bookmark, heartbeat, opening, reset } from './frame.ts';
 import { comparePositions } from './redis-stream.ts';
 import type { Reader, ReplayBuffer } from './replay-buffer.ts';
 
-/** A subscriber that is further behind is dropped; it connects again and goes on where it was. Bytes. */
-const MAX_BEHIND = 1024 * 1024;
-/** What was missed is sent in pages of its own, as fast as the client reads; what is more than this is told as a reset. Bytes. */
+/** Maximum unsent bytes per subscriber. A slower subscriber is disconnected; its client reconnects and resumes. */
+const MAX_BACKLOG = 1024 * 1024;
+/** Missed messages are sent in pages of this size, as fast as the client reads. Bytes. */
 const PAGE_BYTES = 64 * 1024;
+/** Maximum bytes of missed messages. A client that missed more receives a reset. */
 const MAX_MISSED = 8 * 1024 * 1024;
-/** How long a stream may take to end, ms: a client that does not read would keep its socket for ever. */
+/** Maximum time for a stream to end, ms. Without it, a client that does not read would keep its socket open. */
 const END_MS = 30_000;
 
-/** What a subscriber needs of the process. */
+/** What a subscriber uses of its process. */
 export interface SubscriberDeps {
-  /** The feed as this process knows it now. */
-  window(): ReplayBuffer;
-  /** What came to it after so many entries; null when that cannot be told any more. */
+  /** Returns the current replay buffer. */
+  buffer(): ReplayBuffer;
+  /** Returns the entries after the first `end` entries; null when the buffer no longer holds them. */
   since(end: number): Batch | null;
   now(): Date;
   readonly resetLinks: EventCatalog['resetLinks'];
 }
 
-/** One stream, on its way to one client. There may be ten thousand: it has no timer and no connection of its own. */
+/** One stream to one client. A process may have ten thousand, so a subscriber has no timer and no Redis connection. */
 export class Subscriber implements Reader {
   readonly mask: number;
   readonly wallet: string | null;
   readonly sessionId: string | null;
-  /** When it ends, by `performance.now()`. */
+  /** End of the stream, in the time of `performance.now()`. */
   readonly until: number;
   readonly #socket: Socket;
-  readonly #surroundings: SubscriberDeps;
-  /** It has everything of this window up to so many entries, while it is live. */
-  #window: ReplayBuffer | null = null;
+  readonly #deps: SubscriberDeps;
+  /** A live subscriber has received the first `#end` entries of this buffer. */
+  #buffer: ReplayBuffer | null = null;
   #end = 0;
-  /** It is being sent what it missed, so far up to here; null = it is live. */
-  #missing: { from: Bookmark; sent: number } | null = null;
-  /** It has seen more, from another process, than this one has read: nothing up to here is sent again. */
+  /** Progress of the replay of missed messages; null = the subscriber is live. */
+  #replay: { from: Bookmark; sent: number } | null = null;
+  /** The client received messages up to here from another process that read further; these are not sent again. */
   #after: Bookmark | null = null;
 
-  constructor(socket: Socket, reader: Reader & { sessionId: string | null }, until: number, surroundings: SubscriberDeps) {
+  constructor(socket: Socket, reader: Reader & { sessionId: string | null }, until: number, deps: SubscriberDeps) {
     this.mask = reader.mask;
     this.wallet = reader.wallet;
     this.sessionId = reader.sessionId;
     this.until = until;
     this.#socket = socket;
-    this.#surroundings = surroundings;
+    this.#deps = deps;
   }
 
   /**
-   * Begins the stream: live, or with what was missed, or with the news that it cannot be told.
-   * @param from 'now', a bookmark, or null for one that is not known
+   * Starts the stream: live, with a replay of missed messages, or with a reset.
+   * @param from 'now', the client's bookmark, or null when the bookmark is unknown
    */
   begin(from: Bookmark | 'now' | null): void {
-    const window = this.#surroundings.window();
+    const buffer = this.#deps.buffer();
     const retryMs = 1_000 + Math.floor(3_000 * Math.random());
-    if (from === 'now') this.#goLive(window, [opening(retryMs, 'live'), bookmark(window.id)]);
-    else if (from === null || !window.covers(from)) this.#goLive(window, [opening(retryMs, 'reset'), this.#reset(window)]);
-    else if (comparePositions(from, window.last) > 0) {
+    if (from === 'now') this.#goLive(buffer, [opening(retryMs, 'live'), bookmark(buffer.id)]);
+    else if (from === null || !buffer.covers(from)) this.#goLive(buffer, [opening(retryMs, 'reset'), this.#reset(buffer)]);
+    else if (comparePositions(from, buffer.last) > 0) {
       this.#after = from;
-      this.#goLive(window, [opening(retryMs, 'resumed')]);
+      this.#goLive(buffer, [opening(retryMs, 'resumed')]);
     } else {
       this.#socket.write(opening(retryMs, 'resumed'));
-      this.#missing = { from, sent: 0 };
+      this.#replay = { from, sent: 0 };
       this.#catchUp();
     }
   }
 
-  /** From here on it is sent what is new. */
-  #goLive(window: ReplayBuffer, last: readonly Buffer[]): void {
-    this.#missing = null;
-    this.#window = window;
-    this.#end = window.end;
+  /** Ends the replay: from here on the subscriber receives new entries. */
+  #goLive(buffer: ReplayBuffer, last: readonly Buffer[]): void {
+    this.#replay = null;
+    this.#buffer = buffer;
+    this.#end = buffer.end;
     this.#write(Buffer.concat(last));
   }
 
-  /** Sends page by page what was missed, as the client reads. With the last page it is live, in the same turn: no gap, no double. */
+  /** Replays missed messages page by page, as fast as the client reads. It goes live in the same tick as the last page, so no message is missed or sent twice. */
   #catchUp(): void {
-    while (this.#missing !== null && this.#socket.writable) {
-      const window = this.#surroundings.window();
-      const { from, sent } = this.#missing;
-      // Where the feed ends earlier now, Redis has lost its end: that is as good as a gap.
-      if (!window.covers(from) || comparePositions(from, window.last) > 0 || sent > MAX_MISSED) {
-        this.#goLive(window, [this.#reset(window)]);
+    while (this.#replay !== null && this.#socket.writable) {
+      const buffer = this.#deps.buffer();
+      const { from, sent } = this.#replay;
+      // A stream that ends before the bookmark lost its end in Redis, so messages may be missing.
+      if (!buffer.covers(from) || comparePositions(from, buffer.last) > 0 || sent > MAX_MISSED) {
+        this.#goLive(buffer, [this.#reset(buffer)]);
         return;
       }
-      const { messages, end } = window.page(from, this, PAGE_BYTES);
+      const { messages, end } = buffer.page(from, this, PAGE_BYTES);
       if (end === null) {
-        this.#goLive(window, [...messages, bookmark(window.id)]);
+        this.#goLive(buffer, [...messages, bookmark(buffer.id)]);
         return;
       }
       const bytes = Buffer.concat(messages);
-      this.#missing = { from: end, sent: sent + bytes.length };
+      this.#replay = { from: end, sent: sent + bytes.length };
       if (!this.#write(bytes)) {
         this.#socket.once('drain', () => this.#catchUp());
         return;
@@ -102,33 +103,33 @@ export class Subscriber implements Reader {
   }
 
   /**
-   * Sends what came since the last time, if it is live.
-   * @returns false when the client was too far behind, and was dropped
+   * Sends the entries since the last update, if the subscriber is live.
+   * @returns false when the backlog was too large and the client was disconnected
    */
   update(): boolean {
-    const window = this.#surroundings.window();
-    if (this.#missing !== null || (this.#window === window && this.#end === window.end)) return true;
-    const batch = this.#window === window ? this.#surroundings.since(this.#end) : null;
-    this.#window = window;
-    this.#end = window.end;
-    const bytes = batch === null ? this.#reset(window) : batch(this, this.#after);
-    if (batch === null || (this.#after !== null && comparePositions(window.last, this.#after) >= 0)) this.#after = null;
+    const buffer = this.#deps.buffer();
+    if (this.#replay !== null || (this.#buffer === buffer && this.#end === buffer.end)) return true;
+    const batch = this.#buffer === buffer ? this.#deps.since(this.#end) : null;
+    this.#buffer = buffer;
+    this.#end = buffer.end;
+    const bytes = batch === null ? this.#reset(buffer) : batch(this, this.#after);
+    if (batch === null || (this.#after !== null && comparePositions(buffer.last, this.#after) >= 0)) this.#after = null;
     return this.#send(bytes);
   }
 
-  /** Sends a sign of life, with a new id if it has all up to there. @returns as `update` */
-  beat(): boolean {
+  /** Sends a heartbeat, with the id of the last entry if the subscriber has received all entries. @returns the same as `update` */
+  sendHeartbeat(): boolean {
     if (!this.update()) return false;
-    const isUpToDate = this.#missing === null && this.#after === null;
-    return this.#send(heartbeat(isUpToDate ? this.#surroundings.window().id : null));
+    const isUpToDate = this.#replay === null && this.#after === null;
+    return this.#send(heartbeat(isUpToDate ? this.#deps.buffer().id : null));
   }
 
   #send(bytes: Buffer): boolean {
     if (bytes.length === 0 || !this.#socket.writable) return true;
-    if (this.#socket.writableLength > MAX_BEHIND) {
-      // Not only closed: what the kernel holds for a client that does not read, megabytes, would stay there for minutes.
+    if (this.#socket.writableLength > MAX_BACKLOG) {
+      // A reset, not a close: the kernel would hold megabytes of unsent data for minutes.
       this.#socket.resetAndDestroy();
-      countDropped();
+      countSubscriberDropped();
       return false;
     }
     this.#write(bytes);
@@ -136,11 +137,11 @@ export class Subscriber implements Reader {
   }
 
   #write(bytes: Buffer): boolean {
-    countStreamed(bytes.length);
+    countStreamedBytes(bytes.length);
     return this.#socket.write(bytes);
   }
 
-  /** Ends the stream after what was sent so far. @returns when it has ended */
+  /** Ends the stream after all data was sent. Resolves when the socket is closed. */
   end(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const overdue = setTimeout(() => this.abort(), END_MS).unref();
@@ -156,8 +157,8 @@ export class Subscriber implements Reader {
     this.#socket.destroy();
   }
 
-  #reset(window: ReplayBuffer): Buffer {
-    countReset();
-    return reset(window.id, this.#surroundings.now(), this.#surroundings.resetLinks);
+  #reset(buffer: ReplayBuffer): Buffer {
+    countStreamReset();
+    return reset(buffer.id, this.#deps.now(), this.#deps.resetLinks);
   }
 }

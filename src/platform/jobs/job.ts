@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** A job as a value: what is asked of a worker, and how often it is tried. */
+/** A job as a value: what a worker has to do, and how often it is attempted. */
 export interface Job<Name extends string = string, Payload extends z.ZodType = z.ZodType, Queue extends string = string> {
   /** The name is wire format: jobs that wait under another name have no handler. */
   readonly name: Name;

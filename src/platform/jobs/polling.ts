@@ -1,78 +1,78 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 
-/** How often what requests wait for is looked at, all of a process in one question, ms. */
-const LOOK_MS = 100;
-/** Requests of a process that may wait for one kind of thing; those beyond are told where the outcome will be. */
-const MOST_WAITING = 5_000;
+/** Poll interval, ms. One query serves all waiting requests of a process. */
+const POLL_MS = 100;
+/** Maximum requests of a process that wait for one kind of row. Further requests get the current row at once. */
+const MAX_WAITING = 5_000;
 
-/** Those who wait in one process, by id. */
+/** The waiting requests of one process, by row id. */
 interface Waiting {
   readonly waiters: Map<string, Set<() => void>>;
   count: number;
-  looking: boolean;
+  isPolling: boolean;
 }
 
 /**
- * Makes what waits, outside any transaction, until rows of a kind are decided: any number of requests, one question.
- * @param read the rows of some ids, those that there are
- * @returns waits at most `withinMs` (0 looks once) and answers the row as it is then, decided or not; null when there is none
+ * Creates a function that waits, outside any transaction, until a row is decided. All waiting requests of a process share one query per poll.
+ * @param read returns the rows that exist of the given ids
+ * @param isDecided returns whether the wait for a row ends
+ * @returns a function that waits at most `withinMs` (0 = reads once) and returns the row in its state at the end; null when there is no row
  */
 export function pollUntil<Row extends { readonly id: string }>(
   read: (app: App, ids: readonly string[]) => Promise<Row[]>,
   isDecided: (row: Row) => boolean,
 ): (app: App, id: string, withinMs: number) => Promise<Row | null> {
-  const waiting = new WeakMap<App, Waiting>();
+  const waitingRequests = perApp((): Waiting => ({ waiters: new Map(), count: 0, isPolling: false }));
   const readOne = async (app: App, id: string) => (await read(app, [id]))[0] ?? null;
 
-  /** Returns when a row is decided, the time is over, or nobody can tell. @returns false where too many wait already */
+  /** Waits until a row is decided, the time is over or the poll failed. @returns false when too many requests wait already */
   function decided(app: App, id: string, withinMs: number): Promise<boolean> {
-    const all: Waiting = waiting.get(app) ?? { waiters: new Map(), count: 0, looking: false };
-    waiting.set(app, all);
-    if (all.count >= MOST_WAITING) return Promise.resolve(false);
+    const waiting = app.state(waitingRequests);
+    if (waiting.count >= MAX_WAITING) return Promise.resolve(false);
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);
-        const mine = all.waiters.get(id);
-        if (mine?.delete(done)) all.count--;
-        if (mine?.size === 0) all.waiters.delete(id);
+        const ofRow = waiting.waiters.get(id);
+        if (ofRow?.delete(done)) waiting.count--;
+        if (ofRow?.size === 0) waiting.waiters.delete(id);
         resolve(true);
       };
       const timer = setTimeout(done, withinMs);
-      const mine = all.waiters.get(id) ?? new Set();
-      all.waiters.set(id, mine.add(done));
-      all.count++;
-      if (!all.looking) void look(app, all);
+      const ofRow = waiting.waiters.get(id) ?? new Set();
+      waiting.waiters.set(id, ofRow.add(done));
+      waiting.count++;
+      if (!waiting.isPolling) void poll(app, waiting);
     });
   }
 
-  /** One look for everybody, again and again while somebody waits. A record that does not answer ends the waiting. */
-  async function look(app: App, all: Waiting): Promise<void> {
-    all.looking = true;
-    const tell = (ids: readonly string[]) => {
-      for (const id of ids) for (const done of [...(all.waiters.get(id) ?? [])]) done();
+  /** Polls for all waiting requests until none is left. A failed query ends every wait. */
+  async function poll(app: App, waiting: Waiting): Promise<void> {
+    waiting.isPolling = true;
+    const end = (ids: readonly string[]) => {
+      for (const id of ids) for (const done of [...(waiting.waiters.get(id) ?? [])]) done();
     };
-    while (all.count > 0) {
-      await sleep(LOOK_MS);
+    while (waiting.count > 0) {
+      await sleep(POLL_MS);
       try {
-        const rows = await read(app, [...all.waiters.keys()]);
-        tell(rows.filter(isDecided).map(({ id }) => id));
+        const rows = await read(app, [...waiting.waiters.keys()]);
+        end(rows.filter(isDecided).map(({ id }) => id));
       } catch (err) {
-        app.log.warn({ err }, 'what requests wait for cannot be read');
-        tell([...all.waiters.keys()]);
+        app.log.warn({ err }, 'rows that requests wait for cannot be read; the requests stop waiting');
+        end([...waiting.waiters.keys()]);
       }
     }
-    all.looking = false;
+    waiting.isPolling = false;
   }
 
   return async (app, id, withinMs) => {
     const end = performance.now() + withinMs;
     for (;;) {
-      const now = await readOne(app, id);
-      const left = end - performance.now();
-      if (now === null || isDecided(now) || left <= 0) return now;
-      // What was decided may be open again before it is read here: then the wait goes on.
-      if (!(await decided(app, id, left))) return await readOne(app, id);
+      const row = await readOne(app, id);
+      const leftMs = end - performance.now();
+      if (row === null || isDecided(row) || leftMs <= 0) return row;
+      // A decided row may be open again before this read; then the wait continues.
+      if (!(await decided(app, id, leftMs))) return await readOne(app, id);
     }
   };
 }

@@ -2,32 +2,35 @@ import { once } from 'node:events';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { unavailable } from '#lib/errors.ts';
-import { carryTrace } from '#platform/observability/tracing/tracing.ts';
+import { exportTrace } from '#platform/observability/tracing/tracing.ts';
 import type { Job } from './job.ts';
 
-/** Finished jobs are kept this long (ops look at them); failed ones longer. Seconds and counts. */
+/** Retention of finished and of failed jobs in Redis, seconds and maximum count. Operators see them in Bull Board. */
 const KEEP_DONE = { age: 60, count: 200 };
 const KEEP_FAILED = { age: 7 * 86_400, count: 5_000 };
 
-/** The producing side of the queues. Nothing here processes a job. */
+/** The producer side of the queues. It processes no job. */
 export interface Queues {
   readonly all: ReadonlyMap<string, Queue>;
-  /** Adds jobs, one round trip per queue. Fails at once when Redis is down. */
+  /**
+   * Adds jobs with one round trip per queue.
+   * @throws 503 at once when Redis is down
+   */
   add(jobs: readonly { job: Job; payload: unknown }[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The prefix of a queue's keys; the braces keep one queue's keys on one node of a Redis Cluster. */
+/** Returns the key prefix of a queue. The braces are a hash tag: they keep all keys of a queue on one node of a Redis Cluster. */
 export function queuePrefix(prefix: string, queue: string): string {
   return `{${prefix}:${queue}}`;
 }
 
-/** Opens all queues for adding. */
+/** Opens all queues for adding jobs. */
 export function openQueues(connection: Redis, prefix: string, names: readonly string[]): Queues {
   const all = new Map(
     names.map((name) => {
       const queue = new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true });
-      // Told by whoever adds, and by the connection; BullMQ would print it besides.
+      // `add` and the connection report errors; without a listener BullMQ would print them as well.
       queue.on('error', () => undefined);
       return [name, queue];
     }),
@@ -62,16 +65,19 @@ export function openQueues(connection: Redis, prefix: string, names: readonly st
   };
 }
 
-/** The trace that a job belongs to travels with it. */
+/** Returns the trace context that travels with a job. */
 function telemetryOf(job: Job, payload: unknown) {
-  const metadata = carryTrace(() => job.requestIds?.(payload));
+  const metadata = exportTrace(() => job.requestIds?.(payload));
   return metadata === undefined ? {} : { telemetry: { metadata } };
 }
 
-/** How long an addition waits for a connection that is being made, ms. */
+/** How long `add` waits while the connection is being opened, ms. */
 const CONNECT_WAIT_MS = 1_000;
 
-/** BullMQ would wait for ever for a Redis that was never there. @throws 503 when it is not there in time */
+/**
+ * Waits for the connection; BullMQ alone would wait forever.
+ * @throws 503 when the connection is not ready in time
+ */
 async function readySoon(connection: Redis): Promise<void> {
   try {
     await once(connection, 'ready', { signal: AbortSignal.timeout(CONNECT_WAIT_MS) });

@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { unavailable } from '#lib/errors.ts';
-import { traceAsker } from '#platform/observability/tracing/tracing.ts';
+import { registerRequestTrace } from '#platform/observability/tracing/tracing.ts';
 
-/** What a worker answers to a waiting request. */
+/** The outcome of one request, sent by a worker. */
 export interface Answer {
   id: string;
   outcome: unknown;
 }
 
-/** The asking side: one channel per process, a map of waiters, a timeout. */
+/** The requesting side: one channel per process, the waiting requests by id, and a timeout for each. */
 export interface Replies {
-  /** Names this process's channel; travels with the job. */
+  /** Name of this process's channel. The job carries it to the worker. */
   readonly channel: string;
   /**
    * Waits for the outcome of `id`.
-   * @throws 503 when none came in time; the work may still be done, and asking again finds it
+   * @throws 503 after the timeout; the worker may still do the work, and the same request sent again finds its outcome
    */
   wait(id: string, timeoutMs: number): Promise<unknown>;
-  /** Gives up waiting for one id, because the asking itself failed. */
+  /** Ends the wait for one id with an error, because the job could not be enqueued. */
   reject(id: string, error: Error): void;
   close(): void;
 }
 
-/** Opens this process's reply channel on a connection of its own. */
+/** Opens the reply channel of this process on a connection of its own. */
 export async function openReplies(subscriber: Redis, prefix: string): Promise<Replies> {
   const channel = `${prefix}:reply:${randomUUID()}`;
   const waiters = new Map<string, { resolve: (outcome: unknown) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }>();
@@ -45,7 +45,7 @@ export async function openReplies(subscriber: Redis, prefix: string): Promise<Re
     channel,
     wait: (id, timeoutMs) =>
       new Promise((resolve, reject) => {
-        traceAsker(id);
+        registerRequestTrace(id);
         const timer = setTimeout(() => {
           waiters.delete(id);
           reject(unavailable('the outcome is not known yet, send the same request again'));
@@ -59,7 +59,7 @@ export async function openReplies(subscriber: Redis, prefix: string): Promise<Re
   };
 }
 
-/** The answering side: publishes what workers found out, one message per asking process. */
+/** Publishes outcomes to the waiting processes, one message per process. */
 export async function answer(redis: Redis, byChannel: ReadonlyMap<string, readonly Answer[]>): Promise<void> {
   const pipeline = redis.pipeline();
   for (const [channel, answers] of byChannel) pipeline.publish(channel, JSON.stringify(answers));

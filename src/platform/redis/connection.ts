@@ -3,25 +3,25 @@ import type { Config } from '#config';
 import type { Logger } from '#platform/observability/log.ts';
 import { countCommandFailure, countReconnect, observeCommand } from '#platform/observability/metrics/metrics.ts';
 
-/** Reconnects fast and for ever, with jitter so that a fleet does not come back in step. */
+/** Reconnects quickly and without limit. The jitter keeps many processes from reconnecting at the same moment. */
 const retryStrategy = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 5), 1_000) * (0.5 + Math.random());
 
-/** For commands of a request: a Redis that is down or slow is an error soon (`commandTimeout` is the caller's), never a hang. */
+/** Options for commands of a request: while Redis is down or slow the command fails soon. The caller sets `commandTimeout`. */
 export const FAIL_FAST: RedisOptions = { enableOfflineQueue: false, maxRetriesPerRequest: 0, enableAutoPipelining: true };
 
-/** For connections that subscribe or block: they wait for Redis as long as it takes. */
+/** Options for connections that subscribe or block: they wait for Redis without limit. */
 export const PATIENT: RedisOptions = { maxRetriesPerRequest: null };
 
 type SendCommand = Redis['sendCommand'];
 
 /**
- * A connection whose commands are measured, and given up when they take too long: none of them blocks. One timer looks after all of them;
- * ioredis would make one for each, which costs more than most commands.
+ * A connection that measures its commands and times them out. Precondition: no command blocks. One timer serves all commands, because a timer per
+ * command, as in ioredis, costs more than most commands.
  */
 class TimedRedis extends Redis {
   readonly #timeoutMs: number;
-  /** What is not answered yet, oldest first, and when it was sent. */
-  readonly #open = new Map<Parameters<SendCommand>[0], number>();
+  /** Commands without a response, oldest first, with the time when each was sent. */
+  readonly #pending = new Map<Parameters<SendCommand>[0], number>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(url: string, { commandTimeout, ...options }: RedisOptions & { commandTimeout: number }) {
@@ -31,38 +31,38 @@ class TimedRedis extends Redis {
 
   override sendCommand(...[command, stream]: Parameters<SendCommand>): unknown {
     const sent = performance.now();
-    this.#open.set(command, sent);
-    this.#timer ??= this.#lookIn(this.#timeoutMs);
+    this.#pending.set(command, sent);
+    this.#timer ??= this.#startTimer(this.#timeoutMs);
     command.promise.then(
       () => {
-        this.#open.delete(command);
+        this.#pending.delete(command);
         observeCommand(command.name, sent);
       },
       (error: unknown) => {
-        this.#open.delete(command);
+        this.#pending.delete(command);
         countCommandFailure(error);
       },
     );
     return super.sendCommand(command, stream);
   }
 
-  #lookIn(ms: number): NodeJS.Timeout {
+  #startTimer(ms: number): NodeJS.Timeout {
     return setTimeout(() => {
       this.#timer = null;
-      for (const [command, sent] of this.#open) {
+      for (const [command, sent] of this.#pending) {
         const left = sent + this.#timeoutMs - performance.now();
         if (left > 0) {
-          this.#timer = this.#lookIn(left);
+          this.#timer = this.#startTimer(left);
           break;
         }
-        this.#open.delete(command);
+        this.#pending.delete(command);
         command.reject(new Error('Command timed out'));
       }
     }, ms).unref();
   }
 }
 
-/** Opens a connection; the caller closes it. */
+/** Opens a connection. The caller closes it. */
 export function openRedis(config: Config, log: Logger, options: RedisOptions): Redis {
   const { commandTimeout, ...rest } = options;
   const all = { retryStrategy, connectTimeout: 2_000, ...rest };
@@ -70,17 +70,17 @@ export function openRedis(config: Config, log: Logger, options: RedisOptions): R
   redis.on('reconnecting', countReconnect);
   let down = false;
   redis.on('error', (error) => {
-    if (!down) log.warn({ err: error }, 'redis is not reachable');
+    if (!down) log.warn({ err: error }, 'Redis is unreachable; the connection is retried');
     down = true;
   });
   redis.on('ready', () => {
-    if (down) log.info('redis is back');
+    if (down) log.info('Redis is reachable again');
     down = false;
   });
   return redis;
 }
 
-/** Waits for a connection, through all the failures on the way. */
+/** Waits until a connection is ready, across failed attempts. */
 export async function untilReady(redis: Redis): Promise<void> {
   if (redis.status !== 'ready') await new Promise<void>((resolve) => redis.once('ready', resolve));
 }

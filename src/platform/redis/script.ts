@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/** Runs a Lua script: all of its keys first, then its arguments. */
+/** Runs a Lua script with its keys and arguments. */
 export type Script<Reply> = (redis: Redis, keys: readonly string[], args?: readonly (string | number)[]) => Promise<Reply>;
 
 /**
- * Declares a Lua script. It is called by its hash, and sent where Redis does not know it: after a restart, say.
- * Not `defineCommand`: a command that is defined while an automatic pipeline is being filled breaks that pipeline.
- * @template Reply what the script returns, as Redis converts it: the type is a promise of the script's author
+ * Declares a Lua script. It is called by its hash, and sent as text when Redis does not know it, for example after a restart. `defineCommand` is not
+ * used, because defining a command while an automatic pipeline is filling breaks that pipeline.
+ * @template Reply the reply of the script as Redis converts it; not checked at run time
  */
 export function script<Reply>(lua: string): Script<Reply> {
   const hash = createHash('sha1').update(lua).digest('hex');

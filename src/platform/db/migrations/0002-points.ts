@@ -2,10 +2,10 @@ import { Migration } from '@mikro-orm/migrations';
 
 const PERIODS = ['day', 'week', 'month', 'year'];
 
-/** The ledger, the standings it feeds, the finals of closed periods, and what wallets did. */
+/** Creates the ledger of points, the standings that it feeds, the final ranks of closed periods, and activities. */
 export class Migration0002Points extends Migration {
   override up(): void {
-    // One row per wallet that ever signed in; its lock serializes all that a wallet scores.
+    // One row per wallet that ever signed in. The lock of this row serializes the score transactions of a wallet.
     this.addSql(`
       create table players (
         wallet wallet primary key,
@@ -20,7 +20,7 @@ export class Migration0002Points extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null`);
 
-    // kind: what the points are from, and so which boards they feed; reason: why this row exists; rewards: whether epochs count it.
+    // kind: the source of the points, which decides the boards that they feed. reason: why this row exists. rewards: whether epochs count it.
     this.addSql(`
       create table ledger (
         wallet wallet not null,
@@ -41,8 +41,8 @@ export class Migration0002Points extends Migration {
     this.addSql(`create trigger ledger_append_only before update or delete on ledger for each row execute function refuse_change()`);
     this.addSql(`create trigger ledger_no_truncate before truncate on ledger execute function refuse_change()`);
 
-    // Sums ('global', 'quests', 'referrals') and bests ('game:<id>'). Per period: the bucket last written, its value, and the one before it.
-    // No index on values: every score would have to touch them all; boards are sorted in Redis.
+    // Sums ('global', 'quests', 'referrals') and best scores ('game:<id>'). Per period: the bucket last written, its value, and the bucket before it.
+    // There is no index on values, because every score would update it; Redis sorts the boards.
     this.addSql(`
       create table standings (
         board text collate "C" not null,
@@ -54,7 +54,7 @@ export class Migration0002Points extends Migration {
         primary key (board, mode, wallet)
       ) with (fillfactor = 70)`);
 
-    // How many points a day gave, over shards so that no row is hot.
+    // Points per day. Several shards per day, so that concurrent transactions do not wait for one row.
     this.addSql(`
       create table point_totals (
         day int not null, shard smallint not null, mode text not null, kind text not null,
@@ -62,7 +62,7 @@ export class Migration0002Points extends Migration {
         primary key (day, shard, mode, kind)
       ) with (fillfactor = 50)`);
 
-    // Standings that Redis may not have yet: written with them, removed once the boards took them.
+    // Standings that Redis may not have yet. A row is inserted with the standing and deleted when the board has taken it.
     this.addSql(`
       create table board_refreshes (
         board text collate "C" not null, wallet wallet not null, version bigint not null, at timestamptz not null default app_now(),
@@ -85,7 +85,7 @@ export class Migration0002Points extends Migration {
       )`);
     this.addSql(`create unique index finals_wallet on finals (board, period, bucket, wallet)`);
 
-    // What wallets did, once per cause. Consumers add a mark of their own.
+    // Actions of wallets, unique by cause. Each consumer adds a mark of its own.
     this.addSql(`
       create table activities (
         kind text not null,

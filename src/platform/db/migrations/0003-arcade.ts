@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Games, plays, scores, saved states and records. */
+/** Creates games, plays, scores, saved states and game records. */
 export class Migration0003Arcade extends Migration {
   override up(): void {
     this.addSql(`
@@ -25,13 +25,13 @@ export class Migration0003Arcade extends Migration {
         version int not null,
         updated_at timestamptz not null default app_now()
       )`);
-    // What operators set; each version is kept, the newest counts.
+    // Settings of operators. Every version is kept; the newest applies.
     this.addSql(`
       create table settings (
         name text not null, version int not null, value jsonb not null, at timestamptz not null default app_now(),
         primary key (name, version)
       )`);
-    // Never updated: what is read of a play stays true.
+    // A play is never updated, so a cached play stays valid.
     this.addSql(`
       create table plays (
         id uuid primary key,
@@ -39,7 +39,7 @@ export class Migration0003Arcade extends Migration {
         game_id text not null,
         started_at timestamptz not null
       )`);
-    // The id rides along, so that the plays of the last hour are counted without reading their rows. A play is used once scores names it.
+    // The index includes the id, so that counting the plays of the last hour needs no table access. A play is used when a score refers to it.
     this.addSql(`create index plays_wallet on plays (wallet, started_at desc) include (id)`);
     this.addSql(`
       create table scores (
@@ -80,7 +80,7 @@ export class Migration0003Arcade extends Migration {
         state jsonb not null, version int not null, updated_at timestamptz not null default app_now(),
         primary key (wallet, game_id)
       )`);
-    // Append-only, chained per wallet and game: hash = sha256(previous hash ‖ the record's canonical JSON).
+    // Append-only and hash-chained per wallet and game: hash = sha256(hash of the previous record ‖ canonical JSON of the record).
     this.addSql(`
       create table game_records (
         wallet wallet not null, game_id text not null references games, sequence int not null,

@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Nonces that wait to be signed, and sessions. */
+/** Creates sign-in nonces and sessions. */
 export class Migration0004Auth extends Migration {
   override up(): void {
-    // What a nonce's text is rendered from: all of it, so that a change of configuration in between changes nothing.
+    // The row holds every input of the sign-in text, so that a change of the configuration does not invalidate a nonce.
     this.addSql(`
       create table nonces (
         nonce text collate "C" primary key,
@@ -17,7 +17,7 @@ export class Migration0004Auth extends Migration {
       )`);
     this.addSql(`create index nonces_expires_at on nonces (expires_at)`);
 
-    // key = SHA-256 of the id in the cookie: whoever reads this table holds no session.
+    // key = SHA-256 of the id in the cookie, so that a reader of this table cannot take over a session.
     this.addSql(`
       create table sessions (
         key bytea primary key,

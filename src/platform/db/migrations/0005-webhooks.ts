@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What came by webhook. */
+/** Creates webhook deliveries. */
 export class Migration0005Webhooks extends Migration {
   override up(): void {
-    // body: the bytes as they came, of which body_hash is the SHA-256. A delivery that was worked on stays, so that it is known when it comes again.
+    // body: the raw bytes; body_hash: their SHA-256. A processed delivery is kept, so that a repeated delivery is recognized.
     this.addSql(`
       create table webhook_deliveries (
         source text not null,
@@ -18,7 +18,7 @@ export class Migration0005Webhooks extends Migration {
         primary key (source, id),
         check ((state = 'received') = (settled_at is null))
       )`);
-    // What a sweep rings for again, and what operators list.
+    // Deliveries that the sweep enqueues again and operators list.
     this.addSql(`create index webhook_deliveries_waiting on webhook_deliveries (received_at) where state = 'received'`);
     this.addSql(`create index webhook_deliveries_received_at on webhook_deliveries (received_at)`);
   }

@@ -1,9 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What is to land on the chain, every attempt at it, and what bounds them. */
+/** Creates transactions to submit, the attempts of each, and the limits of what may leave per day. */
 export class Migration0006Chain extends Migration {
   override up(): void {
-    // What is to happen once: a claim, a root, a batch of payouts. `manual`: unclear for too long, a person decides; its attempt is still followed.
+    // A transaction that must land once: a claim, a root, a batch of payouts. State manual: its outcome was unclear for too long, an operator
+    // decides; its attempts are still polled.
     this.addSql(`
       create table chain_transactions (
         id uuid primary key default gen_random_uuid(),
@@ -24,8 +25,8 @@ export class Migration0006Chain extends Migration {
     this.addSql(`create index chain_transactions_due on chain_transactions (next_at) where state = 'queued'`);
     this.addSql(`create index chain_transactions_unclear on chain_transactions (changed_at) where state in ('manual', 'failed')`);
 
-    // Signed bytes, committed before they are sent. A blockhash attempt has a last valid height, a nonce attempt its nonce.
-    // preamble: how many instructions come before those of the draft.
+    // Signed bytes, committed before they are sent. An attempt expires by its blockhash (last_valid_height) or by its nonce. preamble: number of
+    // instructions before those of the draft.
     this.addSql(`
       create table chain_attempts (
         transaction_id uuid not null references chain_transactions,
@@ -56,13 +57,13 @@ export class Migration0006Chain extends Migration {
     this.addSql(`create index chain_attempts_pending on chain_attempts (signed_at) where state in ('signed', 'sent', 'confirmed')`);
     this.addSql(`create index chain_attempts_nonce on chain_attempts (nonce_account, nonce) where nonce is not null`);
 
-    // What left, or may leave, in a UTC day: the circuit breaker. Its rows are locked by whoever signs.
+    // Amounts that left, or may leave, per UTC day, for the daily limits. A transaction that reserves an amount locks the row.
     this.addSql(`
       create table chain_outflows (
         day int not null, asset text collate "C" not null, reserved numeric not null check (reserved >= 0),
         primary key (day, asset)
       )`);
-    // Wallets' token accounts that were opened at our cost, once per wallet and mint, and what for: the id of a claim or of a batch of payouts.
+    // Token accounts that the service paid for, once per wallet and mint. cause: the id of the claim or of the batch of payouts.
     this.addSql(`
       create table token_accounts_opened (
         wallet wallet not null, mint text collate "C" not null,
@@ -71,7 +72,7 @@ export class Migration0006Chain extends Migration {
         primary key (wallet, mint)
       )`);
     this.addSql(`create index token_accounts_opened_cause on token_accounts_opened (cause)`);
-    // While a row is here, nothing of that scope is signed.
+    // While a scope has a row here, no transaction of the scope is signed.
     this.addSql(`create table chain_pauses (scope text primary key, reason text not null, at timestamptz not null default app_now())`);
   }
 }

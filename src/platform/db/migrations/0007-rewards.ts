@@ -1,19 +1,19 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Reward epochs: what each gives to whom, the trees that prove it, imports, and what today would give. */
+/** Creates reward epochs, their leaves and Merkle trees, imports, and the projection of the current day. */
 export class Migration0007Rewards extends Migration {
   override up(): void {
     this.addSql(`create domain token_amount as numeric(20) check (value between 0 and 18446744073709551615)`);
 
-    // One row per UTC day, for ever; made once, by whoever is first.
-    //   computing  its leaves are being made; nothing but its rules is known
-    //   empty      there are none: nothing to pay, it never goes on the chain
+    // One row per UTC day, created once by the first worker and never deleted. States:
+    //   computing  the leaves are being computed; only the rules are fixed
+    //   empty      there are no leaves: nothing to pay, the epoch never goes on chain
     //   computed   leaves, total and root are fixed
-    //   committed  the root is on the chain, finally, and funded: it can be claimed until expires_at
-    //   expired    that is over
-    //   settled    what was not claimed is settled off-chain; it is never committed from then on, and cannot be claimed
-    // pool, cap, dust, expiry_days: the rules in force when the row was made, of which version. formula: how they were applied.
-    // wallets: rows in reward_leaves; leaves: those of them that are paid. points: of all wallets; unknown of an import.
+    //   committed  the root is finalized on chain and funded; rewards can be claimed until expires_at
+    //   expired    the time to claim is over
+    //   settled    unclaimed rewards were settled off-chain; the epoch cannot be committed or claimed any more
+    // pool, cap, dust, expiry_days: the rules in force when the row was created, and their version. formula: version of the allocation. wallets: rows
+    // in reward_leaves; leaves: the rows among them with an amount. points: of all wallets; null for an import.
     this.addSql(`
       create table epochs (
         epoch int primary key check (epoch >= 0),
@@ -50,9 +50,9 @@ export class Migration0007Rewards extends Migration {
       )`);
     this.addSql(`create index epochs_state on epochs (state, epoch)`);
 
-    // Every wallet with points of the day, or of the import. Those that are paid come first: their index is that of their leaf in the
-    // tree, 0 to epochs.leaves − 1, in ascending order of addresses (an import: in the order given). Those that are not (amount 0) follow.
-    // No foreign key: a check per row would cost more than the row.
+    // Every wallet with points on the day, or of the import. Rows with an amount come first: index is the index of the leaf in the tree, 0 to
+    // epochs.leaves − 1, in ascending order of addresses (an import: in the given order). Rows with amount 0 follow. There is no foreign key, because
+    // its check would cost more than the row.
     this.addSql(`
       create table reward_leaves (
         epoch int not null,
@@ -64,8 +64,8 @@ export class Migration0007Rewards extends Migration {
         unique (epoch, wallet)
       )`);
 
-    // Level 0: the hashes of 32 leaves a chunk. Level 5: the roots of all those chunks in one. What lies between and above follows from
-    // these by hashing. A hash does not compress.
+    // Level 0: the hashes of 32 leaves per chunk. Level 5: the roots of all these chunks in one row. The other levels are computed from these. Hashes
+    // are stored uncompressed, because they do not compress.
     this.addSql(`
       create table reward_trees (
         epoch int not null, level smallint not null, chunk int not null,
@@ -79,7 +79,7 @@ export class Migration0007Rewards extends Migration {
       );
     }
 
-    // What was imported, and what became of it. hash: SHA-256 of its rows, wallet (32 bytes) ‖ amount (u64 LE), in the order given.
+    // Imports and their outcome. hash: SHA-256 of the rows, wallet (32 bytes) ‖ amount (u64 LE), in the given order.
     this.addSql(`
       create table reward_imports (
         id uuid primary key,
@@ -95,7 +95,7 @@ export class Migration0007Rewards extends Migration {
         check ((state = 'refused') = (reason is not null))
       )`);
     this.addSql(`create unique index reward_imports_standing on reward_imports (epoch) where state <> 'refused'`);
-    // The rows of an import until it is done or refused: lists with commas, the same length both.
+    // The rows of an import until it is done or refused: two comma-separated lists of equal length.
     this.addSql(`
       create table reward_import_pages (
         import uuid not null references reward_imports, page int not null,
@@ -104,7 +104,8 @@ export class Migration0007Rewards extends Migration {
       )`);
     for (const column of ['wallets', 'amounts']) this.addSql(`alter table reward_import_pages alter column ${column} set storage external`);
 
-    // What the running day would give if it ended now: a cache, made anew while points come in. entries: ledger rows it was made of.
+    // A cache of the rewards that the current day would give if it ended now, recomputed while points are added. entries: number of ledger rows that
+    // it includes.
     this.addSql(`
       create table reward_projections (
         day int primary key,

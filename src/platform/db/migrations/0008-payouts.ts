@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Money that is owed and paid: payments, the lanes and batches that pay them, and what the chain tells that we do not know. */
+/** Creates payments, the lanes and batches that pay them, and on-chain transactions that the database cannot explain. */
 export class Migration0008Payouts extends Migration {
   override up(): void {
     this.payments();
@@ -9,16 +9,16 @@ export class Migration0008Payouts extends Migration {
   }
 
   private payments(): void {
-    // One row per cause, for ever. What is owed, to whom, and who pays it is fixed at creation; the rest tells how it goes:
-    //   pending    owed; nothing is on its way
-    //   batched    a member of the one live batch of its lane (treasury)
-    //   confirmed  its batch has landed and may still vanish (treasury)
-    //   manual     it cannot be paid as it is, a person decides; nothing is on its way (treasury)
-    //   completed  paid: final on the chain (treasury), or reported and checked (orchestrator)
+    // One row per cause, never deleted. Amount, wallet and payer are fixed at creation. States:
+    //   pending    owed; no transaction is in flight
+    //   batched    a member of the one live batch of its lane (payer treasury)
+    //   confirmed  its batch is confirmed and may still be dropped by a fork (treasury)
+    //   manual     cannot be paid automatically, an operator decides; no transaction is in flight (treasury)
+    //   completed  paid: finalized on chain (treasury), or reported and checked (orchestrator)
     //   failed     reported as failed; still owed (orchestrator)
-    //   reversed   reported as taken back after it was completed; no longer owed (orchestrator)
-    // lane: the same for a cause whenever it is owed, so that whatever was ever signed for it shares one chain of nonces.
-    // next_at: not planned before. give_ups: batches with it that were given up. refusals: batches that it made fail.
+    //   reversed   reported as reversed after it was completed; no longer owed (orchestrator)
+    // lane: always the same for a cause, so that all transactions ever signed for it use one nonce account. next_at: earliest time of planning.
+    // give_ups: batches with this payment that expired. refusals: batches that failed because of this payment.
     this.addSql(`
       create table payments (
         id uuid primary key,
@@ -47,9 +47,9 @@ export class Migration0008Payouts extends Migration {
         check (state <> 'completed' or completed_at is not null),
         check (state not in ('confirmed', 'completed') or signature is not null or payer = 'orchestrator')
       ) with (fillfactor = 70)`);
-    // What a planner takes, lane by lane.
+    // Payments that the planner reads, lane by lane.
     this.addSql(`create index payments_pending on payments (lane, currency, next_at, id) where state = 'pending' and payer = 'treasury'`);
-    // What is on its way out of the treasury, and what a transaction found on the chain may have paid.
+    // Payments that are leaving the treasury, and candidates that an unknown transaction may have paid.
     this.addSql(`
       create index payments_open on payments (currency, state, amount)
       where payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual')`);
@@ -71,9 +71,9 @@ export class Migration0008Payouts extends Migration {
   }
 
   private lanes(): void {
-    // A durable nonce account each. nonce: the value that the next batch uses, as read at finalized in nonce_slot; null until it was read.
-    // landed: the last transaction that is known to have used the nonce. stale: something has used it since, or may have.
-    // accepted: a person vouches for the account as it stands.
+    // One durable nonce account per lane. nonce: the value that the next batch uses, as finalized in slot nonce_slot; null until it was read. landed:
+    // the last transaction known to have used the nonce. stale: another transaction has used the nonce since, or may have. accepted: an operator
+    // accepted the account as it is.
     this.addSql(`
       create table payout_lanes (
         lane smallint primary key check (lane >= 0),
@@ -89,7 +89,7 @@ export class Migration0008Payouts extends Migration {
         changed_at timestamptz not null default app_now()
       )`);
 
-    // Immutable but for how it ends: the same bytes follow from it whenever it is composed.
+    // Immutable except for its outcome, so that composing a batch again gives the same bytes.
     this.addSql(`
       create table payout_batches (
         id uuid primary key,
@@ -125,7 +125,7 @@ export class Migration0008Payouts extends Migration {
     this.addSql(`create trigger payout_batches_fixed before update on payout_batches for each row execute function guard_payout_batch()`);
     this.addSql(`create trigger payout_batches_kept before delete on payout_batches for each row execute function refuse_change()`);
 
-    // opens: its transfer comes after the opening of the wallet's token account, at our cost.
+    // opens: the batch first opens the token account of the wallet, at the cost of the service.
     this.addSql(`
       create table payout_batch_members (
         batch uuid not null references payout_batches,
@@ -140,11 +140,11 @@ export class Migration0008Payouts extends Migration {
   }
 
   private watch(): void {
-    // Transactions that name a lane's nonce account and that our own record does not know.
-    //   harmless      uses no nonce, landed as an error, or does nothing but advance
-    //   unmatched     moves tokens that no open payment explains: payouts stand still
+    // Transactions that name a nonce account of a lane and that the service did not sign. States:
+    //   harmless      uses no nonce, failed on chain, or only advances the nonce
+    //   unmatched     moves tokens that no open payment explains; payouts are paused
     //   matched       paid the payments named here
-    //   acknowledged  unmatched, and a person has looked at it
+    //   acknowledged  unmatched, and an operator has checked it
     this.addSql(`
       create table payout_findings (
         signature text collate "C" primary key,
@@ -164,7 +164,8 @@ export class Migration0008Payouts extends Migration {
       )`);
     this.addSql(`create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'`);
 
-    // Which database this is, as of the last look. doubt: why payouts stand still until the chain is matched; held: why a person stopped them.
+    // Identifies this database, as of the last reconciliation. doubt: why payouts are paused until the chain is matched. held: why an operator paused
+    // them.
     this.addSql(`
       create table payout_watch (
         singleton boolean primary key default true check (singleton),

@@ -1,11 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Rewards on the chain: the accounts of epochs, and who has claimed what. */
+/** Creates the on-chain accounts of epochs, and claims. */
 export class Migration0009Claims extends Migration {
   override up(): void {
-    // Epochs whose root is on the chain, or about to be: where, under whose authority, and how far the chain has been read.
-    // claimed, claims: what of it is final. opened_at: its root is final. ended_at: nothing more can be claimed, and all that was is known.
-    // closed_at: what was left has been returned. cursor: how far its history has been read, and how many claims were known then. gaps: rounds in a row in which the chain said more than its history told.
+    // Epochs whose root is on chain or about to be: account, authority, and how far the chain has been read. claimed, claims: finalized amount and
+    // number of claims. opened_at: the root is finalized. ended_at: no more claims are possible, and all claims are known. closed_at: the rest was
+    // returned to the treasury. cursor: how far the history has been read, and the number of claims known then. gaps: consecutive reads in which the
+    // account showed more claims than the history.
     this.addSql(`
       create table epoch_accounts (
         epoch int primary key references epochs,
@@ -27,8 +28,8 @@ export class Migration0009Claims extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index epoch_accounts_followed on epoch_accounts (epoch) where opened_at is not null and closed_at is null`);
 
-    // One row per leaf that was claimed, or asked for, by whoever. requested_by: null where a stranger's transaction did it.
-    // proof: the nodes from the leaf up, 32 bytes each, until it is claimed.
+    // One row per leaf that was claimed or requested, by any wallet. requested_by: null when another service's transaction claimed it. proof: the
+    // nodes from the leaf up, 32 bytes each, until the leaf is claimed.
     this.addSql(`
       create table claims (
         id uuid primary key default gen_random_uuid(),

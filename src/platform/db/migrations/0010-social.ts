@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Accounts elsewhere that belong to a wallet. */
+/** Creates linked accounts of other platforms. */
 export class Migration0010Social extends Migration {
   override up(): void {
-    // An account belongs to one wallet, and a wallet has one account per platform. account_id is what the platform never changes; the handle
-    // is what people see, and may pass to somebody else there.
+    // An account belongs to one wallet, and a wallet has one account per platform. account_id never changes on the platform; the handle is shown and
+    // may move to another account.
     this.addSql(`
       create table linked_accounts (
         platform text collate "C" not null check (platform ~ '^[a-z0-9-]{1,32}$'),

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Rounds: their entries, what was committed to on the chain, and who won. */
+/** Creates lottery rounds, their entries, their on-chain commitments, and winners. */
 export class Migration0011Rounds extends Migration {
   override up(): void {
     this.rounds();
@@ -9,15 +9,15 @@ export class Migration0011Rounds extends Migration {
   }
 
   private rounds(): void {
-    // A chat round or a legacy round (tickets). Its states, and what each has that the one before had not:
-    //   pending    chat: described, not begun
-    //   active     parameters are frozen, prizes reserved; entries are accepted until closes_at
-    //   closing    frozen: no entry more, for ever. Then root, leaves and proofs (root is null until then), then the commitment is on its way
-    //   committed  a commitment is final on the chain (commitments); the beacon's round is known
-    //   finalized  drawn: winners, debts and audit are there
-    //   void       over without a draw: void_reason. A chat round that was committed to has a successor with the same entries
-    // prizes: [{ amount, mint: reward | usdc }]. parameters: those of src/lib/draw, with their hash. entries: how many, and the next index.
-    // audit: that of src/lib/draw, as the text that it is, without its entry hashes; from the root on. look_at: not looked at before.
+    // A chat round or a legacy round (with tickets). States, and the data that each adds:
+    //   pending    chat only: described, not started
+    //   active     parameters are frozen and prizes reserved; entries are accepted until closes_at
+    //   closing    no more entries. Then root, leaves and proofs are computed (root is null until then), then the commitment is submitted
+    //   committed  a commitment is finalized on chain (table commitments); the beacon round is known
+    //   finalized  drawn: winners, payments and audit are stored
+    //   void       ended without a draw: void_reason. A chat round that was committed has a successor with the same entries
+    // prizes: [{ amount, mint: reward | usdc }]. parameters: those of src/lib/draw, with their hash. entries: the number of entries, and the next
+    // index. audit: JSON text of src/lib/draw without the entry hashes, from the root on. look_at: time of the next check.
     this.addSql(`
       create table rounds (
         id uuid primary key default gen_random_uuid(),
@@ -57,11 +57,11 @@ export class Migration0011Rounds extends Migration {
         check ((state in ('finalized', 'void')) = (ended_at is not null))
       ) with (fillfactor = 70)`);
     this.addSql(`create unique index rounds_one_active on rounds (kind) where kind = 'chat' and state = 'active'`);
-    // What still goes on: swept, and what prizes are reserved for.
+    // Rounds in progress, which the sweep reads and prizes are reserved for.
     this.addSql(`create index rounds_open on rounds (state, closes_at) where state in ('active', 'closing', 'committed')`);
     this.addSql(`create index rounds_ended on rounds (kind, state, ended_at desc) where state in ('finalized', 'void')`);
     this.addSql(`create index rounds_created_by on rounds (created_by, kind) where state in ('pending', 'active')`);
-    // What was frozen stays so, and what is over stays over.
+    // Frozen parameters cannot change, and an ended round stays ended.
     this.addSql(`
       create function guard_round() returns trigger language plpgsql as $$ begin
         if old.state in ('finalized', 'void') and (to_jsonb(new) - 'look_at') <> (to_jsonb(old) - 'look_at') then
@@ -83,7 +83,7 @@ export class Migration0011Rounds extends Migration {
   }
 
   private entries(): void {
-    // An entry is never changed or removed. (source, message_id): a message makes one entry of a round. at: to the millisecond, as in its leaf.
+    // An entry is never changed or deleted. (source, message_id): one message makes at most one entry per round. at: in milliseconds, as in the leaf.
     this.addSql(`
       create table entries (
         round uuid not null references rounds,
@@ -100,8 +100,8 @@ export class Migration0011Rounds extends Migration {
     this.addSql(`create unique index entries_id on entries (id)`);
     this.addSql(`create index entries_wallet on entries (round, wallet)`);
     this.addSql('create trigger entries_kept before update or delete on entries for each row execute function keep_rounds()');
-    // The tree over a round's entries: level 0 are the leaves, 32 bytes a node. Kept outside the row and uncompressed, so that 32 bytes
-    // of it are read without the rest.
+    // The Merkle tree over the entries of a round. Level 0 holds the leaves, 32 bytes per node. Stored uncompressed outside the row, so that 32 bytes
+    // can be read without the rest.
     this.addSql(`
       create table round_levels (
         round uuid not null references rounds,
@@ -113,8 +113,8 @@ export class Migration0011Rounds extends Migration {
   }
 
   private draws(): void {
-    // The commitments, 1, 2, 3, … without gaps: a number is given when its round is about to be committed to and the one before is final. What
-    // landed stands here once it is final.
+    // The commitments, numbered 1, 2, 3, … without gaps. A number is assigned when its round is about to be committed and the previous commitment is
+    // finalized. A finalized commitment is stored here.
     this.addSql(`
       create table commitments (
         sequence bigint primary key check (sequence > 0),
@@ -142,7 +142,7 @@ export class Migration0011Rounds extends Migration {
         unique (round, wallet),
         foreign key (round, index) references entries (round, index)
       )`);
-    // What has just left the treasury, for whoever reads its balance.
+    // Payments that left the treasury recently, for readers of its balance.
     this.addSql(`create index payments_completed on payments (currency, completed_at) where payer = 'treasury' and state = 'completed'`);
     this.addSql('create trigger round_winners_kept before update or delete on round_winners for each row execute function keep_rounds()');
   }

@@ -1,15 +1,16 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Tickets of legacy rounds. */
+/** Creates tickets of legacy rounds. */
 export class Migration0013Tickets extends Migration {
   override up(): void {
-    // A ticket that was asked for. Its id is that of its entry, where it counts:
-    //   checking   paid by `signature`, which is looked at until it is final, or can no longer be
-    //   confirmed  it counts: there is an entry
-    //   refused    it does not, see `reason`. found: the transaction is final, and this stays so; else it may be asked for again
-    //   refunded   it counted, and its round was void
-    // signature: null where tickets are free. One row for a wallet and a transaction, so that nobody else's naming it is in the way.
-    // refunds: [{ payment, currency, amount }], what was paid and is owed back. asked_at: since when it is looked for.
+    // A requested ticket. Its id becomes the id of its entry. States:
+    //   checking   paid by `signature`, which is polled until it is finalized or cannot be any more
+    //   confirmed  the ticket counts: there is an entry
+    //   refused    the ticket does not count, see `reason`. found: the transaction is finalized and the refusal is permanent; otherwise the ticket
+    //   may be requested again
+    //   refunded   the ticket counted, and its round was voided
+    // signature: null for free tickets. One row per wallet and transaction, so that another wallet that names the same transaction blocks nothing.
+    // refunds: [{ payment, currency, amount }], amounts owed back. asked_at: start of the polling.
     this.addSql(`
       create table tickets (
         id uuid primary key,
@@ -33,7 +34,7 @@ export class Migration0013Tickets extends Migration {
     this.addSql(`create index tickets_checking on tickets (wallet) where state = 'checking'`);
     this.addSql(`create index tickets_settling on tickets (round, asked_at) where state = 'checking'`);
     this.addSql(`create index tickets_confirmed on tickets (round, id) where state = 'confirmed'`);
-    // A transaction pays for one ticket, ever, of whatever round and wallet.
+    // A transaction pays for one ticket, across all rounds and wallets.
     this.addSql(`create unique index tickets_paid_by on tickets (signature) where state in ('confirmed', 'refunded')`);
     this.addSql(`
       create function guard_ticket() returns trigger language plpgsql as $$ begin

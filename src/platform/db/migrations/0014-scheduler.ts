@@ -1,11 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What keeps chat rounds coming. */
+/** Creates the schedule of chat rounds. */
 export class Migration0014Scheduler extends Migration {
   override up(): void {
-    // One row, or none before the first start. Rounds are due at next_at and every interval_sec from there: the grid. It is null while stopped.
-    // rounds: how many the schedule has made, and the number of the newest. pending: made, and not yet known to have begun; whoever comes
-    // next goes on with it. Nobody tries before look_at: somebody is at it, or it was refused a moment ago.
+    // At most one row; none before the first start. Rounds are due at next_at and every interval_sec from there; next_at is null while the schedule
+    // is stopped. rounds: number of rounds created so far, which is the number of the newest. pending: a round that was created and is not known to
+    // have started; the next run continues with it. look_at: lease; no other run tries before this time, because one is running or was refused a
+    // moment ago.
     this.addSql(`
       create table round_schedule (
         singleton boolean primary key default true check (singleton),

@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Referral links, who was referred by whom, and what it earned. */
+/** Creates referral links, referrals, and the points that they earned. */
 export class Migration0016Referrals extends Migration {
   override up(): void {
-    // A wallet's links in the order that they were made; the last one is its link, the codes of all of them work.
+    // Links of a wallet in the order of their creation. The newest is shown; all codes work.
     this.addSql(`
       create table referral_links (
         wallet wallet not null,
@@ -13,8 +13,9 @@ export class Migration0016Referrals extends Migration {
         primary key (wallet, n)
       )`);
 
-    // Once per wallet, for good. verified_at: when its scores began to count, last_scored_at: of its accepted scores since it was bound.
-    // points, beta_points: what the referrer got for its scores, less what was taken back; sums of ledger rows, kept so that nobody adds them up.
+    // At most one row per wallet, never deleted. verified_at: from when on its scores earn points for the referrer. last_scored_at: its last accepted
+    // score since it was bound. points, beta_points: points of the referrer from this wallet's scores, minus voided ones; sums of ledger rows, stored
+    // to avoid adding them up.
     this.addSql(`
       create table referrals (
         wallet wallet primary key,
@@ -28,8 +29,8 @@ export class Migration0016Referrals extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index referrals_referrer on referrals (referrer, bound_at desc, wallet)`);
 
-    // What a referrer got on the day of the ledger rows. used: of the daily cap, in both modes; a void gives nothing of it back.
-    // points: regular points less those taken back that day.
+    // Points of a referrer per day. used: points counted against the daily cap, in both modes; a void does not reduce it. points: regular points
+    // minus those voided on that day.
     this.addSql(`
       create table referral_days (
         referrer wallet not null,

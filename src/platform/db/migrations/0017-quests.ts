@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Quests and their versions, what wallets did by day, and what they completed. */
+/** Creates quests with their versions, daily counts of activities, and completions. */
 export class Migration0017Quests extends Migration {
   override up(): void {
     this.addSql(`
@@ -22,8 +22,8 @@ export class Migration0017Quests extends Migration {
         primary key (quest_id, version)
       )`);
 
-    // What a wallet did in a day (span 1) or an ISO week (span 7), from first_day on. subject: the game, or the burn event, or ''.
-    // Independent of quests: their progress is computed from it. Weeks make a long window cheap to read.
+    // Counts of a wallet's activities per day (span 1) or ISO week (span 7), starting at first_day. subject: the game, the burn event, or ''.
+    // Progress of every quest is computed from these rows. Weeks make a long window cheap to read.
     this.addSql(`
       create table wallet_metrics (
         wallet wallet not null,
@@ -36,7 +36,7 @@ export class Migration0017Quests extends Migration {
         sum numeric not null,
         primary key (wallet, span, first_day, kind, subject)
       ) with (fillfactor = 70)`);
-    // What counts as consumed already has to be in it.
+    // Counts the activities that are already marked as consumed.
     this.addSql(`
       insert into wallet_metrics (wallet, span, first_day, kind, subject, count, best, sum)
       select a.wallet, s.span, case s.span when 1 then a.day else a.day - (a.day + 3) % 7 end, a.kind, coalesce(a.game_id, ''),
@@ -46,10 +46,10 @@ export class Migration0017Quests extends Migration {
         and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void' and a.kind = 'score' and (v.consumed & 2) = 2)
       group by 1, 2, 3, 4, 5`);
 
-    // One number per batch that is consumed: a process that gets the next one knows that nobody was in between.
+    // One number per consumed batch. A process that gets consecutive numbers knows that no other process consumed in between.
     this.addSql('create sequence quest_turns');
 
-    // version: what the quest was like when it was completed; by: the operator who said so, or null.
+    // version: the version of the quest at completion. by: name of the operator who completed it, or null.
     this.addSql(`
       create table quest_completions (
         wallet wallet not null,

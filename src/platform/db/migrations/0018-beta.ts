@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What a wallet has from each game, and conversions of beta points. */
+/** Adds points per wallet and game, and conversions of beta points. */
 export class Migration0018Beta extends Migration {
   override up(): void {
-    // In the row that a score locks and writes anyway: { regular: { <game id>: { scores, points } }, beta: … }, of accepted scores.
-    // converted_*: sums over the wallet's conversions.
+    // Stored in the player row, because a score locks and writes this row anyway: { regular: { <game id>: { scores, points } }, beta: … }, of
+    // accepted scores. converted_*: sums over the wallet's conversions.
     this.addSql(`
       alter table players
         add column tally jsonb not null default '{}',

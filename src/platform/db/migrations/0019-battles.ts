@@ -1,12 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Battles, their seats and what was scored in them; a third consumer of activities. */
+/** Creates battles, their seats and scores, and a third consumer of activities. */
 export class Migration0019Battles extends Migration {
   override up(): void {
-    // A score may be meant for a battle.
+    // The battle that a score was submitted for.
     this.addSql('alter table activities add column battle_id uuid');
 
-    // due_at: when an open one expires, when a running one ends; what has ended keeps it. Whole milliseconds, so that what is shown is what decides.
+    // due_at: when an open battle expires or a running one ends; kept after the end. Whole milliseconds, so that the time shown equals the time that
+    // decides.
     this.addSql(`
       create table battles (
         id uuid primary key,
@@ -27,7 +28,7 @@ export class Migration0019Battles extends Migration {
     this.addSql(`create index battles_active_game on battles (game_id, created_at desc, id desc) where state in ('open', 'running')`);
     this.addSql(`create index battles_creator on battles (created_by) where state in ('open', 'running')`);
 
-    // best, scores: of the wallet's scores that count, as far as they are consumed; made anew with the result, which adds the place.
+    // best, scores: of the wallet's counted scores, as far as they are consumed; recomputed with the result, which adds the place.
     this.addSql(`
       create table battle_seats (
         battle_id uuid not null references battles,

@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Burn events, the burns that were read from the chain, and their boards. */
+/** Creates burn events, the burns read from the chain, and their boards. */
 export class Migration0020Burns extends Migration {
   override up(): void {
-    // A burn counts from activated_at until before ends_at, by its block's time; final_at: from then on no burn is missing, and none is added.
-    // burned and the three by source are sums of `burns`, kept so that nobody adds them up.
+    // A burn counts when its block time lies from activated_at until before ends_at. final_at: from then on no burn is missing or added. burned and
+    // the three amounts by source are sums of `burns`, stored to avoid adding them up.
     this.addSql(`
       create table burn_events (
         id uuid primary key,
@@ -31,7 +31,7 @@ export class Migration0020Burns extends Migration {
     this.addSql(`create index burn_events_begun on burn_events (activated_at desc) where state <> 'pending'`);
     this.addSql(`create index burn_events_pending on burn_events (created_by, created_at) where state = 'pending'`);
 
-    // One row per instruction. named: the source in its memo; source: the same where it held, else null.
+    // One row per burn instruction. named: the source in its memo. source: the same when it was verified, else null.
     this.addSql(`
       create table burns (
         signature text collate "C" not null,
@@ -56,8 +56,8 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, wallet)
       )`);
     this.addSql(`create index burn_standings_order on burn_standings (event_id, board, amount, wallet)`);
-    // How many standings there are in each stretch of a board's order, so that ranks and places need not be counted from the top. A range goes
-    // from its own key, that of the first in it or beyond, down to the next range's; the first range is open at the top.
+    // Number of standings per range of a board's order, so that ranks need not be counted from the top. A range starts at its own key, which is the
+    // key of its first standing or a higher one, and ends before the next range; the first range has no upper bound.
     this.addSql(`
       create table burn_ranges (
         event_id uuid not null references burn_events,
@@ -68,7 +68,7 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, amount, wallet)
       ) with (fillfactor = 50)`);
 
-    // Transactions that may hold a burn. likely: its memo names an event; where it is false the node keeps no memos.
+    // Transactions that may contain a burn. likely: the memo names an event; false when the RPC node keeps no memos.
     this.addSql(`
       create table burn_transactions (
         signature text collate "C" primary key,
@@ -83,10 +83,10 @@ export class Migration0020Burns extends Migration {
       )`);
     this.addSql(`create index burn_transactions_unread on burn_transactions (mint, likely desc, slot) where read_at is null`);
     this.addSql(`create index burn_transactions_read on burn_transactions (read_at) where read_at is not null`);
-    // How far a mint's history is listed. slot: that of the newest signature; everything older is listed, or lies in a gap.
-    // deep_at: when the newest part is to be listed once more.
+    // How far the history of a mint was read. slot: slot of the newest signature; all older signatures were read or lie in a gap. deep_at: when the
+    // newest part is read again.
     this.addSql(`create table burn_cursors (mint wallet primary key, slot bigint not null, deep_at timestamptz not null)`);
-    // Older than the signature \`before\`, and not older than the slot \`floor\`. next_at: where no node has it, it is asked for again later.
+    // A gap: signatures before \`before\` down to slot \`floor\` were not read. next_at: time of the next attempt, when no RPC node had them.
     this.addSql(`
       create table burn_gaps (
         mint wallet not null,

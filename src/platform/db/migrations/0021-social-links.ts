@@ -1,13 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Linking of accounts under way, and what accounts did on the social network. */
+/** Creates pending account links, and engagement of accounts on the social network. */
 export class Migration0021SocialLinks extends Migration {
   override up(): void {
-    // When the handle was last known to be the account's: a handle may pass to another account, of which we hear in any order.
+    // Last time when the handle was known to belong to the account. A handle may move to another account, and reports of this arrive in any order.
     this.addSql(`alter table linked_accounts add column confirmed_at timestamptz not null default app_now()`);
     this.addSql(`update linked_accounts set confirmed_at = linked_at`);
 
-    // key: SHA-256 of the state that X brings back, or of the challenge's code. secret: the code verifier, or that code.
+    // key: SHA-256 of the OAuth state, or of the code of the challenge. secret: the PKCE code verifier, or that code.
     this.addSql(`
       create table link_attempts (
         key bytea primary key,
@@ -21,7 +21,7 @@ export class Migration0021SocialLinks extends Migration {
     this.addSql(`create index link_attempts_wallet on link_attempts (wallet)`);
     this.addSql(`create index link_attempts_expires_at on link_attempts (expires_at)`);
 
-    // Whose an account was last, for those that are linked no more.
+    // The last wallet of accounts that are no longer linked.
     this.addSql(`
       create table unlinked_accounts (
         platform text collate "C" not null,
@@ -32,7 +32,7 @@ export class Migration0021SocialLinks extends Migration {
       )`);
     this.addSql(`create index unlinked_accounts_unlinked_at on unlinked_accounts (unlinked_at)`);
 
-    // What accounts did that are not linked yet. kind and source_id become those of an activity.
+    // Engagement of accounts that are not linked yet. kind and source_id become those of an activity.
     this.addSql(`
       create table kept_engagements (
         platform text collate "C" not null,

@@ -1,11 +1,11 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Clips; their media lie in the storage. */
+/** Creates clips. The storage holds their media files. */
 export class Migration0022Clips extends Migration {
   override up(): void {
-    // A row is there before anything lies in the storage under its id, and until nothing does any more. state: uploading (something may lie
-    // there), abandoned (so it may, and nobody comes back for it), ready, removing (by a moderator, something lies there), removed (nothing does;
-    // the row still says what was uploaded, how much on that day, and under which key). sweep_at: when it is to be looked at.
+    // The row exists before a media file is stored under its id, and until no file is left. state: uploading (a file may exist), abandoned (a file
+    // may exist, and the upload will not continue), ready, removing (by a moderator; a file exists), removed (no file exists; the row still records
+    // the upload, its bytes of the day and its idempotency key). sweep_at: time of the next check.
     this.addSql(`
       create table clips (
         id uuid primary key,
@@ -23,12 +23,12 @@ export class Migration0022Clips extends Migration {
         sweep_at timestamptz(3),
         check ((sweep_at is null) = (state in ('ready', 'removed')))
       )`);
-    // The same content once per wallet, also when it was removed.
+    // The same content once per wallet, also after a removal.
     this.addSql(`create unique index clips_content on clips (wallet, sha256) where state <> 'abandoned'`);
     this.addSql(`create unique index clips_key on clips (wallet, idempotency_key) where state <> 'abandoned' and idempotency_key is not null`);
     this.addSql(`create index clips_day on clips (wallet, day) include (bytes) where state <> 'abandoned'`);
     this.addSql(`create index clips_sweep on clips (sweep_at) where sweep_at is not null`);
-    // What is listed, by each filter that there is.
+    // One index per filter of the listing.
     for (const [name, filter] of [
       ['newest', ''],
       ['game', 'game_id,'],
@@ -38,8 +38,8 @@ export class Migration0022Clips extends Migration {
       this.addSql(`create index clips_${name} on clips (${filter} created_at desc, id desc) where state = 'ready' and not hidden`);
     }
 
-    // How many are listed, by game: counting millions takes half a second. A row is inserted as uploading and deleted as abandoned, so that only
-    // updates matter. These rows are locked last, and in key order.
+    // Number of listed clips by game, because counting millions of rows takes half a second. A row is inserted as uploading and deleted as abandoned,
+    // so only updates change the number. These rows are locked last and in key order.
     this.addSql('create table clip_counts (game_id text collate "C" primary key, n int not null) with (fillfactor = 50)');
     this.addSql(`
       create function count_clips() returns trigger language plpgsql as $$
@@ -57,7 +57,7 @@ export class Migration0022Clips extends Migration {
       create trigger clips_count after update on clips referencing old table as old_clips new table as new_clips
       for each statement execute function count_clips()`);
 
-    // Clips of a banned wallet are hidden in the commit of the ban, whoever bans, and shown again in that which lifts it.
+    // A ban hides the clips of the wallet in its own commit, and lifting the ban shows them again.
     this.addSql(`
       create function hide_clips() returns trigger language plpgsql as $$
       begin

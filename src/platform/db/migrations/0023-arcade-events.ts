@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** One-time events of the arcade; what operators list and replay of webhook deliveries. */
+/** Creates one-time events of the arcade; adds columns for listing and replaying webhook deliveries. */
 export class Migration0023ArcadeEvents extends Migration {
   override up(): void {
     this.addSql(`
@@ -13,12 +13,12 @@ export class Migration0023ArcadeEvents extends Migration {
       )`);
     this.addSql(`create index arcade_events_ends_at on arcade_events (ends_at)`);
 
-    // replayed_at: when an operator last had it worked on again; its tries are counted and spaced from then on.
+    // replayed_at: when an operator last replayed the delivery; its attempts are counted from then on.
     this.addSql(`alter table webhook_deliveries add column replayed_at timestamptz`);
     this.addSql(`create index webhook_deliveries_source on webhook_deliveries (source, received_at)`);
     this.addSql(`create index webhook_deliveries_failed on webhook_deliveries (received_at) where state = 'failed'`);
 
-    // reported: what the newest report said. The state may have changed since: a payment that failed can be tried again.
+    // reported: status in the newest report. state may differ, because a failed payment can be retried.
     this.addSql(`alter table payments add column reported text`);
   }
 }

@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Activities are consumed by the batch: what a transaction appends is one row to find, to mark and to remove, and its activities are never updated. */
+/** Groups activities into batches: the activities of one transaction are one row to find, mark and delete, and activities are never updated. */
 export class Migration0024ActivityBatches extends Migration {
   override up(): void {
-    // activities: [kind, source id, wallet, game, amount as text, battle] each, so that consumers need not look them up.
-    // consumed: the bits of the consumers that are done (1 referrals, 2 quests, 4 battles); with all of them it is removed.
+    // activities: [kind, source id, wallet, game, amount as text, battle] each, so that consumers need no lookup. consumed: bits of the consumers
+    // that have processed the batch (1 referrals, 2 quests, 4 battles); a batch with all bits is deleted.
     this.addSql('create sequence activity_batches_id as bigint');
     this.addSql(`
       create table activity_batches (

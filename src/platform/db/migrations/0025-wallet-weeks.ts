@@ -1,9 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What wallets did, one row a week instead of one a day and one a week: half as much to write for every score. */
+/** Stores counts of activities per week instead of per day and per week, which halves the writes of a score. */
 export class Migration0025WalletWeeks extends Migration {
   override up(): void {
-    // week: the day number of its Monday. counts, bests and sums: by its days, Monday first; sums only of burns. subject: the game, or the burn event, or ''.
+    // week: the day number of its Monday. counts, bests, sums: one value per day, Monday first; sums only for burns. subject: the game, the burn
+    // event, or ''.
     this.addSql(`
       create table wallet_weeks (
         wallet wallet not null,

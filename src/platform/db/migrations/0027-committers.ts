@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Each committer's key has a sequence of its own: what one did that nobody can undo does not stop the next. */
+/** Gives each committer key its own sequence of commitments, so that an abused key can be replaced. */
 export class Migration0027Committers extends Migration {
   override up(): void {
     this.addSql('alter table commitments drop constraint commitments_check, drop constraint commitments_pkey');
-    // The last place may be given, and nothing of it have landed: then its attempts tell the key, or there is none.
+    // The last number may be assigned without a transaction on chain. Then its attempts name the key, or there is none.
     this.addSql(`
       update commitments c set committer = coalesce(
         (select a.signers[array_upper(a.signers, 1)] from chain_transactions t join chain_attempts a on a.transaction_id = t.id

@@ -1,0 +1,20 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { connectionOf, statement } from './sql.ts';
+
+/** Sets the difference between `app_now()` and the system time, ms. Precondition: no concurrent writer of app_clock. */
+export const setAppClock = statement(
+  'set_app_clock',
+  `with deleted as (delete from app_clock) insert into app_clock (shift) select make_interval(secs => $1::float8 / 1000) where $1::float8 <> 0`,
+);
+
+/** Two rows in app_clock would make `app_now()` fail, so processes that migrate at the same time take turns. */
+const lockAppClock = { text: 'lock table app_clock in exclusive mode' };
+
+/** Sets the time of SQL to the time of the processes. @param offsetMs difference to the system time, ms */
+export async function shiftDatabaseClock(orm: MikroORM, offsetMs: number): Promise<void> {
+  await orm.em.fork().transactional(async (em) => {
+    const db = await connectionOf(em.getKysely<unknown>());
+    await db.query(lockAppClock);
+    await db.query(setAppClock, [offsetMs]);
+  });
+}
