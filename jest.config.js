@@ -2,6 +2,7 @@
 export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   runtime: '<rootDir>/test/support/native-runtime.js',
+  testSequencer: '<rootDir>/test/support/slow-first.js',
   transform: {},
   injectGlobals: false,
   testTimeout: 60_000,

@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, followEvents, keypairSigner, ok, signIn } from '#packages/client/src/index.ts';
 
-/**
- * Plays one game as a game's client would: signs in with a throw-away key, follows the events, plays, submits, and looks at the board.
- *
- *     node_modules/.bin/node examples/play.ts [game] [score]
- */
+/** Plays one game like the client of a game: signs in with a new key, subscribes to events, plays, submits a score, and reads the board. */
 const [gameId = 'block-cascade', score = '12000'] = process.argv.slice(2);
 const client = createClient({ baseUrl: process.env.BASE_URL ?? 'http://localhost:3000' });
 const { wallet } = await signIn(client, await keypairSigner(crypto.getRandomValues(new Uint8Array(32))));
 console.log(`signed in as ${wallet}`);
 
-// The stream first, then the state: so nothing can happen between the two.
-const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
+// Opens the event stream before it reads state, so that no event is missed.
+const { promise: updated, resolve: onUpdate } = Promise.withResolvers<void>();
 const { promise: connected, resolve: connect } = Promise.withResolvers<void>();
 const stop = new AbortController();
 const events = followEvents(client, {
@@ -22,12 +18,12 @@ const events = followEvents(client, {
   onReset: () => console.log('events were missed'),
   onEvent(event) {
     console.log(event.type, JSON.stringify(event));
-    if (event.type === 'score_update' && event.updates.some((update) => update.wallet === wallet)) hear();
+    if (event.type === 'score_update' && event.updates.some((update) => update.wallet === wallet)) onUpdate();
   },
 });
 await Promise.race([connected, events]);
 
-// The key is what makes both calls safe to repeat: the client does so by itself when the service is busy.
+// With an idempotency key a repeated call has one effect, so the client retries when the service is busy.
 const { body: play } = await ok(client.post('/game/{id}/play', { params: { id: gameId }, idempotencyKey: crypto.randomUUID() }));
 console.log(`playing ${gameId} for eleven seconds`);
 await sleep(11_000);
@@ -35,12 +31,12 @@ const answer = await client.post('/arcade/score', {
   body: { gameId, score: Number(score), playId: play.playId },
   idempotencyKey: crypto.randomUUID(),
 });
-if (!answer.ok) throw new Error(`the score was refused with ${answer.status}: ${answer.error}`);
+if (!answer.ok) throw new Error(`the score was rejected with ${answer.status}: ${answer.error}`);
 const { normalizedScore, pointsAwarded, rank } = answer.body;
 console.log(`${normalizedScore} of 10000, ${pointsAwarded} points, rank ${rank.rank}`);
 
 const { body: board } = await ok(client.get('/game/{id}/leaderboard', { params: { id: gameId }, query: { limit: 3 } }));
 console.table(board);
-await Promise.race([heard, events]);
+await Promise.race([updated, events]);
 stop.abort();
 await events;

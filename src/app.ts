@@ -6,7 +6,7 @@ import { cors } from './platform/auth/origin.ts';
 import { openSessions } from './platform/auth/sessions.ts';
 import { drain } from './platform/http/body.ts';
 import { bullBoard } from './platform/http/bull-board.ts';
-import { asRefusal } from './platform/http/errors.ts';
+import { toHttpError } from './platform/http/errors.ts';
 import { docs } from './platform/http/openapi/docs.ts';
 import type { AnyRoute } from './platform/http/route.ts';
 import { createRouter } from './platform/http/router.ts';
@@ -14,15 +14,15 @@ import { beginRequest, observeRequest } from './platform/observability/metrics/m
 import { traceRequest } from './platform/observability/tracing/tracing.ts';
 
 /**
- * The HTTP application, middleware in order. It never listens, so tests can use it.
- * @param routes what it serves; tests of the kit bring their own
+ * Creates the Koa application. It does not listen, so tests can use it.
+ * @param routes routes to serve; tests of the framework pass their own
  */
 export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(allRoutes).flat()): Koa {
   const koa = new Koa({ proxy: app.config.trustProxy });
   koa.silent = true;
   koa.use(traceRequest);
-  koa.use(requests(app));
-  // Before CORS: an allowed origin may not read the board with an operator's password.
+  koa.use(handleRequest(app));
+  // Before CORS, so that an allowed origin cannot read the board with the operator's credentials.
   koa.use(bullBoard(app));
   koa.use(cors(app.config));
   koa.use(docs(app, routes));
@@ -30,8 +30,8 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   return koa;
 }
 
-/** Names the request, renders its errors, counts it, and logs it. */
-function requests(app: App): Koa.Middleware {
+/** Middleware: sets the request id and default headers, renders errors, and records metrics and logs of the request. */
+function handleRequest(app: App): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
     beginRequest();
@@ -44,14 +44,18 @@ function requests(app: App): Koa.Middleware {
     try {
       await next();
     } catch (error) {
-      const refusal = asRefusal(error);
-      ctx.status = refusal.status;
-      ctx.set(refusal.headers);
+      const httpError = toHttpError(error);
+      ctx.status = httpError.status;
+      ctx.set(httpError.headers);
       ctx.type = 'application/json';
-      ctx.body = JSON.stringify({ error: refusal.message });
-      // Closing on a sender who is still writing would cost him the answer.
+      ctx.body = JSON.stringify({ error: httpError.message });
+      // Reads the rest of the body, because closing the connection while the client still sends would lose the response.
       if (!ctx.req.complete) drain(ctx.req);
-      if (refusal.status >= 500) app.log[refusal.status === 500 ? 'error' : 'warn']({ err: error, requestId, path: ctx.path }, 'request failed');
+      if (httpError.status >= 500)
+        app.log[httpError.status === 500 ? 'error' : 'warn'](
+          { err: error, requestId, path: ctx.path },
+          'a request failed; the client gets a 5xx response',
+        );
     }
     const ms = performance.now() - started;
     const route: AnyRoute | undefined = ctx.state.route;

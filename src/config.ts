@@ -27,14 +27,14 @@ const port = z.coerce.number().int().min(0).max(65_535);
 export const SCOPES = ['money', 'rounds', 'moderation', 'content'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** One administrator's token. */
+/** One administrator token. */
 export interface AdminToken {
   name: string;
   token: string;
   scopes: readonly Scope[];
 }
 
-/** Reads `token` (every scope) or `name:scope+scope:token`. */
+/** Parses `token` (every scope) or `name:scope+scope:token`. */
 function parseAdminToken(text: string, index: number): AdminToken {
   const [name, scopes, ...rest] = text.split(':');
   const narrowed = name !== undefined && scopes !== undefined && rest.length > 0;
@@ -45,11 +45,11 @@ function parseAdminToken(text: string, index: number): AdminToken {
   return entry;
 }
 
-/** Who delivers to us by webhook. */
+/** The services that send webhooks. */
 export const WEBHOOK_SOURCES = ['payment-status', 'chat-bridge', 'x'] as const;
 export type WebhookSource = (typeof WEBHOOK_SOURCES)[number];
 
-/** The key in a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. Errors do not repeat the secret. */
+/** Returns the key in a Standard Webhooks secret: `whsec_` and the base64 of 24 to 64 bytes. Errors do not contain the secret. */
 function parseStandardSecret(variable: string, text: string): Buffer {
   const encoded = text.startsWith('whsec_') ? text.slice('whsec_'.length) : '';
   const key = Buffer.from(encoded, 'base64');
@@ -57,20 +57,20 @@ function parseStandardSecret(variable: string, text: string): Buffer {
   throw new Error(`${variable}: each secret must be whsec_ and the base64 of 24 to 64 bytes`);
 }
 
-/** The seed of an ed25519 key: base64 of 32 bytes. Errors do not repeat the secret. */
+/** Parses the seed of an ed25519 key: base64 of 32 bytes. Errors do not contain the secret. */
 function parseSeed(variable: string, text: string): Buffer {
   const seed = Buffer.from(text, 'base64');
   if (seed.length === 32 && seed.toString('base64') === text) return seed;
   throw new Error(`${variable}: must be the base64 of 32 bytes`);
 }
 
-/** The consumer secret of X is used as it is. */
+/** Returns the key in a consumer secret of X: its bytes, unchanged. */
 function parseConsumerSecret(text: string): Buffer {
   if (/^[\x21-\x7e]{16,256}$/.test(text)) return Buffer.from(text);
   throw new Error('WEBHOOK_SECRET_X: each secret must be 16 to 256 printable characters');
 }
 
-/** An origin as browsers send it. What has an opaque one would be sent, and let in, as `null`. */
+/** Parses an origin as browsers send it. Rejects opaque origins, because browsers send them as `null`, and `null` would then be allowed. */
 function parseOrigin(text: string): string {
   const origin = URL.canParse(text) ? new URL(text).origin : 'null';
   if (origin === 'null') throw new Error(`ALLOWED_ORIGINS: ${text} is not an http or https origin`);
@@ -81,7 +81,7 @@ const Environment = z.object({
   NODE_ENV: z.string().default('development'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
-  /** Health and metrics of every process; 0 = any free port. */
+  /** Port for health checks and metrics of every process; 0 = any free port. */
   METRICS_PORT: port.default(0),
   METRICS_HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: z.url().optional(),
@@ -96,29 +96,31 @@ const Environment = z.object({
     .default('coinop'),
   ADMIN_TOKENS: list(''),
   INTERNAL_TOKENS: list(''),
-  /** Newest first; all of them are accepted. A source without a secret is refused everything. */
+  /** Newest first; every listed secret is accepted. Without a secret, all deliveries of the source are refused. */
   WEBHOOK_SECRET_PAYMENT_STATUS: list(''),
   WEBHOOK_SECRET_CHAT_BRIDGE: list(''),
   WEBHOOK_SECRET_X: list(''),
-  /** Newest first; older ones are still accepted, and re-signed. */
+  /** Newest first. Older keys still verify; sessions signed with them are signed again with the newest. */
   SESSION_KEYS: list(DEVELOPMENT_SESSION_KEY),
-  /** Signs receipts of entries: the base64 of 32 bytes. */
+  /** Seed of the key that signs entry receipts: the base64 of 32 bytes. */
   RECEIPT_KEY: z.string().min(1).default(DEVELOPMENT_RECEIPT_KEY),
   SIGN_IN_CHAIN: z.enum(['mainnet', 'testnet', 'devnet', 'localnet']).default('mainnet'),
   SIGN_IN_STATEMENT: z
     .string()
     .regex(/^[\x20-\x7e]+$/)
     .default('Sign in to Coinop.'),
+  /** Difference between the service's time and the system time, s. For development only. `migrate` applies it to the database. */
+  CLOCK_OFFSET_SEC: z.coerce.number().int().min(-3_155_760_000).max(3_155_760_000).default(0),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  /** Points that one wallet may earn a day over all games. */
+  /** Maximum points per wallet and day over all games. */
   DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
-  /** Points that one wallet may earn a day by the scores of wallets that it referred. */
+  /** Maximum points per wallet and day from the scores of the wallets that it referred. */
   REFERRAL_DAILY_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(5_000),
-  /** Messages that one wallet, or one author of a bridged chat, may send in 10 s. */
+  /** Maximum messages in 10 s per wallet, or per author of a bridged chat. */
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
-  /** Which queues this worker serves; empty = all of them. */
+  /** Queues that this worker serves; empty = all. */
   QUEUES: list(''),
-  /** Wallets that may activate the burn events that they described; in development all may. */
+  /** Wallets that may activate the burn events that they created. Empty in development = all wallets. */
   ORGANISERS: list(''),
   ...ChainEnvironment,
   ...StorageEnvironment,
@@ -126,11 +128,11 @@ const Environment = z.object({
   ...TracingEnvironment,
 });
 
-/** Everything a process is told from outside. */
+/** The settings of a process. */
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Reads the environment, once; nothing else reads it. Everything has a value that works on one machine.
+ * Parses the environment, once per process; no other code reads it. Every setting has a default that works on one machine.
  * @throws when a value is malformed, or when production would run with a development secret
  */
 export function readConfig(env: Record<string, string | undefined> = process.env) {
@@ -143,7 +145,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   }
   if (production && e.RECEIPT_KEY === DEVELOPMENT_RECEIPT_KEY) throw new Error('configuration: RECEIPT_KEY must be set in production');
   if (production && !e.PUBLIC_URL) throw new Error('configuration: PUBLIC_URL must be set in production');
-  /** HMAC keys, newest first. */
+  if (production && e.CLOCK_OFFSET_SEC !== 0) throw new Error('configuration: CLOCK_OFFSET_SEC must be 0 or unset in production');
+  /** HMAC keys per source, newest first. */
   const webhookKeys: Readonly<Record<WebhookSource, readonly Buffer[]>> = {
     'payment-status': e.WEBHOOK_SECRET_PAYMENT_STATUS.map((text) => parseStandardSecret('WEBHOOK_SECRET_PAYMENT_STATUS', text)),
     'chat-bridge': e.WEBHOOK_SECRET_CHAT_BRIDGE.map((text) => parseStandardSecret('WEBHOOK_SECRET_CHAT_BRIDGE', text)),
@@ -164,15 +167,16 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     internalTokens: e.INTERNAL_TOKENS,
     webhookKeys,
     sessionKeys: e.SESSION_KEYS,
-    /** The seed of the ed25519 key that signs receipts. */
+    /** Seed of the ed25519 key that signs receipts. */
     receiptSeed: parseSeed('RECEIPT_KEY', e.RECEIPT_KEY),
     signIn: { chain: e.SIGN_IN_CHAIN, statement: e.SIGN_IN_STATEMENT },
+    clockOffsetMs: e.CLOCK_OFFSET_SEC * 1_000,
     logLevel: e.LOG_LEVEL,
     dailyPointsCap: e.DAILY_POINTS_CAP,
     referralDailyCap: e.REFERRAL_DAILY_CAP,
     chatMessagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
     queues: e.QUEUES,
-    /** Null in development: all wallets are. */
+    /** Wallets that may activate burn events; null = all wallets, in development. */
     organisers: production || e.ORGANISERS.length > 0 ? new Set(e.ORGANISERS.map((wallet) => Wallet.parse(wallet))) : null,
     chain: chainConfig(e, production),
     storage: storageConfig(e, production),

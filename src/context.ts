@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { QUEUES } from '#jobs/queues.ts';
-import { entities, eventCatalog } from './areas/registry.ts';
+import { entities, eventCatalog, gauges } from './areas/registry.ts';
 import type { Config } from './config.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { type App, AppStates } from './platform/app.ts';
@@ -15,21 +15,21 @@ import { FAIL_FAST, openRedis, PATIENT } from './platform/redis/connection.ts';
 import { openChain } from './platform/solana/solana.ts';
 import { openStorage } from './platform/storage/open.ts';
 
-/** How long a process waits for what it depends on, ms: then it is an error, never a hang. */
+/** How long a process waits for a dependency, ms. After the timeout the operation fails, so that no request hangs. */
 export interface Timeouts {
-  /** One SQL statement. */
+  /** Timeout of one SQL statement. */
   readonly sqlMs: number;
-  /** One Redis command. */
+  /** Timeout of one Redis command. */
   readonly redisMs: number;
-  /** One command of a queue: a job carries a batch of a hundred scores, so it may take longer than a read. */
+  /** Timeout of one queue command. It is longer, because one job may carry a hundred scores. */
   readonly queueMs: number;
 }
 
-/** Of a request; and of a job, which may read a million rows. */
+/** Timeouts of API processes. Workers get more time for SQL, because a job may read a million rows. */
 const REQUEST_TIMEOUTS: Timeouts = { sqlMs: 5_000, redisMs: 1_000, queueMs: 3_000 };
 export const JOB_TIMEOUTS: Timeouts = { ...REQUEST_TIMEOUTS, sqlMs: 120_000 };
 
-/** Opens everything a process needs. Succeeds while dependencies are down: they are reconnected to, and 503 meanwhile. */
+/** Opens every dependency of a process. Succeeds while dependencies are down: connections are retried, and requests answer 503 in the meantime. */
 export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; timeouts?: Timeouts } = {}): Promise<App> {
   const log = options.log ?? openLog(config, name);
   const timeouts = options.timeouts ?? REQUEST_TIMEOUTS;
@@ -48,7 +48,7 @@ export async function openContext(config: Config, name: string, options: { clock
   const app: App = {
     config,
     log,
-    clock: options.clock ?? systemClock,
+    clock: options.clock ?? systemClock(config.clockOffsetMs),
     orm,
     db: pooled(() => orm.em.getConnection().getNativeClient()),
     tx: transactions(orm, queues, log, () => redis.publish(wakeUpChannel(config), '1')),
@@ -57,7 +57,10 @@ export async function openContext(config: Config, name: string, options: { clock
     replies,
     chain: openChain(config),
     storage,
-    events: eventCatalog,
+    get events() {
+      return events;
+    },
+    gauges,
     state: (slot) => states.get(app, slot),
     connect: () => connect(),
     async close() {
@@ -68,5 +71,7 @@ export async function openContext(config: Config, name: string, options: { clock
       await orm.close(true);
     },
   };
+  // Created after the application, because event types read boards and the database.
+  const events = eventCatalog(app);
   return app;
 }

@@ -4,8 +4,8 @@ import { followEpochs as followOpenEpochs } from '#areas/rewards';
 import type { followEpochs as followEpochsJob } from '#jobs/chain.ts';
 import type { planPayouts as planPayoutsJob } from '#jobs/payouts.ts';
 import { HttpError } from '#lib/errors.ts';
+import { enqueueDue, pollPending } from '#platform/solana/submission/index.ts';
 import type { pollTransactions as pollTransactionsJob } from '#platform/solana/submission/jobs.ts';
-import { enqueueDue, pollPending } from '#platform/solana/submission/transactions.ts';
 import type { Handler } from './handler.ts';
 import { transactionTypes } from './transaction-types.ts';
 
@@ -29,7 +29,7 @@ export const pollTransactions: Handler<typeof pollTransactionsJob> = async (app)
       if (!(err instanceof HttpError)) throw err;
       app.log.warn({ err }, 'the RPC node does not answer; pending transactions are polled again');
     }
-    await sleep(app.config.chain.landing.pollMs);
+    await sleep(app.config.chain.submission.pollMs);
   } while (performance.now() < end);
 };
 
@@ -38,7 +38,7 @@ export const planPayouts: Handler<typeof planPayoutsJob> = async (app) => {
   const end = performance.now() + PLAN_RUN_MS;
   while (await runPlanner(app)) {
     if (performance.now() > end) return;
-    await sleep(app.config.chain.landing.pollMs);
+    await sleep(app.config.chain.submission.pollMs);
   }
 };
 

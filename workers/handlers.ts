@@ -4,15 +4,15 @@ import { advanceBattles, battleConsumer } from '#areas/battles';
 import { endBurnEvents, ingestBurns } from '#areas/burns';
 import { prepareBridged } from '#areas/chat';
 import { sweepClips } from '#areas/clips';
-import { advanceRound, checkTicket, rememberBalances, runScheduler, sweepRounds, sweepTickets } from '#areas/lottery';
+import { advanceRound, checkTicket, runScheduler, storeBalances, sweepRounds, sweepTickets } from '#areas/lottery';
 import { prepareReport, runReconciliation } from '#areas/payouts';
-import { closeEnded, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards } from '#areas/points';
+import { closeEndedPeriods, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards } from '#areas/points';
 import { questConsumer } from '#areas/quests';
 import { referralConsumer } from '#areas/referrals';
 import { computeEpoch, expireEpochs, projectDay, sweepEpochs } from '#areas/rewards';
 import { prepareEngagement } from '#areas/social';
 import type { jobs } from '#jobs/index.ts';
-import { signAndSend } from '#platform/solana/submission/transactions.ts';
+import { signAndSend } from '#platform/solana/submission/index.ts';
 import { enqueueDueDeliveries, processDelivery } from '#platform/webhooks/inbox.ts';
 import { PROCESSED_SOURCES } from '#platform/webhooks/jobs.ts';
 import { followEpochs, planPayouts, pollTransactions } from './chain-polling.ts';
@@ -26,7 +26,7 @@ const CONSUMERS = [referralConsumer, questConsumer, battleConsumer] as const;
 /** Maximum batches of activities per run; the next run follows half a second later. */
 const MAX_BATCHES = 50;
 
-/** Turns a stored webhook delivery into the work that its source asks for. */
+/** Parses a stored webhook delivery and returns the work to do, by source. */
 const PREPARE_BY_SOURCE = { 'payment-status': prepareReport, 'chat-bridge': prepareBridged, x: prepareEngagement } as const;
 
 /** The handler of every job. A job without a handler does not compile. */
@@ -50,8 +50,8 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   computeEpoch: (app, { epoch }) => computeEpoch(app, epoch),
   planPayouts,
   async reconcilePayouts(app) {
-    // Operators need the balances; payouts do not, so a failure here stops nothing.
-    const balances = rememberBalances(app).catch((err: unknown) => app.log.debug({ err }, 'balances cannot be read; the next run tries again'));
+    // Only operators need the balances, so a failure here does not stop the reconciliation.
+    const balances = storeBalances(app).catch((err: unknown) => app.log.debug({ err }, 'balances cannot be read; the next run tries again'));
     await Promise.all([runReconciliation(app), balances]);
   },
 
@@ -74,7 +74,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   },
 
   purgeExpired,
-  closePeriods: (app) => closeEnded(app),
+  closePeriods: (app) => closeEndedPeriods(app),
   sweepBans: (app) => sweepUnfinishedBans(app),
   sweepEpochs: (app) => sweepEpochs(app),
   projectDay: (app) => projectDay(app),

@@ -1,19 +1,19 @@
 import { readConfig } from '#config';
 import { JOB_TIMEOUTS, openContext } from '#context';
-import { startOperations } from '#platform/observability/health.ts';
+import { startHealthServer } from '#platform/observability/health.ts';
 import { startTracing } from '#platform/observability/tracing/tracing.ts';
-import { stopOnSignal } from '#platform/shutdown.ts';
+import { shutDownOnSignal } from '#platform/shutdown.ts';
 import { publishEvents } from './publish-events.ts';
 import { serveQueues } from './worker-pool.ts';
 
-/** A worker process: serves its queues and publishes events until it is told to stop. */
+/** The entry point of a worker process. It serves its queues and publishes events until it receives a stop signal. */
 const app = await openContext(readConfig(), 'worker', { timeouts: JOB_TIMEOUTS });
 const tracing = await startTracing(app.config, 'worker', app.log);
-const operations = await startOperations(app);
+const operations = await startHealthServer(app);
 const fleet = await serveQueues(app, app.config.queues);
 const publisher = publishEvents(app);
 
-stopOnSignal(app.log, async () => {
+shutDownOnSignal(app.log, async () => {
   await Promise.all([fleet.close(), publisher.close()]);
   await operations.close();
   await app.close();

@@ -3,23 +3,24 @@ import type { BatchedEvent } from '#platform/events/event.ts';
 import { publishTick } from '#platform/events/publisher.ts';
 import { wakeUpChannel } from '#platform/events/redis-stream.ts';
 
-/** Without the bell, how often a publisher looks by itself, ms. */
+/** Interval between two polls of the outbox without a wake-up message, ms. */
 const IDLE_MS = 1_000;
-/** After a failure, how long it waits at first; then twice as long, up to the above. */
+/** First delay after a failure, ms; doubled up to IDLE_MS. */
 const RETRY_MS = 50;
-/** After the bell, how long it lets more events come in, ms. */
-const GATHER_MS = 8;
+/** Delay after a wake-up message, so that more events join the tick, ms. */
+const COLLECT_MS = 8;
 
 /**
- * Publishes the outbox to the feed until closed: woken by the bell, and by itself every second.
+ * Publishes the outbox to the Redis stream until closed. A message on the wake-up channel starts a tick; without one, the publisher polls every
+ * second.
  */
 export function publishEvents(app: App, batched: BatchedEvent = app.events.batched): { close(): Promise<void> } {
-  const bell = app.connect();
+  const subscriber = app.connect();
   let closed = false;
-  let rung = false;
+  let woken = false;
   let wake = () => {};
-  const ring = () => {
-    rung = true;
+  const onMessage = () => {
+    woken = true;
     wake();
   };
   const sleep = (ms: number, wakeable: boolean) =>
@@ -30,16 +31,16 @@ export function publishEvents(app: App, batched: BatchedEvent = app.events.batch
         clearTimeout(timer);
         resolve();
       };
-      if (wakeable && rung) wake();
+      if (wakeable && woken) wake();
     });
   const idle = async () => {
     await sleep(IDLE_MS, true);
-    if (rung && !closed) await sleep(GATHER_MS, false);
+    if (woken && !closed) await sleep(COLLECT_MS, false);
   };
   const run = async () => {
     let retryMs = RETRY_MS;
     while (!closed) {
-      rung = false;
+      woken = false;
       try {
         const again = await publishTick(app, batched);
         retryMs = RETRY_MS;
@@ -48,21 +49,21 @@ export function publishEvents(app: App, batched: BatchedEvent = app.events.batch
         else if (again > 0) await sleep(again, false);
       } catch (err) {
         if (closed) return;
-        if (retryMs === 2 * RETRY_MS) app.log.warn({ err }, 'events cannot be published now');
+        if (retryMs === 2 * RETRY_MS) app.log.warn({ err }, 'events cannot be published; the publisher retries');
         await sleep(retryMs, false);
         retryMs = Math.min(2 * retryMs, IDLE_MS);
       }
     }
   };
-  bell.on('message', ring);
+  subscriber.on('message', onMessage);
   // Not awaited: ioredis subscribes when Redis is reachable, and again after each reconnect.
-  bell.subscribe(wakeUpChannel(app.config)).catch(() => undefined);
+  subscriber.subscribe(wakeUpChannel(app.config)).catch(() => undefined);
   const done = run();
   return {
     async close() {
       closed = true;
       wake();
-      bell.off('message', ring);
+      subscriber.off('message', onMessage);
       await done;
     },
   };

@@ -1,27 +1,30 @@
-import { expireAuth } from '#areas/auth';
-import { expireSocial } from '#areas/social';
+import { purgeExpiredAuth } from '#areas/auth';
+import { purgeExpiredSocial } from '#areas/social';
 import type { purgeExpired as job } from '#jobs/maintenance.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { expireOutbox } from '#platform/events/outbox.ts';
-import { expireIdempotencyKeys } from '#platform/http/idempotency.ts';
-import { expireDeliveries } from '#platform/webhooks/inbox.ts';
+import { purgeOutbox } from '#platform/events/outbox.ts';
+import { purgeIdempotencyKeys } from '#platform/http/idempotency.ts';
+import { purgeDeliveries } from '#platform/webhooks/inbox.ts';
 import { PROCESSED_SOURCES } from '#platform/webhooks/jobs.ts';
 import type { Handler } from './handler.ts';
 
-/** Batches of one kind in one run; what is left waits for the next. */
-const MOST_BATCHES = 50;
+/** Maximum batches per kind and run; the next run deletes the rest. */
+const MAX_BATCHES = 50;
 
-/** Removes what has had its time, in transactions of bounded size. */
+/** Deletes expired rows in transactions of bounded size. */
 export const purgeExpired: Handler<typeof job> = async (app) => {
-  await repeat(app, async (tx) => (await expireAuth(tx)).more);
-  await repeat(app, expireOutbox);
-  await repeat(app, expireIdempotencyKeys);
-  await repeat(app, expireSocial);
-  for (const source of PROCESSED_SOURCES) await repeat(app, (tx) => expireDeliveries(tx, source));
+  await repeat(app, async (tx) => (await purgeExpiredAuth(tx)).more);
+  await repeat(app, purgeOutbox);
+  await repeat(app, purgeIdempotencyKeys);
+  await repeat(app, purgeExpiredSocial);
+  for (const source of PROCESSED_SOURCES) await repeat(app, (tx) => purgeDeliveries(tx, source));
 };
 
-/** @param batch removes a bounded number of rows; returns whether there may be more */
+/**
+ * Repeats a batch until it deleted all rows.
+ * @param batch deletes a bounded number of rows; returns whether more rows may be left
+ */
 async function repeat(app: App, batch: (tx: Tx) => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < MOST_BATCHES; i++) if (!(await app.tx(batch))) return;
+  for (let i = 0; i < MAX_BATCHES; i++) if (!(await app.tx(batch))) return;
 }

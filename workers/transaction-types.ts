@@ -1,9 +1,9 @@
 import { drawCommitment } from '#areas/lottery';
 import { advanceNonce, openPayoutLane, payoutBatch } from '#areas/payouts';
 import { claim, epochClose, epochPageClose, epochRoot, epochSettle } from '#areas/rewards';
-import type { TransactionType } from '#platform/solana/submission/transactions.ts';
+import type { TransactionType } from '#platform/solana/submission/index.ts';
 
-/** Every kind of transaction that is signed for the chain. */
+/** Every type of transaction that the service signs. */
 const all: readonly TransactionType[] = [
   epochRoot,
   epochSettle,
@@ -16,5 +16,5 @@ const all: readonly TransactionType[] = [
   drawCommitment,
 ];
 
-/** By the name that their rows carry. */
+/** The transaction types by the name that their rows store. */
 export const transactionTypes: ReadonlyMap<string, TransactionType> = new Map(all.map((kind) => [kind.name, kind]));

@@ -1,13 +1,13 @@
 import bs58 from 'bs58';
 
-/** 32 bytes (an address or a hash) as a string of 32 Latin-1 characters: a cheap key of maps. */
+/** 32 bytes (an address or a hash) as a string of 32 Latin-1 characters, which is a fast key of a Map. */
 export type Key = string;
 
 export const KEY_BYTES = 32;
 
-/** Base58 is slow, and the same few addresses are written again and again. */
-const CACHED = 100_000;
-const written = new Map<Key, string>();
+/** Maximum entries of the base58 cache. Encoding is slow, and responses repeat the same addresses. */
+const MAX_CACHED = 100_000;
+const base58Cache = new Map<Key, string>();
 
 export function keyOf(bytes: Uint8Array): Key {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
@@ -18,15 +18,15 @@ export function bytesOf(key: Key): Buffer {
 }
 
 export function base58Of(key: Key): string {
-  const known = written.get(key);
-  if (known !== undefined) return known;
-  if (written.size >= CACHED) written.clear();
+  const cached = base58Cache.get(key);
+  if (cached !== undefined) return cached;
+  if (base58Cache.size >= MAX_CACHED) base58Cache.clear();
   const text = bs58.encode(bytesOf(key));
-  written.set(key, text);
+  base58Cache.set(key, text);
   return text;
 }
 
-/** null for anything that is not the base58 of 32 bytes. */
+/** Returns null for text that is not the base58 of 32 bytes. */
 export function keyFromBase58(text: string): Key | null {
   if (text.length > 44) return null;
   const bytes = bs58.decodeUnsafe(text);
@@ -37,7 +37,7 @@ function constant(text: string): Key {
   return keyOf(bs58.decode(text));
 }
 
-/** Programs and accounts of every cluster. */
+/** Addresses of native programs, SPL programs and sysvars. */
 export const SYSTEM_PROGRAM = constant('11111111111111111111111111111111');
 export const TOKEN_PROGRAM = constant('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 export const TOKEN_2022_PROGRAM = constant('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');

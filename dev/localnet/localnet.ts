@@ -5,27 +5,28 @@ import { Connection, PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { Beacon } from './beacon/beacon.ts';
 import { Chain } from './cluster/chain.ts';
-import { fund, type Gift, genesis } from './cluster/genesis.ts';
+import { type Funding, fund, genesis } from './cluster/genesis.ts';
 import { LocalnetControl } from './control/control.ts';
-import { OrderError } from './control/control-routes.ts';
-import { Faults, land } from './control/faults.ts';
+import { CommandError } from './control/control-routes.ts';
+import { Faults, submitWithFaults } from './control/faults.ts';
+import type { LocalnetServices } from './control/services.ts';
 import { lock } from './lock.ts';
-import { Node } from './node.ts';
 import { keysOf, type LocalnetKeys } from './role-keys.ts';
-import type { Served } from './served.ts';
+import { Node } from './rpc/node.ts';
 import { serve } from './server.ts';
 
 export interface LocalnetOptions {
-  /** Kept there, and found again; in memory alone without it. */
+  /** Folder of the journal and the keys. Without it the cluster exists only in memory. */
   readonly folder?: string;
   readonly host?: string;
   /** 0: any free port. */
   readonly port?: number;
   /** Length of a slot, ms. */
   readonly slotMs?: number;
-  /** Blocks until a block is confirmed, and final. */
+  /** Blocks until a block is confirmed, and until it is finalized. */
   readonly confirmedAfter?: number;
   readonly finalizedAfter?: number;
+  /** Period of the beacon, ms. */
   readonly beaconMs?: number;
   /** false: an empty cluster, without mints and program. */
   readonly genesis?: boolean;
@@ -33,32 +34,32 @@ export interface LocalnetOptions {
 
 /** A running cluster. */
 export interface Localnet {
-  /** Of the first node; the second one answers at `<url>/second`. */
+  /** URL of the first node. The second node is `<url>/second`. */
   readonly url: string;
-  /** What the product is to be told. */
+  /** Environment variables for the service. */
   readonly env: Readonly<Record<string, string>>;
   readonly keys: LocalnetKeys;
   readonly control: LocalnetControl;
-  /** Gives a wallet SOL and tokens. */
-  fund(wallet: PublicKey, gift: Gift): Promise<void>;
+  /** Transfers SOL and new tokens to a wallet. */
+  fund(wallet: PublicKey, gift: Funding): Promise<void>;
   close(): Promise<void>;
 }
 
 const Identity = z.object({ seed: z.string().regex(/^[0-9a-f]{64}$/), born: z.number().int() });
 type Identity = z.output<typeof Identity>;
 
-/** What a folder is known by: every key of the cluster derives from it. */
+/** Returns the seed of all keys of the cluster and its creation time, unix seconds. Creates them for a new folder. */
 function identityOf(folder: string | undefined): Identity {
   const fresh = { seed: randomBytes(32).toString('hex'), born: Math.floor(Date.now() / 1000) };
   if (folder === undefined) return fresh;
   const path = join(folder, 'identity.json');
   if (existsSync(path)) return Identity.parse(JSON.parse(readFileSync(path, 'utf8')));
-  writePrivately(path, fresh);
+  writePrivateFile(path, fresh);
   return fresh;
 }
 
-/** Writes a file that appears whole and that only its owner may read. */
-export function writePrivately(path: string, value: object): void {
+/** Writes a JSON file with mode 0600. A rename makes it appear complete or not at all. */
+export function writePrivateFile(path: string, value: object): void {
   writeFileSync(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
@@ -84,24 +85,31 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
   const chain = new Chain({ slotMs, confirmedAfter, finalizedAfter, journalPath, seed });
   const beacon = new Beacon({ seed, periodMs: beaconMs, genesisTime: identity.born });
   const keys = keysOf(seed);
-  const served: Served = { chain, beacon, faults: new Faults(), first: new Node('first', chain), second: new Node('second', chain), faucet: openTap };
-  for (const node of [served.first, served.second]) node.submit = (tx) => land(node, served.faults, tx);
-  const { url, close } = await serve(served, host, port);
+  const services: LocalnetServices = {
+    chain,
+    beacon,
+    faults: new Faults(),
+    first: new Node('first', chain),
+    second: new Node('second', chain),
+    faucet: handleFaucet,
+  };
+  for (const node of [services.first, services.second]) node.submit = (tx) => submitWithFaults(node, services.faults, tx);
+  const { url, close } = await serve(services, host, port);
   const connection = new Connection(url, 'processed');
-  const give = (wallet: PublicKey, gift: Gift) => fund(connection, keys, wallet, gift);
+  const sendFunds = (wallet: PublicKey, gift: Funding) => fund(connection, keys, wallet, gift);
 
-  const Wanted = z.strictObject({
+  const FaucetRequest = z.strictObject({
     wallet: z.string(),
     sol: z.number().min(0).max(1_000_000).default(0),
     reward: z.number().min(0).max(1_000_000_000).default(0),
     usdc: z.number().min(0).max(1_000_000_000).default(0),
   });
-  async function openTap(body: unknown): Promise<object> {
-    const parsed = Wanted.safeParse(body);
-    if (!parsed.success) throw new OrderError(z.prettifyError(parsed.error));
+  async function handleFaucet(body: unknown): Promise<object> {
+    const parsed = FaucetRequest.safeParse(body);
+    if (!parsed.success) throw new CommandError(z.prettifyError(parsed.error));
     const { wallet, sol, reward, usdc } = parsed.data;
     const units = (tokens: number) => BigInt(Math.round(tokens * 1e6));
-    await give(addressOf(wallet), { lamports: Math.round(sol * 1e9), reward: units(reward), usdc: units(usdc) });
+    await sendFunds(addressOf(wallet), { lamports: Math.round(sol * 1e9), reward: units(reward), usdc: units(usdc) });
     return { wallet, sol, reward, usdc };
   }
 
@@ -111,20 +119,20 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
     unlock();
   };
   try {
-    // What everything begins with is final.
+    // Advances the slots until the genesis transactions are finalized.
     if (options.genesis !== false && (await genesis(connection, keys))) chain.clock.advance(finalizedAfter + 1);
   } catch (error) {
     await shutDown();
     throw error;
   }
-  return { url, env: environment(url, keys, beacon), keys, control: new LocalnetControl(url), fund: give, close: shutDown };
+  return { url, env: environment(url, keys, beacon), keys, control: new LocalnetControl(url), fund: sendFunds, close: shutDown };
 }
 
 function addressOf(text: string): PublicKey {
   try {
     return new PublicKey(text);
   } catch {
-    throw new OrderError(`${text} is no address`);
+    throw new CommandError(`${text} is not an address`);
   }
 }
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const FILE = 'owner';
 
 /**
- * Makes a folder this process's own until it is released or the process is gone.
- * @throws when another living process has it
+ * Locks a folder until the returned function is called or this process ends.
+ * @throws when another running process holds the lock
  */
 export function lock(folder: string): () => void {
   const path = join(folder, FILE);
@@ -40,16 +40,17 @@ function read(path: string): string {
   }
 }
 
-/** A process's number and, where the system tells, when it began: numbers are used again. */
+/** Returns a process id with its start time (on Linux), because the system reuses process ids. */
 function identity(pid: number): string {
   try {
     process.kill(pid, 0);
   } catch {
-    return `${pid} gone`;
+    return `${pid} ended`;
   }
   if (process.platform !== 'linux') return `${pid} alive`;
   const stat = read(`/proc/${pid}/stat`);
-  // Fields are counted after the program's name, which stands in brackets and may hold anything; a zombie owns nothing.
+  // The second field is the program name in brackets and may contain spaces, so fields are counted after the last bracket. A zombie
+  // counts as ended.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return `${pid} ${fields[0] === 'Z' ? 'gone' : fields[19]}`;
+  return `${pid} ${fields[0] === 'Z' ? 'ended' : fields[19]}`;
 }

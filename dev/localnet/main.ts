@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { startLocalnet, writePrivately } from './localnet.ts';
+import { startLocalnet, writePrivateFile } from './localnet.ts';
 
-/** Says when it is ready, and where; keys are in the folder's `env.json`, for its owner alone. */
+/** Runs a localnet and prints its URL when it is ready. The keys are in `env.json` (mode 0600) of the folder. */
 const folder = process.env.LOCALNET_FOLDER;
-if (!folder) throw new Error('LOCALNET_FOLDER must name the folder that the cluster is kept in');
+if (!folder) throw new Error('LOCALNET_FOLDER must be set to the data folder of the cluster');
 
-const number = (name: string, fallback: number, least: number): number => {
+const number = (name: string, fallback: number, min: number): number => {
   const value = process.env[name] ? Number(process.env[name]) : fallback;
-  if (!Number.isInteger(value) || value < least) throw new Error(`${name} must be a whole number from ${least} on`);
+  if (!Number.isInteger(value) || value < min) throw new Error(`${name} must be a whole number from ${min} on`);
   return value;
 };
 
@@ -20,7 +20,7 @@ const localnet = await startLocalnet({
   finalizedAfter: number('LOCALNET_FINALIZED_AFTER', 32, 1),
   beaconMs: number('LOCALNET_BEACON_MS', 3_000, 1),
 });
-writePrivately(join(folder, 'env.json'), localnet.env);
+writePrivateFile(join(folder, 'env.json'), localnet.env);
 console.log(JSON.stringify({ ready: true, url: localnet.url }));
 
 let stopping = false;

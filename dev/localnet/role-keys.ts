@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { Keypair } from '@solana/web3.js';
 
 type Role = 'feePayer' | 'epochAuthority' | 'treasury' | 'committer' | 'mintAuthority' | 'program' | 'rewardMint' | 'usdcMint';
-/** Who signs what: names as in the product, and those that exist for development alone. */
+/** Key pairs per role. The mint authority, program and mint keys exist only on a localnet. */
 export type LocalnetKeys = Readonly<Record<Role, Keypair>>;
 
-/** The keys of a localnet: the same for the same seed. */
+/** Derives the keys of a localnet from its seed. */
 export function keysOf(seed: Buffer): LocalnetKeys {
   const key = (role: string) => Keypair.fromSeed(createHash('sha256').update(`role ${role}`).update(seed).digest());
   return {

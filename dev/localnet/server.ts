@@ -2,24 +2,25 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerBeacon } from './beacon/beacon-routes.ts';
-import { carryOut, OrderError } from './control/control-routes.ts';
-import type { Fault } from './control/orders.ts';
-import type { Node } from './node.ts';
-import { answer, emptyBatch, parseError, type RpcCall, readCall } from './rpc/dispatch.ts';
-import type { Reply, Served } from './served.ts';
+import type { FaultRule } from './control/commands.ts';
+import { CommandError, runCommand } from './control/control-routes.ts';
+import type { LocalnetServices } from './control/services.ts';
+import type { HttpReply } from './http-reply.ts';
+import { emptyBatchResponse, handleCall, parseErrorResponse, type RpcCall, readCall } from './rpc/dispatch.ts';
+import type { Node } from './rpc/node.ts';
 
-/** More than the largest batch of full packets that anybody has reason to send. */
-const MOST_BODY_BYTES = 8 * 1024 * 1024;
-const MOST_CALLS = 1_000;
-/** Longer than clients keep idle connections: none is closed just when it is used again. */
+/** Maximum request body, bytes: larger than a batch of 1,000 transactions of maximum size. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+const MAX_BATCH_CALLS = 1_000;
+/** Idle timeout of connections, ms. Longer than that of clients, so the server never closes a connection that a client reuses. */
 const KEEP_ALIVE_MS = 75_000;
 
 /** Serves RPC, control, faucet and beacon on one port. */
-export async function serve(served: Served, host: string, port: number): Promise<{ url: string; close(): Promise<void> }> {
+export async function serve(services: LocalnetServices, host: string, port: number): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
-    handle(served, request).then(
+    handle(services, request).then(
       (done) => send(response, done),
-      (error: unknown) => send(response, { status: 500, body: { error: sentenceOf(error) } }),
+      (error: unknown) => send(response, { status: 500, body: { error: messageOf(error) } }),
     );
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -38,51 +39,52 @@ function close(server: Server): Promise<void> {
   });
 }
 
-async function handle(served: Served, request: IncomingMessage): Promise<Reply> {
+async function handle(services: LocalnetServices, request: IncomingMessage): Promise<HttpReply> {
   const path = (request.url ?? '/').split('?')[0]?.replace(/\/+$/, '') ?? '';
-  if (request.method === 'GET' && path.startsWith('/beacon')) return answerBeacon(served, path.slice('/beacon'.length));
+  if (request.method === 'GET' && path.startsWith('/beacon'))
+    return answerBeacon(services.beacon, () => services.chain.clock.now, path.slice('/beacon'.length));
   if (request.method === 'GET' && path === '/health') return { status: 200, body: 'ok' };
-  const body = await bodyOf(request);
-  if (request.method !== 'POST') return refusal(405, 'only POST is served here');
-  if (body === null) return refusal(413, `the body is larger than ${MOST_BODY_BYTES} bytes`);
-  const json = jsonOf(body);
-  if (path === '') return speak(served, served.first, json);
-  if (path === '/second') return speak(served, served.second, json);
-  if (path === '/faucet' || path.startsWith('/control/')) return obey(served, path, json);
-  return refusal(404, 'no such path');
+  const body = await readBody(request);
+  if (request.method !== 'POST') return errorReply(405, 'only POST is supported');
+  if (body === null) return errorReply(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
+  const json = parseJson(body);
+  if (path === '') return handleRpc(services, services.first, json);
+  if (path === '/second') return handleRpc(services, services.second, json);
+  if (path === '/faucet' || path.startsWith('/control/')) return handleCommand(services, path, json);
+  return errorReply(404, 'no such path');
 }
 
-const refusal = (status: number, error: string): Reply => ({ status, body: { error } });
+const errorReply = (status: number, error: string): HttpReply => ({ status, body: { error } });
 
-async function obey(served: Served, path: string, json: Json): Promise<Reply> {
-  if (!json.ok) return refusal(400, 'the body is no JSON');
+async function handleCommand(services: LocalnetServices, path: string, json: Json): Promise<HttpReply> {
+  if (!json.ok) return errorReply(400, 'the body must be JSON');
   try {
-    const body = path === '/faucet' ? await served.faucet(json.value) : carryOut(served, path.slice('/control/'.length), json.value);
+    const body = path === '/faucet' ? await services.faucet(json.value) : runCommand(services, path.slice('/control/'.length), json.value);
     return { status: 200, body };
   } catch (error) {
-    return refusal(error instanceof OrderError ? 400 : 500, sentenceOf(error));
+    return errorReply(error instanceof CommandError ? 400 : 500, messageOf(error));
   }
 }
 
-/** JSON-RPC, with whatever faults are on. */
-async function speak({ faults }: Served, node: Node, json: Json): Promise<Reply> {
-  if (!json.ok) return { status: 200, body: parseError };
+/** Answers a JSON-RPC request or batch, and applies the active faults. */
+async function handleRpc({ faults }: LocalnetServices, node: Node, json: Json): Promise<HttpReply> {
+  if (!json.ok) return { status: 200, body: parseErrorResponse };
   const calls: RpcCall[] = (Array.isArray(json.value) ? json.value : [json.value]).map(readCall);
-  if (calls.length === 0) return { status: 200, body: emptyBatch };
-  if (calls.length > MOST_CALLS) return refusal(413, `more than ${MOST_CALLS} calls`);
+  if (calls.length === 0) return { status: 200, body: emptyBatchResponse };
+  if (calls.length > MAX_BATCH_CALLS) return errorReply(413, `more than ${MAX_BATCH_CALLS} calls`);
   const seen = calls.filter((call) => call.ok);
-  const delay = faults.strike(['delay'], node, seen);
+  const delay = faults.firstForCalls(['delay'], node, seen);
   if (delay) await sleep(delay.ms ?? 1_000);
-  const refused = faults.strike(['rateLimit', 'fail', 'cut'], node, seen);
-  if (refused) return replyOf(refused);
-  const answers = calls.map((call) => answer(node, call));
-  const lost = faults.strike(['loseReply'], node, seen);
-  if (lost) return replyOf(lost);
+  const refused = faults.firstForCalls(['rateLimit', 'fail', 'cut'], node, seen);
+  if (refused) return faultReply(refused);
+  const answers = calls.map((call) => handleCall(node, call));
+  const lost = faults.firstForCalls(['loseReply'], node, seen);
+  if (lost) return faultReply(lost);
   return { status: 200, body: Array.isArray(json.value) ? answers : (answers[0] ?? {}) };
 }
 
-/** What stands in the place of an answer. */
-function replyOf({ kind, status, retryAfter }: Fault): Reply {
+/** Returns the reply that a fault sends instead of the JSON-RPC response. */
+function faultReply({ kind, status, retryAfter }: FaultRule): HttpReply {
   if (kind === 'rateLimit') {
     const body = { jsonrpc: '2.0', error: { code: 429, message: 'Too many requests' }, id: null };
     return { status: 429, body, headers: { 'retry-after': String(retryAfter ?? 1) } };
@@ -91,7 +93,7 @@ function replyOf({ kind, status, retryAfter }: Fault): Reply {
   return { status: status ?? 503, body: 'Service unavailable' };
 }
 
-function send(response: ServerResponse, reply: Reply): void {
+function send(response: ServerResponse, reply: HttpReply): void {
   if (reply === 'cut') response.socket?.destroy();
   if (reply === 'cut' || response.destroyed) return;
   const { status, body, headers } = reply;
@@ -102,13 +104,13 @@ function send(response: ServerResponse, reply: Reply): void {
   response.end(text);
 }
 
-function sentenceOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown';
 }
 
 type Json = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
-function jsonOf(body: Buffer): Json {
+function parseJson(body: Buffer): Json {
   try {
     return { ok: true, value: JSON.parse(body.toString('utf8')) };
   } catch {
@@ -116,13 +118,13 @@ function jsonOf(body: Buffer): Json {
   }
 }
 
-/** null for one that is too large; what comes of it is read and thrown away. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+/** Reads the body. Returns null if it is too large, after reading and discarding it. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
-    if (length <= MOST_BODY_BYTES) chunks.push(chunk);
+    if (length <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  return length <= MOST_BODY_BYTES ? Buffer.concat(chunks) : null;
+  return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : null;
 }

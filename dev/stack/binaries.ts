@@ -2,17 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-const POSTGRES_AT_LEAST = 14;
-const REDIS_AT_LEAST = 6.2;
+const MIN_POSTGRES_VERSION = 14;
+const MIN_REDIS_VERSION = 6.2;
 
-/** A directory that holds a complete PostgreSQL server. */
+/** A directory with a complete PostgreSQL server, and its major version. */
 export interface PostgresBinaries {
   readonly directory: string;
   readonly major: number;
 }
 
-/** Where package managers put PostgreSQL without putting it on the PATH: `<parent>/<entry>/bin`. */
-const POSTGRES_HOMES: readonly (readonly [parent: string, entry: RegExp, bin: string])[] = [
+/** Directories in which package managers install PostgreSQL outside of the PATH: `<parent>/<entry>/<bin>`. */
+const POSTGRES_DIRECTORIES: readonly (readonly [parent: string, entry: RegExp, bin: string])[] = [
   ['/usr/lib/postgresql', /^\d+$/, 'bin'],
   ['/usr', /^pgsql-\d+$/, 'bin'],
   ['/usr/libexec', /^postgresql\d*$/, ''],
@@ -23,12 +23,12 @@ const POSTGRES_HOMES: readonly (readonly [parent: string, entry: RegExp, bin: st
 const POSTGRES_PROGRAMS = ['initdb', 'postgres', 'pg_ctl', 'psql'];
 
 /**
- * The newest PostgreSQL here, or the one of a given major version. Only a directory with every program counts: single
- * programs on the PATH may belong to something else, so those are followed to where they really live.
+ * Returns the newest installed PostgreSQL, or the one of a given major version. A directory counts only if it contains every
+ * required program. Symbolic links on the PATH are resolved, because they often lead to a wrapper or to one program only.
  */
 export function findPostgres(major?: number): PostgresBinaries | undefined {
   const directories = new Set<string>();
-  for (const [parent, entry, bin] of POSTGRES_HOMES) {
+  for (const [parent, entry, bin] of POSTGRES_DIRECTORIES) {
     for (const name of list(parent)) if (entry.test(name)) directories.add(real(join(parent, name, bin)));
   }
   for (const directory of searchPath()) {
@@ -38,18 +38,18 @@ export function findPostgres(major?: number): PostgresBinaries | undefined {
   return [...directories]
     .filter((directory) => POSTGRES_PROGRAMS.every((program) => existsSync(join(directory, program))))
     .map((directory) => ({ directory, major: Math.floor(version(join(directory, 'postgres'), /(\d+(\.\d+)?)/)) }))
-    .filter((found) => (major === undefined ? found.major >= POSTGRES_AT_LEAST : found.major === major))
+    .filter((found) => (major === undefined ? found.major >= MIN_POSTGRES_VERSION : found.major === major))
     .sort((a, b) => b.major - a.major)[0];
 }
 
-/** The first redis-server on the PATH, or in the usual places beside it, that is new enough. */
+/** Returns the first redis-server of version 6.2 or newer on the PATH or in the usual system directories. */
 export function findRedis(): string | undefined {
   return searchPath()
     .map((directory) => join(directory, 'redis-server'))
-    .find((program) => existsSync(program) && version(program, /v=(\d+\.\d+)/) >= REDIS_AT_LEAST);
+    .find((program) => existsSync(program) && version(program, /v=(\d+\.\d+)/) >= MIN_REDIS_VERSION);
 }
 
-/** What has to be installed before PostgreSQL and Redis can be started here; what a URL names is not needed. */
+/** Returns the packages to install before `bin/dev` can run. A server with a URL in the environment needs no package. */
 export function missingPackages(env: NodeJS.ProcessEnv): string[] {
   const missing: string[] = [];
   if (!env.DATABASE_URL && !findPostgres()) missing.push('postgresql');
@@ -57,7 +57,7 @@ export function missingPackages(env: NodeJS.ProcessEnv): string[] {
   return missing;
 }
 
-/** Runs a short program and returns what it printed; throws with its complaint when it fails. */
+/** Runs a short program and returns its standard output. @throws with its error output when it fails */
 export function output(command: string, args: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): string {
   const result = spawnSync(command, args, { ...options, encoding: 'utf8' });
   if (result.error) throw result.error;
@@ -83,5 +83,5 @@ function real(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-// bin/setup asks this way what to install, so that what is looked for stands in one place.
+// bin/setup runs this file to learn which packages to install.
 if (import.meta.main) console.log(missingPackages(process.env).join(' '));

@@ -1,13 +1,13 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Another system user to run as. */
+/** The system user that a process runs as. */
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** What to run, and how it is to go should this process vanish. */
+/** The program to run, and the signals that end it together with this process. */
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -15,33 +15,33 @@ export interface ChildOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly stdio: StdioOptions;
   readonly user?: Identity | undefined;
-  /** Sent by the system when this process is killed outright. */
+  /** Signal that the operating system sends when this process is killed (SIGKILL). */
   readonly orphanSignal: NodeJS.Signals;
-  /** Sent to it (or its whole group) when this process exits without having stopped it. */
+  /** Signal that this process sends at its own exit if the child still runs. SIGKILL goes to the whole process group. */
   readonly exitSignal: NodeJS.Signals;
 }
 
 /** How a process ended. */
-export interface Exit {
+export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly error?: Error;
 }
 
-/** A polite request first, harder ones after: each signal with the milliseconds it is given. */
-export type StopSteps = readonly (readonly [signal: NodeJS.Signals, patience: number])[];
+/** Signals to send in turn, each with the time to wait for the exit, ms. */
+export type StopSteps = readonly (readonly [signal: NodeJS.Signals, timeoutMs: number])[];
 
 const running = new Set<Child>();
 process.on('exit', () => {
-  for (const child of running) child.exitNow();
+  for (const child of running) child.killOnExit();
 });
 
 /**
- * A process that does not outlive this one. It leads a session of its own, so that Ctrl-C in a terminal reaches only
- * us and the order of stopping is ours.
+ * A child process that ends when this process ends. The child leads its own session, so Ctrl-C in a terminal reaches only this
+ * process, which then stops its children in the right order.
  */
 export class Child {
-  readonly exited: Promise<Exit>;
+  readonly exited: Promise<ProcessExit>;
   readonly process: ChildProcess;
   readonly #exitSignal: NodeJS.Signals;
 
@@ -50,9 +50,9 @@ export class Child {
     this.process = start(options);
     running.add(this);
     this.exited = new Promise((resolve) => {
-      const end = (exit: Exit): void => {
+      const end = (exit: ProcessExit): void => {
         running.delete(this);
-        // Whatever it left behind in its group goes with it.
+        // Kills the remaining processes of the child's group.
         this.#signalGroup('SIGKILL');
         resolve(exit);
       };
@@ -63,7 +63,7 @@ export class Child {
     });
   }
 
-  /** 0 for a process that could not be started at all. */
+  /** Process id; 0 if the process could not be started. */
   get pid(): number {
     return this.process.pid ?? 0;
   }
@@ -72,60 +72,60 @@ export class Child {
     return running.has(this);
   }
 
-  /** Lets this process end by itself while the child still runs; it is ended then. */
+  /** Allows this process to exit while the child runs. The child is killed at that exit. */
   unref(): void {
     this.process.unref();
   }
 
   kill(signal: NodeJS.Signals): void {
-    if (this.isRunning) send(this.pid, signal);
+    if (this.isRunning) sendSignal(this.pid, signal);
   }
 
-  /** Asks it to go, each time more firmly, and returns when it is gone. */
+  /** Sends each signal and waits for its timeout, then sends SIGKILL. Returns after the child has exited. */
   async stop(steps: StopSteps): Promise<void> {
     this.process.ref();
-    for (const [signal, patience] of steps) {
+    for (const [signal, timeoutMs] of steps) {
       this.kill(signal);
-      if (await endsWithin(this.exited, patience)) return;
+      if (await settlesWithin(this.exited, timeoutMs)) return;
     }
     this.kill('SIGKILL');
     await this.exited;
   }
 
-  /** The last resort while this process exits: nothing can be waited for any more. */
-  exitNow(): void {
+  /** Signals the child while this process exits, without waiting. */
+  killOnExit(): void {
     if (this.#exitSignal === 'SIGKILL') this.#signalGroup('SIGKILL');
     else this.kill(this.#exitSignal);
   }
 
   #signalGroup(signal: NodeJS.Signals): void {
-    if (this.pid > 0) send(-this.pid, signal);
+    if (this.pid > 0) sendSignal(-this.pid, signal);
   }
 }
 
-/** One phrase for people: how a process ended. */
-export function describeExit(exit: Exit): string {
+/** Returns a phrase for error messages that says how a process ended. */
+export function describeExit(exit: ProcessExit): string {
   if (exit.error) return `could not be started: ${exit.error.message}`;
   return exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
 }
 
-/** Whether a process of this number exists, ours or not. */
+/** Returns whether a process with this id exists, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }
 
-/** The system's name for an error; asked of any object, because tests have another class `Error` than Node's own. */
-export function codeOf(error: unknown): unknown {
+/** Returns the `code` of a system error. Accepts any object, because the class `Error` of Jest differs from Node's. */
+export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
 
-/** Whether a promise settles within so many milliseconds. */
-export async function endsWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+/** Returns whether a promise settles within a number of milliseconds. */
+export async function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   const timer = new AbortController();
   const timeout = sleep(milliseconds, false, { signal: timer.signal }).catch(() => false);
   const ended = await Promise.race([
@@ -139,24 +139,24 @@ export async function endsWithin(promise: Promise<unknown>, milliseconds: number
   return ended;
 }
 
-/** Sends a signal to whoever is still there to take it. */
-export function send(pid: number, signal: NodeJS.Signals): void {
+/** Sends a signal to a process, or to a group (negative id). Ignores a process that has ended. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone already.
+    // The process has ended.
   }
 }
 
 function start({ command, args, cwd, env, stdio, user, orphanSignal }: ChildOptions): ChildProcess {
   if (hasSetpriv()) {
-    // One call does both, in this order: changing the user would clear a death signal that was set before.
-    const as = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : [];
-    const tied = [...as, '--pdeathsig', orphanSignal.slice('SIG'.length), '--', command, ...args];
-    return spawn('setpriv', tied, { cwd, env, stdio, detached: true });
+    // setpriv changes the user first and then sets the death signal: a change of the user would clear the signal.
+    const userArgs = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : [];
+    const setprivArgs = [...userArgs, '--pdeathsig', orphanSignal.slice('SIG'.length), '--', command, ...args];
+    return spawn('setpriv', setprivArgs, { cwd, env, stdio, detached: true });
   }
   const child = spawn(command, args, { cwd, env, stdio, detached: true, ...user });
-  if (child.pid !== undefined) watchFor(child.pid, orphanSignal);
+  if (child.pid !== undefined) killWhenOrphaned(child.pid, orphanSignal);
   return child;
 }
 
@@ -166,9 +166,9 @@ function hasSetpriv(): boolean {
   return setpriv;
 }
 
-/** Stands in for the death signal where the system has none: looks every second whether we are still there. */
-function watchFor(pid: number, signal: NodeJS.Signals): void {
+/** Replaces the death signal on systems without setpriv: a shell checks every second whether this process still exists. */
+function killWhenOrphaned(pid: number, signal: NodeJS.Signals): void {
   const script = 'while kill -0 "$1" 2>/dev/null; do kill -0 "$2" 2>/dev/null || exit 0; sleep 1; done; kill -"$3" "$2"';
-  const watched = [String(process.pid), String(pid), signal.slice('SIG'.length)];
-  spawn('/bin/sh', ['-c', script, 'watch', ...watched], { cwd: '/', detached: true, stdio: 'ignore' }).unref();
+  const scriptArgs = [String(process.pid), String(pid), signal.slice('SIG'.length)];
+  spawn('/bin/sh', ['-c', script, 'watch', ...scriptArgs], { cwd: '/', detached: true, stdio: 'ignore' }).unref();
 }

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { LocalnetControl } from '#dev/localnet/control/control.ts';
 import { describeExit } from './child.ts';
 import { dataFolder } from './folders.ts';
 import { type LocalnetProcess, startLocalnetProcess, withoutKeys } from './localnet.ts';
-import { Console } from './logs.ts';
-import { choosePorts, type Ports, preferred, wholeNumber } from './ports.ts';
+import { ProcessOutput } from './logs.ts';
+import { type ApiPorts, choosePorts, portOrAny, wholeNumber } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 import { type ProcessOptions, runProcess, startProcess, waitUntilReady } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
@@ -13,60 +15,66 @@ import { type Supervisor, supervise } from './supervisor.ts';
 
 const READY_WITHIN = 60_000;
 
-/** Everything on one machine. */
+/** The inputs of `bin/dev`. */
 export interface DevOptions {
   readonly checkout: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Command line arguments: `--at TIME`. */
+  readonly args: readonly string[];
   /** The scripts to run, relative to the checkout. */
   readonly entries: { readonly migrate: string; readonly server: string; readonly worker: string };
 }
 
-/** Brings everything up and keeps it up until it is stopped; returns the exit code. */
+/** Starts all servers and processes, and runs them until they are stopped. @returns the exit code */
 export async function dev(options: DevOptions): Promise<number> {
-  const output = new Console(9);
-  const say = (text: string): void => output.say('coinop', text);
-  const code = await supervise((stack) => bringUp(stack, options, output, say), { say, interruptedCode: () => 0 });
-  say('Stopped.');
+  const output = new ProcessOutput(9);
+  const print = (text: string): void => output.print('coinop', text);
+  const code = await supervise((stack) => startAll(stack, options, output, print), { print, interruptedCode: () => 0 });
+  print('Stopped.');
   return code;
 }
 
-async function bringUp(stack: Supervisor, options: DevOptions, output: Console, say: (text: string) => void): Promise<number> {
+async function startAll(stack: Supervisor, options: DevOptions, output: ProcessOutput, print: (text: string) => void): Promise<number> {
   const { checkout, entries, env } = options;
+  const offsetSec = clockOffsetSec(options.args, env);
   const apiCount = wholeNumber('API_PROCESSES', env.API_PROCESSES || '1', 1, 64);
   const workerCount = wholeNumber('WORKER_PROCESSES', env.WORKER_PROCESSES || '1', 0, 64);
   const firstMetricsPort = wholeNumber('METRICS_PORT', env.METRICS_PORT || '0', 0, 65_535 - apiCount - workerCount);
-  const places = await choosePorts(env.PORT, apiCount);
+  const apiPorts = await choosePorts(env.PORT, apiCount);
   const data = dataFolder(checkout, env.COINOP_DATA);
 
   const postgres = env.DATABASE_URL ? undefined : await stack.start(() => startPostgres({ folder: join(data, 'postgres'), durable: true }));
-  say(postgres ? 'PostgreSQL is up.' : 'PostgreSQL is the one of DATABASE_URL.');
+  print(postgres ? 'PostgreSQL is running.' : 'Using the PostgreSQL of DATABASE_URL.');
   const redis = env.REDIS_URL ? undefined : await stack.start(() => startRedis({ folder: join(data, 'redis'), durable: true }));
-  say(redis ? 'Redis is up.' : 'Redis is the one of REDIS_URL.');
+  print(redis ? 'Redis is running.' : 'Using the Redis of REDIS_URL.');
 
   const localnet = env.SOLANA_RPC_URL
     ? undefined
-    : await stack.start(async () => startLocalnetProcess({ folder: join(data, 'localnet'), port: await preferred(8899) }));
-  say(localnet ? 'The localnet is up.' : 'Solana is the one of SOLANA_RPC_URL.');
+    : await stack.start(async () => startLocalnetProcess({ folder: join(data, 'localnet'), port: await portOrAny(8899) }));
+  if (localnet) await new LocalnetControl(localnet.url).setOffset(offsetSec * 1_000);
+  print(localnet ? 'The localnet is running.' : 'Using the Solana cluster of SOLANA_RPC_URL.');
+  if (offsetSec !== 0) print(`The clock is shifted: for the service it is ${new Date(Date.now() + offsetSec * 1_000).toISOString()}.`);
 
   const adminTokens = env.ADMIN_TOKENS || ownAdminToken(data);
   const shared: NodeJS.ProcessEnv = {
     NODE_ENV: 'development',
-    PUBLIC_URL: `http://localhost:${places.ports[0]}`,
+    PUBLIC_URL: `http://localhost:${apiPorts.ports[0]}`,
     ...localnet?.env,
-    // Final after 13 s on the localnet: nobody who develops waits for what production does.
+    // A transaction on the localnet is final after 13 s, so draws need shorter waits than in production.
     ...(localnet ? { DRAW_LEAD_SEC: '30', DRAW_MARGIN_SEC: '10' } : {}),
     ...env,
     DATABASE_URL: postgres?.url ?? env.DATABASE_URL,
     REDIS_URL: redis?.url ?? env.REDIS_URL,
     ADMIN_TOKENS: adminTokens,
     METRICS_PORT: '0',
+    CLOCK_OFFSET_SEC: String(offsetSec),
   };
-  const script = (name: string, entry: string, given: NodeJS.ProcessEnv): ProcessOptions => ({
+  const script = (name: string, entry: string, processEnv: NodeJS.ProcessEnv): ProcessOptions => ({
     name,
     command: process.execPath,
     args: [join(checkout, entry)],
     cwd: checkout,
-    env: given,
+    env: processEnv,
     output,
   });
   const metricsPort = (index: number): string => String(firstMetricsPort && firstMetricsPort + index);
@@ -74,7 +82,7 @@ async function bringUp(stack: Supervisor, options: DevOptions, output: Console, 
   const migrated = await runProcess(stack, script('migrate', entries.migrate, shared));
   if (migrated.code !== 0) throw new Error(`${entries.migrate} ${describeExit(migrated)}`);
 
-  // Workers first, so that they are stopped last: requests that are being finished still get their answers.
+  // The supervisor stops processes in reverse order. Workers start first, so they still process the last requests of the API.
   await stack.startTogether(
     named('worker', workerCount).map(
       (name, index) => () => startProcess(script(name, entries.worker, { ...shared, METRICS_PORT: metricsPort(apiCount + index) })),
@@ -82,29 +90,43 @@ async function bringUp(stack: Supervisor, options: DevOptions, output: Console, 
   );
   const apis = await stack.startTogether(
     named('api', apiCount).map((name, index) => () => {
-      const port = String(places.ports[index]);
+      const port = String(apiPorts.ports[index]);
       return startProcess(script(name, entries.server, { ...withoutKeys(shared), PORT: port, METRICS_PORT: metricsPort(index) }));
     }),
   );
-  await Promise.all(apis.map((api, index) => waitUntilReady(api, `http://127.0.0.1:${places.ports[index]}/readyz`, READY_WITHIN)));
-  if (!stack.isEnding) process.stdout.write(signpost({ places, data, adminTokens, isOwnToken: !env.ADMIN_TOKENS, postgres, redis, localnet, env }));
+  await Promise.all(apis.map((api, index) => waitUntilReady(api, `http://127.0.0.1:${apiPorts.ports[index]}/readyz`, READY_WITHIN)));
+  if (!stack.isEnding)
+    process.stdout.write(startupSummary({ apiPorts, data, adminTokens, isOwnToken: !env.ADMIN_TOKENS, postgres, redis, localnet, env }));
   return stack.ended;
 }
 
-/** `api`, or `api-1`, `api-2`… where there are several. */
+/**
+ * Reads `--at TIME` as the difference to the system time. Without the option, CLOCK_OFFSET_SEC applies.
+ * @returns whole seconds; 0 means the system time
+ * @throws when TIME is not in the future, or when SOLANA_RPC_URL is set, because only the localnet's clock and beacon can be shifted
+ */
+export function clockOffsetSec(args: readonly string[], env: NodeJS.ProcessEnv, nowMs = Date.now()): number {
+  const { at } = parseArgs({ args: [...args], options: { at: { type: 'string' } } }).values;
+  const offsetSec = at === undefined ? Number(env.CLOCK_OFFSET_SEC || 0) : Math.round((Date.parse(at) - nowMs) / 1_000);
+  if (at !== undefined && !(offsetSec > 0)) throw new Error(`--at must be a future time such as 2026-12-28T06:00:00Z, not ${JSON.stringify(at)}`);
+  if (offsetSec !== 0 && env.SOLANA_RPC_URL) throw new Error('The clock can only be shifted with the localnet: unset SOLANA_RPC_URL');
+  return offsetSec;
+}
+
+/** Returns `api`, or `api-1`, `api-2`… for several processes. */
 function named(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => (count === 1 ? name : `${name}-${index + 1}`));
 }
 
-/** The admin token of this checkout: made once, so that bookmarks and scripts keep working. */
+/** Returns the admin token of this checkout. It is created once, so bookmarks and scripts keep working. */
 function ownAdminToken(data: string): string {
   const file = join(data, 'admin-token');
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
   return readFileSync(file, 'utf8').trim();
 }
 
-interface Signs {
-  readonly places: Ports;
+interface SummaryOptions {
+  readonly apiPorts: ApiPorts;
   readonly data: string;
   readonly adminTokens: string;
   readonly isOwnToken: boolean;
@@ -114,17 +136,17 @@ interface Signs {
   readonly env: NodeJS.ProcessEnv;
 }
 
-function signpost({ places, data, adminTokens, isOwnToken, postgres, redis, localnet, env }: Signs): string {
-  const base = `http://localhost:${places.ports[0]}`;
-  const others = places.ports
+function startupSummary({ apiPorts, data, adminTokens, isOwnToken, postgres, redis, localnet, env }: SummaryOptions): string {
+  const base = `http://localhost:${apiPorts.ports[0]}`;
+  const others = apiPorts.ports
     .slice(1)
     .map((port) => `:${port}`)
     .join(' ');
   const onPath = (env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, 'psql')));
   const psql = onPath || !postgres ? 'psql' : join(postgres.binaries, 'psql');
-  // Passwords that came with a URL are not for the screen.
+  // URLs from the environment may contain passwords, so they are not printed.
   const rows = [
-    ['API', `${base}${others && `  and ${others}`}${places.moved ? '  (3000 is taken)' : ''}`],
+    ['API', `${base}${others && `  and ${others}`}${apiPorts.moved ? '  (port 3000 is in use)' : ''}`],
     ['Docs', `${base}/docs`],
     ['OpenAPI', `${base}/openapi.json`],
     ['Events', `curl -N ${base}/events`],
@@ -140,11 +162,11 @@ function signpost({ places, data, adminTokens, isOwnToken, postgres, redis, loca
     ],
     ['Data', data],
   ];
-  const lines = rows.map(([what, where]) => `  ${what?.padEnd(12)} ${where}`);
-  return `\n${lines.join('\n')}\n\n  Ctrl-C stops all of it.\n\n`;
+  const lines = rows.map(([label, value]) => `  ${label?.padEnd(12)} ${value}`);
+  return `\n${lines.join('\n')}\n\n  Ctrl-C stops everything.\n\n`;
 }
 
 if (import.meta.main) {
   const entries = { migrate: 'src/migrate.ts', server: 'src/server.ts', worker: 'workers/main.ts' };
-  process.exit(await dev({ checkout: join(import.meta.dirname, '../..'), env: process.env, entries }));
+  process.exit(await dev({ checkout: join(import.meta.dirname, '../..'), env: process.env, args: process.argv.slice(2), entries }));
 }

@@ -6,26 +6,26 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { output } from './binaries.ts';
 import type { Identity } from './child.ts';
 
-/** A socket's path has to fit into 104 bytes (macOS; Linux allows 108), and this is the longest name we put into it. */
-const LONGEST_RUN_FOLDER = 100 - '/.s.PGSQL.5432.lock'.length;
+/** The path of a unix socket has at most 104 bytes on macOS and 108 on Linux. `.s.PGSQL.5432.lock` is the longest file name. */
+const MAX_SOCKET_FOLDER_BYTES = 100 - '/.s.PGSQL.5432.lock'.length;
 
 const userId = process.getuid?.() ?? 0;
 
-/** Others pass through, because root's PostgreSQL is one of them; what they may not see is closed itself. */
-const PASSABLE = 0o711;
+/** Folder mode: other users, such as the PostgreSQL user, may traverse the folder. Private folders inside it have mode 0700. */
+const TRAVERSABLE = 0o711;
 
 let database: Identity | undefined;
-/** The user PostgreSQL runs as: ourselves (undefined), except that it refuses to be root. */
+/** Returns the user that PostgreSQL runs as: the current user (undefined), or for root, `postgres` or `nobody`. */
 export function databaseUser(): Identity | undefined {
   if (userId !== 0) return undefined;
-  database ??= lookUp('postgres') ?? lookUp('nobody');
-  if (!database) throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor nobody');
+  database ??= identityOf('postgres') ?? identityOf('nobody');
+  if (!database) throw new Error('PostgreSQL does not run as root, and neither the user postgres nor the user nobody exists');
   return database;
 }
 
 /**
- * The private data folder of a checkout: `COINOP_DATA`, else `.data` in the checkout, else (a root's home is closed to
- * the database user) a folder of this checkout below /var/lib.
+ * Returns the data folder of a checkout: `COINOP_DATA`, else `.data` in the checkout. Where the database user cannot enter the
+ * checkout (root's home), it is a folder below /var/lib/coinop.
  */
 export function dataFolder(checkout: string, chosen: string | undefined): string {
   if (chosen) return checkedFolder(resolve(chosen), 'COINOP_DATA names');
@@ -36,30 +36,30 @@ export function dataFolder(checkout: string, chosen: string | undefined): string
   return checkedFolder(join(elsewhere, name), 'This checkout would use');
 }
 
-function checkedFolder(path: string, whose: string): string {
-  if (!existsSync(path)) makeFolder(path, PASSABLE);
+function checkedFolder(path: string, reason: string): string {
+  if (!existsSync(path)) makeFolder(path, TRAVERSABLE);
   const folder = realpathSync(path);
   if (!isReachable(folder)) {
-    throw new Error(`${whose} ${folder}, which PostgreSQL's user cannot enter: set COINOP_DATA to a folder it can`);
+    throw new Error(`${reason} ${folder}, which PostgreSQL's user cannot enter: set COINOP_DATA to another folder`);
   }
   return folder;
 }
 
-/** A new folder for things that end with this process, where PostgreSQL's user can reach it too. */
+/** Creates a temporary folder that PostgreSQL's user can enter. */
 export function newTemporaryFolder(prefix: string): string {
   const folder = mkdtempSync(join(temporaryBase(), prefix));
-  chmodSync(folder, PASSABLE);
+  chmodSync(folder, TRAVERSABLE);
   return folder;
 }
 
-/** Where temporary folders are made: the system's choice if it serves, else /tmp. */
+/** Returns the parent of temporary folders: the system's choice if its path is short enough and the database user can enter it, else /tmp. */
 export function temporaryBase(): string {
   const base = realpathSync(tmpdir());
-  const serves = base.length <= LONGEST_RUN_FOLDER - 'coinop-run-123456'.length && isReachable(base);
-  return serves ? base : realpathSync('/tmp');
+  const isUsable = base.length <= MAX_SOCKET_FOLDER_BYTES - 'coinop-run-123456'.length && isReachable(base);
+  return isUsable ? base : realpathSync('/tmp');
 }
 
-/** Makes a folder that belongs to `owner` (or us), or makes sure that the one that is there does. */
+/** Creates a folder that belongs to `owner` (default: the current user). @throws when the folder exists and belongs to another user */
 export function makeFolder(path: string, mode: number, owner?: Identity): void {
   if (!existsSync(path)) {
     mkdirSync(path, { recursive: true });
@@ -74,12 +74,12 @@ export function makeFolder(path: string, mode: number, owner?: Identity): void {
 }
 
 /**
- * The folder for a server's socket: `run` in its folder; where that makes the path too long, or one that would need
- * escapes in a URL, a link there to a short one.
+ * Returns the folder of a server's unix socket: `run` in the server's folder. Where that path is too long or needs escapes in a
+ * URL, `run` is a link to a short temporary folder.
  */
-export function runFolder(folder: string, owner?: Identity): string {
+export function socketFolder(folder: string, owner?: Identity): string {
   const inside = join(folder, 'run');
-  const isPlain = Buffer.byteLength(inside) <= LONGEST_RUN_FOLDER && /^[\w./-]+$/.test(inside);
+  const isPlain = Buffer.byteLength(inside) <= MAX_SOCKET_FOLDER_BYTES && /^[\w./-]+$/.test(inside);
   const linked = linkTarget(inside);
   if (isPlain && linked === undefined) {
     makeFolder(inside, 0o700, owner);
@@ -95,8 +95,8 @@ export function runFolder(folder: string, owner?: Identity): string {
   return short;
 }
 
-/** Removes the short socket folder again, if there is one. */
-export function removeRunFolder(folder: string): void {
+/** Deletes the short temporary socket folder and its link, if they exist. */
+export function removeSocketFolder(folder: string): void {
   const inside = join(folder, 'run');
   const target = linkTarget(inside);
   if (target === undefined) return;
@@ -114,7 +114,7 @@ function isReachable(folder: string): boolean {
   return spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { cwd: '/', ...user }).status === 0;
 }
 
-function lookUp(name: string): Identity | undefined {
+function identityOf(name: string): Identity | undefined {
   try {
     return { uid: Number(output('id', ['-u', name])), gid: Number(output('id', ['-g', name])) };
   } catch {

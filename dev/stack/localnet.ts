@@ -4,44 +4,44 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, describeExit, type StopSteps } from './child.ts';
 import { makeFolder } from './folders.ts';
 import { logTail } from './logs.ts';
-import type { Part } from './supervisor.ts';
+import type { StackPart } from './supervisor.ts';
 
-/** The secret keys among what the product is told: for those who sign, which the HTTP tier never does. */
+/** Returns an environment without the signing keys. Only workers sign transactions, so the API gets no key. */
 export const withoutKeys = <Env extends NodeJS.ProcessEnv>(env: Env): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^(?:FEE_PAYER|EPOCH_AUTHORITY|TREASURY|COMMITTER)_KEY$/.test(name)));
 
 const READY_WITHIN = 60_000;
 const STOP_STEPS: StopSteps = [['SIGTERM', 10_000]];
-const PROGRAM = join(import.meta.dirname, '../dev/localnet/main.ts');
+const PROGRAM = join(import.meta.dirname, '../localnet/main.ts');
 
-/** What to start. */
 export interface LocalnetProcessOptions {
-  /** Private to this cluster; made when missing. */
+  /** Data folder of this cluster alone; created if missing. */
   readonly folder: string;
-  /** 0: any free port, which it then keeps for all of its lives. */
+  /** 0: any free port. A restart uses the same port again. */
   readonly port?: number;
   readonly host?: string;
-  /** Length of a slot and period of the beacon, ms; blocks until a block is confirmed, and final. */
   readonly slotMs?: number;
+  /** Period of the beacon, ms. */
   readonly beaconMs?: number;
+  /** Blocks until a block is confirmed, and until it is finalized. */
   readonly confirmedAfter?: number;
   readonly finalizedAfter?: number;
 }
 
-/** A Solana cluster of our own, in a process of its own. */
-export interface LocalnetProcess extends Part {
-  /** Of the first node; the second one answers at `<url>/second`, orders are taken at `<url>/control/…`. */
+/** A localnet that runs as a child process. */
+export interface LocalnetProcess extends StackPart {
+  /** URL of the first node. The second node is `<url>/second`, the control endpoint `<url>/control/…`. */
   readonly url: string;
   readonly pid: number;
-  /** What the product is to be told: where the cluster is, its program and mints, and the keys of the roles. */
+  /** Environment variables for the service: URLs, program, mints, and the keys of the roles. */
   readonly env: Readonly<Record<string, string>>;
-  /** Ends it as a crash would. */
+  /** Ends the process by SIGKILL, as in a crash. */
   kill(): Promise<void>;
-  /** Starts it again after a kill, or stops it first. */
+  /** Stops the process if it runs, then starts it. */
   restart(): Promise<void>;
 }
 
-/** Starts a cluster; its folder refuses a second one. */
+/** Starts a localnet. @throws when another localnet uses the folder */
 export async function startLocalnetProcess(options: LocalnetProcessOptions): Promise<LocalnetProcess> {
   makeFolder(options.folder, 0o700);
   const server = new LocalnetServer({ ...options, folder: realpathSync(options.folder) });
@@ -57,7 +57,7 @@ class LocalnetServer implements LocalnetProcess {
   readonly #options: LocalnetProcessOptions;
   readonly #log: string;
   readonly #reportDeath: (how: string) => void;
-  /** The one that is meant to be running: the end of any other is no news. */
+  /** The current child process. The exit of an earlier child is not reported. */
   #server: Child | undefined;
 
   constructor(options: LocalnetProcessOptions) {
@@ -118,12 +118,12 @@ class LocalnetServer implements LocalnetProcess {
     await server?.stop(steps);
   }
 
-  /** It prints one line when it is ready. */
+  /** Waits for the line that the process prints when it is ready. */
   async #ready(server: Child): Promise<{ url: string } | { failure: string }> {
     const end = Date.now() + READY_WITHIN;
     while (Date.now() < end) {
-      const said = /^\{"ready":true,"url":"([^"]+)"\}$/m.exec(readFileSync(this.#log, 'utf8'))?.[1];
-      if (said !== undefined) return { url: said };
+      const url = /^\{"ready":true,"url":"([^"]+)"\}$/m.exec(readFileSync(this.#log, 'utf8'))?.[1];
+      if (url !== undefined) return { url };
       await sleep(20);
       if (!server.isRunning) return new Promise(() => {});
     }
@@ -132,17 +132,17 @@ class LocalnetServer implements LocalnetProcess {
 
   #environment(): NodeJS.ProcessEnv {
     const { folder, host, port, slotMs, beaconMs, confirmedAfter, finalizedAfter } = this.#options;
-    const kept = this.url === '' ? port : Number(new URL(this.url).port);
+    const samePort = this.url === '' ? port : Number(new URL(this.url).port);
     const settings = {
       LOCALNET_FOLDER: folder,
       LOCALNET_HOST: host,
-      LOCALNET_PORT: kept,
+      LOCALNET_PORT: samePort,
       LOCALNET_SLOT_MS: slotMs,
       LOCALNET_BEACON_MS: beaconMs,
       LOCALNET_CONFIRMED_AFTER: confirmedAfter,
       LOCALNET_FINALIZED_AFTER: finalizedAfter,
     };
-    const given = Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
-    return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...Object.fromEntries(given) };
+    const defined = Object.entries(settings).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
+    return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...Object.fromEntries(defined) };
   }
 }

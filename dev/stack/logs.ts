@@ -6,8 +6,8 @@ import { prettyFactory } from 'pino-pretty';
 
 const COLOURS = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
 
-/** What people see of several processes in one terminal: each line under the name of who said it. */
-export class Console {
+/** Prints the output of several processes to one terminal. Each line begins with the name of its process. */
+export class ProcessOutput {
   readonly #names: string[] = [];
   readonly #width: number;
   readonly #pretty = prettyFactory({
@@ -21,17 +21,17 @@ export class Console {
     this.#width = width;
   }
 
-  /** Prints what someone says; of several lines each gets the name. */
-  say(name: string, text: string): void {
+  /** Prints text; each line begins with the name. */
+  print(name: string, text: string): void {
     const label = this.#label(name);
     for (const line of text.split('\n')) process.stdout.write(`${label} ${line}\n`);
   }
 
-  /** Prints what comes out of a stream, structured log lines in readable form; resolves when it has ended. */
+  /** Prints the lines of a stream, and formats JSON log lines. Resolves at the end of the stream. */
   follow(name: string, stream: Readable): Promise<void> {
     return new Promise((resolve) => {
       createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
-        .on('line', (line) => this.say(name, this.#readable(line)))
+        .on('line', (line) => this.print(name, this.#readable(line)))
         .once('close', resolve);
     });
   }
@@ -47,7 +47,7 @@ export class Console {
   }
 }
 
-/** The last lines of a log file. */
+/** Returns the last lines of a log file. */
 export function logTail(file: string, lines = 15): string {
   try {
     return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');

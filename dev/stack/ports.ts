@@ -2,37 +2,40 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 const DEFAULT_PORT = 3000;
-const TRIES = 200;
+const MAX_PORTS_TRIED = 200;
 
-/** Where the API processes are to listen: consecutive ports. `moved` says that the default ones were taken. */
-export interface Ports {
+/** Consecutive ports for the API processes. `moved`: the default ports were in use. */
+export interface ApiPorts {
   readonly ports: readonly number[];
   readonly moved: boolean;
 }
 
-/** The ports for so many API processes: from PORT on if it is set (taken is an error), else the first free ones from 3000. */
-export async function choosePorts(chosen: string | undefined, count: number): Promise<Ports> {
+/**
+ * Returns consecutive ports for a number of API processes: from PORT on if it is set, else the first free ones from 3000 on.
+ * @throws when PORT is set and one of its ports is in use
+ */
+export async function choosePorts(chosen: string | undefined, count: number): Promise<ApiPorts> {
   if (chosen !== undefined && chosen !== '') {
     const first = wholeNumber('PORT', chosen, 1, 65_536 - count);
     const ports = consecutive(first, count);
     const taken = await firstTaken(ports);
-    if (taken !== undefined) throw new Error(`Port ${taken} is taken (PORT=${chosen}): stop what listens there, or set another PORT`);
+    if (taken !== undefined) throw new Error(`Port ${taken} is in use (PORT=${chosen}): stop the process that listens there, or set another PORT`);
     return { ports, moved: false };
   }
-  for (let first = DEFAULT_PORT; first < DEFAULT_PORT + TRIES; ) {
+  for (let first = DEFAULT_PORT; first < DEFAULT_PORT + MAX_PORTS_TRIED; ) {
     const ports = consecutive(first, count);
     const taken = await firstTaken(ports);
     if (taken === undefined) return { ports, moved: first !== DEFAULT_PORT };
     first = taken + 1;
   }
-  throw new Error(`No free port from ${DEFAULT_PORT} on: set PORT`);
+  throw new Error(`No port from ${DEFAULT_PORT} to ${DEFAULT_PORT + MAX_PORTS_TRIED - 1} is free: set PORT`);
 }
 
-/** A setting that has to be a whole number. */
-export function wholeNumber(name: string, text: string, least: number, most: number): number {
+/** Parses a setting. @throws when it is not a whole number from `min` to `max` */
+export function wholeNumber(name: string, text: string, min: number, max: number): number {
   const number = Number(text);
-  if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-  throw new Error(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`);
+  if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+  throw new Error(`${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
 }
 
 function consecutive(first: number, count: number): number[] {
@@ -41,7 +44,7 @@ function consecutive(first: number, count: number): number[] {
 
 async function firstTaken(ports: readonly number[]): Promise<number | undefined> {
   for (const port of ports) {
-    // Some systems let the general address be bound beside a special one, so both are asked.
+    // Some systems allow one process on the wildcard address and another on 127.0.0.1, so both are tested.
     if (!((await isFree(port)) && (await isFree(port, '127.0.0.1')))) return port;
   }
   return undefined;
@@ -55,13 +58,13 @@ function isFree(port: number, host?: string): Promise<boolean> {
   });
 }
 
-/** A port that people expect something at, or 0, any other, while it is taken. */
-export async function preferred(port: number): Promise<number> {
+/** Returns the port if it is free, else 0, which lets the system choose one. */
+export async function portOrAny(port: number): Promise<number> {
   return (await firstTaken([port])) === undefined ? port : 0;
 }
 
-/** Free ports wherever the system has some: for systems that nobody has to find by hand. */
-export async function anyPorts(count: number): Promise<number[]> {
+/** Returns free ports that the operating system chooses. */
+export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
       const server = createServer();

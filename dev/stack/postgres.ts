@@ -3,65 +3,64 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { output } from './binaries.ts';
 import { Child, describeExit, type Identity, type StopSteps } from './child.ts';
-import { claim, release } from './claim.ts';
-import { ensureCluster, PORT, postgresEnvironment, postgresFor, ROLE, settingsArguments } from './cluster.ts';
-import { databaseUser, makeFolder, removeRunFolder, runFolder } from './folders.ts';
-import { endLeftovers } from './leftovers.ts';
+import { lockFolder, unlockFolder } from './folder-lock.ts';
+import { databaseUser, makeFolder, removeSocketFolder, socketFolder } from './folders.ts';
 import { logTail } from './logs.ts';
-import type { Part } from './supervisor.ts';
+import { stopOrphans } from './orphans.ts';
+import { ensureCluster, PORT, postgresEnvironment, postgresFor, ROLE, settingsArguments } from './postgres-cluster.ts';
+import type { StackPart } from './supervisor.ts';
 
-/** Recovery of a data folder that was killed may take a while; a fresh start takes a tenth of a second. */
+/** Start timeout, ms. A normal start takes 100 ms; recovery after a kill takes longer. */
 const READY_WITHIN = 120_000;
 
-/** Fast: open transactions are rolled back. Then immediate: the next start recovers. */
+/** SIGINT is a fast shutdown: it rolls back open transactions. SIGQUIT is an immediate shutdown: the next start recovers. */
 const STOP_STEPS: StopSteps = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 5_000],
 ];
 
-/** Immediate. Killed outright, it would leave processes behind that hold its memory. */
+/** Simulates a crash by an immediate shutdown. SIGKILL would leave child processes that hold the shared memory. */
 const CRASH_STEPS: StopSteps = [['SIGQUIT', 20_000]];
 
-/** What to start. */
 export interface PostgresOptions {
-  /** Private to this server; made when missing. */
+  /** Data folder of this server alone; created if missing. */
   readonly folder: string;
-  /** true: a commit survives a power cut. false: for tests, nothing waits for the disk. */
+  /** true: a commit survives a power cut. false: nothing waits for the disk, for tests. */
   readonly durable: boolean;
-  /** Created when missing; `coinop` unless told otherwise. */
+  /** Database to create if missing (default `coinop`). */
   readonly database?: string;
 }
 
-/** A PostgreSQL of our own, at one address for all of its lives. */
-export interface Postgres extends Part {
+/** A private PostgreSQL server. Its URL stays the same over restarts. */
+export interface Postgres extends StackPart {
   readonly url: string;
   readonly pid: number;
-  /** Holds psql and the other tools of this version. */
+  /** Directory of psql and the other tools of this version. */
   readonly binaries: string;
-  /** Creates a database unless it is there, and returns its URL. */
+  /** Creates a database if it is missing. @returns its URL */
   ensureDatabase(database: string): string;
-  /** Ends it as a crash would: nothing is rolled back or written first, and the next start recovers. */
+  /** Ends the server as in a crash, without rollback or checkpoint. The next start recovers. */
   kill(): Promise<void>;
-  /** Starts it again after a kill, or stops it first. */
+  /** Stops the server if it runs, then starts it. */
   restart(): Promise<void>;
 }
 
 /**
- * Starts a private PostgreSQL, reached only through a unix socket in a closed folder. Whatever an earlier run left
- * behind in its folder (a living server, a stale lock, half a data folder) is put in order first.
+ * Starts a private PostgreSQL that listens only on a unix socket in a folder of mode 0700. First cleans up after an earlier run: a
+ * running server, a stale lock, an incomplete data folder.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const user = databaseUser();
   makeFolder(options.folder, 0o700, user);
   const folder = realpathSync(options.folder);
-  await claim(folder);
+  await lockFolder(folder);
   try {
     const server = new PostgresServer(folder, options, user);
     await server.start();
     return server;
   } catch (error) {
-    removeRunFolder(folder);
-    release(folder);
+    removeSocketFolder(folder);
+    unlockFolder(folder);
     throw error;
   }
 }
@@ -78,13 +77,13 @@ class PostgresServer implements Postgres {
   readonly #user: Identity | undefined;
   readonly #reportDeath: (how: string) => void;
   #binaries = '';
-  /** The one that is meant to be running: the end of any other is no news. */
+  /** The current child process. The exit of an earlier child is not reported. */
   #server: Child | undefined;
 
   constructor(folder: string, { durable, database = 'coinop' }: PostgresOptions, user: Identity | undefined) {
     this.#folder = folder;
     this.#data = join(folder, 'data');
-    this.#run = runFolder(folder, user);
+    this.#run = socketFolder(folder, user);
     this.#log = join(folder, 'log');
     this.#durable = durable;
     this.#database = database;
@@ -107,7 +106,7 @@ class PostgresServer implements Postgres {
   }
 
   async start(): Promise<void> {
-    await endLeftoverPostgres(this.#folder);
+    await stopOrphanedPostgres(this.#folder);
     const binaries = postgresFor(this.#data);
     this.#binaries = binaries.directory;
     await ensureCluster(binaries, this.#data, this.#durable, this.#user);
@@ -146,8 +145,8 @@ class PostgresServer implements Postgres {
 
   async stop(): Promise<void> {
     await this.#end(STOP_STEPS);
-    removeRunFolder(this.#folder);
-    release(this.#folder);
+    removeSocketFolder(this.#folder);
+    unlockFolder(this.#folder);
   }
 
   async kill(): Promise<void> {
@@ -166,21 +165,21 @@ class PostgresServer implements Postgres {
   }
 }
 
-/** Stops the server that a run which was killed has left in a folder. */
-export async function endLeftoverPostgres(folder: string): Promise<void> {
+/** Stops the PostgreSQL that a killed run left running in a folder. */
+export async function stopOrphanedPostgres(folder: string): Promise<void> {
   const data = join(folder, 'data');
-  await endLeftovers({ folder: data, pidFile: join(data, 'postmaster.pid'), program: /^postgres/, marks: [data], stop: STOP_STEPS });
-  // Nobody is left to own the socket; its lock would still be believed if the number in it belonged to someone.
+  await stopOrphans({ folder: data, pidFile: join(data, 'postmaster.pid'), program: /^postgres/, commandLineParts: [data], stop: STOP_STEPS });
+  // The server has ended. PostgreSQL would still trust the socket's lock file if another process had reused the id in it.
   const socket = join(folder, 'run', `.s.PGSQL.${PORT}`);
   for (const file of [socket, `${socket}.lock`]) rmSync(file, { force: true });
 }
 
-/** The same place for every client: libpq, node-postgres and MikroORM all take a folder, escaped, as the host. */
+/** Returns the URL of a database. libpq, node-postgres and MikroORM accept an escaped folder as the host. */
 function urlOf(run: string, database: string): string {
   return `postgresql://${ROLE}@${encodeURIComponent(run)}:${PORT}/${encodeURIComponent(database)}`;
 }
 
-/** Waits as pg_ctl does: the server notes in its lock file that it takes connections. */
+/** Waits until the server writes `ready` into its lock file, as pg_ctl does. @returns the failure, if any */
 async function ready(server: Child, data: string): Promise<string | undefined> {
   const end = Date.now() + READY_WITHIN;
   while (Date.now() < end) {
@@ -189,16 +188,16 @@ async function ready(server: Child, data: string): Promise<string | undefined> {
     await sleep(20);
     if (!server.isRunning) return new Promise(() => {});
   }
-  return `took no connections for ${READY_WITHIN / 1000} seconds`;
+  return `accepted no connections for ${READY_WITHIN / 1000} seconds`;
 }
 
 function createDatabase(psql: string, cwd: string, run: string, database: string): void {
-  const ask = (sql: string): string => {
+  const query = (sql: string): string => {
     const url = urlOf(run, 'postgres');
     return output(psql, ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', sql, url], { cwd, env: postgresEnvironment() });
   };
-  if (!/^[\w-]+$/.test(database)) throw new Error(`A database's name is letters, digits, _ and -, unlike ${JSON.stringify(database)}`);
-  if (ask(`SELECT 1 FROM pg_database WHERE datname = '${database}'`) === '') ask(`CREATE DATABASE "${database}"`);
+  if (!/^[\w-]+$/.test(database)) throw new Error(`A database name must consist of letters, digits, _ and -, not ${JSON.stringify(database)}`);
+  if (query(`SELECT 1 FROM pg_database WHERE datname = '${database}'`) === '') query(`CREATE DATABASE "${database}"`);
 }
 
 function readLines(file: string): string[] {

@@ -4,55 +4,54 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findRedis } from './binaries.ts';
 import { Child, describeExit, type StopSteps } from './child.ts';
-import { claim, release } from './claim.ts';
-import { makeFolder, removeRunFolder, runFolder } from './folders.ts';
-import { endLeftovers } from './leftovers.ts';
+import { lockFolder, unlockFolder } from './folder-lock.ts';
+import { makeFolder, removeSocketFolder, socketFolder } from './folders.ts';
 import { logTail } from './logs.ts';
-import type { Part } from './supervisor.ts';
+import { stopOrphans } from './orphans.ts';
+import type { StackPart } from './supervisor.ts';
 
 const READY_WITHIN = 60_000;
 const STOP_STEPS: StopSteps = [['SIGTERM', 10_000]];
 
-/** What to start. */
 export interface RedisOptions {
-  /** Private to this server; made when missing. */
+  /** Data folder of this server alone; created if missing. */
   readonly folder: string;
-  /** true: what was written survives, up to the last second. false: for tests, memory only. */
+  /** true: a crash loses at most the last second of writes. false: memory only, for tests. */
   readonly durable: boolean;
 }
 
-/** A Redis of our own, at one address for all of its lives. */
-export interface Redis extends Part {
+/** A private Redis server. Its URL stays the same over restarts. */
+export interface Redis extends StackPart {
   readonly url: string;
   readonly socket: string;
   readonly pid: number;
-  /** Ends it as a crash would. */
+  /** Ends the server by SIGKILL, as in a crash. */
   kill(): Promise<void>;
-  /** Starts it again after a kill, or stops it first; `empty` forgets everything it held. */
+  /** Stops the server if it runs, then starts it. `empty` deletes its data. */
   restart(how: { readonly empty: boolean }): Promise<void>;
 }
 
-/** Starts a private Redis, reached only through a unix socket in a closed folder. */
+/** Starts a private Redis that listens only on a unix socket in a folder of mode 0700. */
 export async function startRedis(options: RedisOptions): Promise<Redis> {
   makeFolder(options.folder, 0o700);
   const folder = realpathSync(options.folder);
-  await claim(folder);
+  await lockFolder(folder);
   try {
     const server = new RedisServer(folder, options.durable);
     await server.start();
     return server;
   } catch (error) {
-    removeRunFolder(folder);
-    release(folder);
+    removeSocketFolder(folder);
+    unlockFolder(folder);
     throw error;
   }
 }
 
-/** Stops the server that a run which was killed has left in a folder. */
-export async function endLeftoverRedis(folder: string): Promise<void> {
+/** Stops the Redis that a killed run left running in a folder. */
+export async function stopOrphanedRedis(folder: string): Promise<void> {
   const run = join(folder, 'run');
-  const marks = existsSync(run) ? [folder, realpathSync(run)] : [folder];
-  await endLeftovers({ folder: join(folder, 'data'), pidFile: pidFile(folder), program: /redis|valkey/, marks, stop: STOP_STEPS });
+  const commandLineParts = existsSync(run) ? [folder, realpathSync(run)] : [folder];
+  await stopOrphans({ folder: join(folder, 'data'), pidFile: pidFile(folder), program: /redis|valkey/, commandLineParts, stop: STOP_STEPS });
 }
 
 function pidFile(folder: string): string {
@@ -69,7 +68,7 @@ class RedisServer implements Redis {
   readonly #log: string;
   readonly #durable: boolean;
   readonly #reportDeath: (how: string) => void;
-  /** The one that is meant to be running: the end of any other is no news. */
+  /** The current child process. The exit of an earlier child is not reported. */
   #server: Child | undefined;
 
   constructor(folder: string, durable: boolean) {
@@ -77,7 +76,7 @@ class RedisServer implements Redis {
     this.#data = join(folder, 'data');
     this.#log = join(folder, 'log');
     this.#durable = durable;
-    this.socket = join(runFolder(folder), 'redis.sock');
+    this.socket = join(socketFolder(folder), 'redis.sock');
     this.url = `unix://${this.socket}?db=0`;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.died = promise;
@@ -92,7 +91,7 @@ class RedisServer implements Redis {
     const program = findRedis();
     if (!program) throw new Error('Redis (6.2 or newer) is not installed: run bin/setup');
     makeFolder(this.#data, 0o700);
-    await endLeftoverRedis(this.#folder);
+    await stopOrphanedRedis(this.#folder);
     const logFile = openSync(this.#log, 'w', 0o600);
     const server = new Child({
       command: program,
@@ -119,8 +118,8 @@ class RedisServer implements Redis {
 
   async stop(): Promise<void> {
     await this.#end(STOP_STEPS);
-    removeRunFolder(this.#folder);
-    release(this.#folder);
+    removeSocketFolder(this.#folder);
+    unlockFolder(this.#folder);
   }
 
   async kill(): Promise<void> {
@@ -147,7 +146,7 @@ class RedisServer implements Redis {
       dir: this.#data,
       pidfile: pidFile(this.#folder),
       daemonize: 'no',
-      // Queues live here: a full memory must be an error, never a forgotten job.
+      // Redis holds the queues: a full memory must fail the write, and never evict a job.
       'maxmemory-policy': 'noeviction',
       save: '',
       appendonly: this.#durable ? 'yes' : 'no',
@@ -160,12 +159,12 @@ class RedisServer implements Redis {
 async function ready(server: Child, socket: string): Promise<string | undefined> {
   const end = Date.now() + READY_WITHIN;
   while (Date.now() < end) {
-    // While it reads its file back in it answers, but with an error.
+    // While Redis loads its append-only file, it replies with an error.
     if ((await ping(socket)) === '+PONG') return undefined;
     await sleep(20);
     if (!server.isRunning) return new Promise(() => {});
   }
-  return `did not answer for ${READY_WITHIN / 1000} seconds`;
+  return `did not respond for ${READY_WITHIN / 1000} seconds`;
 }
 
 function ping(socket: string): Promise<string> {

@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs';
 
-/** What a run of the tests came to. */
+/** Number of passed and failed tests of a run. */
 export interface TestCount {
   readonly passed: number;
   readonly failed: number;
 }
 
-/** One test file's part of a run. */
+/** Number of passed and failed tests of one file. */
 export interface FileCount extends TestCount {
   readonly file: string;
 }
 
-/** Nothing is known, so nothing is well. */
+/** Count before the first result: a run without a result is a failure. */
 export const NO_RESULT: TestCount = { passed: 0, failed: 1 };
 
 /**
- * Reads jest's own JSON result, file by file. A file that could not run counts as a failed test.
- * @returns null when there is no complete result
+ * Reads Jest's JSON result. A file that could not run counts as one failed test.
+ * @returns null when the result is missing or incomplete
  */
 export function readFileCounts(resultFile: string): FileCount[] | null {
   let result: unknown;
@@ -36,14 +36,14 @@ export function readFileCounts(resultFile: string): FileCount[] | null {
   });
 }
 
-/** Adds up files. A run that failed for another reason than its tests, or tested nothing, is a failure too. */
-export function sumUp(files: readonly FileCount[], jestSucceeded: boolean): TestCount {
+/** Adds up the counts of files. A run without tests, or one that Jest reports as failed, counts at least one failure. */
+export function sumCounts(files: readonly FileCount[], jestSucceeded: boolean): TestCount {
   const passed = files.reduce((sum, file) => sum + file.passed, 0);
   const failed = files.reduce((sum, file) => sum + file.failed, 0);
   return { passed, failed: jestSucceeded && passed > 0 ? failed : Math.max(failed, 1) };
 }
 
-/** The counts of a run after some of its files were run again: the second time is what counts for these. */
+/** Returns the counts of a first run, with those of the second run for files that ran again. */
 export function replaceCounts(first: readonly FileCount[], again: readonly FileCount[]): FileCount[] {
   const second = new Map(again.map((file) => [file.file, file]));
   return first.map((file) => second.get(file.file) ?? file);

@@ -1,31 +1,30 @@
-import { endsWithin } from './child.ts';
+import { settlesWithin } from './child.ts';
 
-/** Something that runs until it is stopped. */
-export interface Part {
+/** A server or process that runs until it is stopped. */
+export interface StackPart {
   readonly name: string;
-  /** Resolves only when it goes without having been asked to, saying how. */
+  /** Resolves with the reason if the part ends without `stop`. Never settles otherwise. */
   readonly died: Promise<string>;
   stop(): Promise<void>;
 }
 
-/** How `supervise` is to speak and to end. */
 export interface SuperviseOptions {
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   /** The exit code after a signal. */
   readonly interruptedCode: (signal: NodeJS.Signals) => number;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Terminals and npm may both pass the same Ctrl-C on to us: this close together it is one. */
-const SAME_KEYPRESS = 500;
+/** The terminal and npm may both forward one Ctrl-C: signals within this time count as one, ms. */
+const SAME_KEYPRESS_MS = 500;
 
-/** A start that was interrupted is waited for, so that there is something whole to stop. */
-const START_PATIENCE = 30_000;
+/** Maximum wait for interrupted starts, ms. A part that has started can be stopped cleanly. */
+const START_TIMEOUT_MS = 30_000;
 
-/** Keeps parts running together: when one goes, or we are told to, all of them go, in the reverse order of their start. */
+/** Runs parts together: when one part ends or a signal arrives, it stops all parts in the reverse order of their start. */
 export class Supervisor {
-  /** The exit code, once it is decided that everything ends. */
+  /** Resolves with the exit code when the supervisor begins to stop. */
   readonly ended: Promise<number>;
   readonly #say: (line: string) => void;
   readonly #end: (code: number) => void;
@@ -40,23 +39,23 @@ export class Supervisor {
     this.#say = say;
   }
 
-  /** Whether everything is about to end, or has. */
+  /** Whether the supervisor is stopping or has stopped. */
   get isEnding(): boolean {
     return this.#code !== undefined;
   }
 
-  /** Starts a part and keeps an eye on it; one that is started later is stopped earlier. */
-  async start<P extends Part>(begin: () => P | Promise<P>): Promise<P> {
+  /** Starts a part and watches it. A part that starts later is stopped earlier. */
+  async start<P extends StackPart>(begin: () => P | Promise<P>): Promise<P> {
     const [part] = await this.startTogether([begin]);
-    if (!part) throw new Error('nothing was started');
+    if (!part) throw new Error('no part was started');
     return part;
   }
 
-  /** Starts parts of equal standing, which are stopped at the same time, too. */
-  async startTogether<P extends Part>(begins: readonly (() => P | Promise<P>)[]): Promise<P[]> {
+  /** Starts several parts at the same time. They are also stopped at the same time. */
+  async startTogether<P extends StackPart>(begins: readonly (() => P | Promise<P>)[]): Promise<P[]> {
     this.#refuseWhenEnding();
     const stage: P[] = [];
-    this.afterwards(async () => {
+    this.onStop(async () => {
       await Promise.all(stage.map((part) => part.stop()));
     });
     const started = begins.map(async (begin) => {
@@ -75,15 +74,15 @@ export class Supervisor {
   }
 
   #refuseWhenEnding(): void {
-    if (this.isEnding) throw new Error('stopped before everything had started');
+    if (this.isEnding) throw new Error('stopped before all parts had started');
   }
 
-  /** Does something after all that is started from now on has stopped. */
-  afterwards(undo: () => Promise<void> | void): void {
+  /** Registers a cleanup function. It runs after all parts that start later have stopped. */
+  onStop(undo: () => Promise<void> | void): void {
     this.#undo.push(async () => undo());
   }
 
-  /** Ends everything with an exit code; the first reason is the one that counts. */
+  /** Begins to stop all parts. The first call sets the exit code and prints its reason; later calls do nothing. */
   end(code: number, reason: string): void {
     if (this.isEnding) return;
     this.#code = code;
@@ -91,10 +90,10 @@ export class Supervisor {
     this.#end(code);
   }
 
-  /** Stops everything; returns whether all of it went without an error. */
+  /** Stops all parts. @returns whether all of them stopped without an error */
   async stop(): Promise<boolean> {
     this.#code ??= 0;
-    await endsWithin(Promise.all(this.#starting), START_PATIENCE);
+    await settlesWithin(Promise.all(this.#starting), START_TIMEOUT_MS);
     let isClean = true;
     for (let undo = this.#undo.pop(); undo; undo = this.#undo.pop()) {
       try {
@@ -109,35 +108,36 @@ export class Supervisor {
 }
 
 /**
- * Does `work` with a supervisor, and returns the exit code when the work is done, a part has died or a signal came:
- * by then everything it started has stopped. A second Ctrl-C does not wait.
+ * Runs `work` with a supervisor until the work is done, a part ends or a signal arrives, then stops all parts. A second Ctrl-C exits
+ * at once.
+ * @returns the exit code
  */
 export async function supervise(work: (stack: Supervisor) => Promise<number>, options: SuperviseOptions): Promise<number> {
-  const stack = new Supervisor(options.say);
+  const stack = new Supervisor(options.print);
   let interruptedAt = 0;
   const interrupt = (signal: NodeJS.Signals): void => {
     if (interruptedAt === 0) {
       interruptedAt = Date.now();
-      stack.end(options.interruptedCode(signal), 'Stopping; once more to force it.');
-    } else if (Date.now() - interruptedAt > SAME_KEYPRESS) {
-      options.say('Forced to stop.');
+      stack.end(options.interruptedCode(signal), 'Stopping. Press Ctrl-C again to exit at once.');
+    } else if (Date.now() - interruptedAt > SAME_KEYPRESS_MS) {
+      options.print('Exiting without waiting for the processes.');
       process.exit(1);
     }
   };
   for (const signal of SIGNALS) process.on(signal, interrupt);
   process.on('uncaughtException', (error) => stack.end(1, messageOf(error, true)));
-  // A closed terminal or pipe takes no more output; that alone is no reason to leave anything running.
+  // A closed terminal or pipe causes write errors: all parts are stopped, so that no process stays behind.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => stack.end(1, 'The output was closed.'));
 
-  // Servers keep nobody waiting; their supervisor stays for as long as they do.
-  const vigil = setInterval(() => {}, 60_000);
+  // Server processes are unreferenced, so this timer keeps the supervisor running.
+  const keepAlive = setInterval(() => {}, 60_000);
   const finished = work(stack).catch((error: unknown) => {
     stack.end(1, messageOf(error));
     return 1;
   });
   const code = await Promise.race([stack.ended, finished]);
   const isClean = await stack.stop();
-  clearInterval(vigil);
+  clearInterval(keepAlive);
   return isClean ? code : Math.max(code, 1);
 }
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import type { Exit } from './child.ts';
+import type { ProcessExit } from './child.ts';
 import { type LocalnetProcess, type LocalnetProcessOptions, startLocalnetProcess, withoutKeys } from './localnet.ts';
-import { Console } from './logs.ts';
-import { anyPorts } from './ports.ts';
+import { ProcessOutput } from './logs.ts';
+import { freePorts } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
-import { type OwnProcess, runProcess, startProcess, waitUntilReady } from './processes.ts';
+import { runProcess, type ServiceProcess, startProcess, waitUntilReady } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
 import { Supervisor } from './supervisor.ts';
 import { openTemporaryFolder } from './temporary.ts';
@@ -15,66 +15,66 @@ const READY_WITHIN = 60_000;
 /** The admin token of systems that tests and benches start. */
 export const SYSTEM_ADMIN_TOKEN = 'system-admin-token-0123456789';
 
-/** A whole system of real processes on parts of its own: for end-to-end tests, kills and benches. */
+/** A complete system of real processes with its own PostgreSQL and Redis, for end-to-end tests, chaos tests and benchmarks. */
 export interface System {
   /** One base URL per API process. */
   readonly urls: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly postgres: Postgres;
   readonly redis: Redis;
-  /** Where one was asked for. */
+  /** Set if `SystemOptions.localnet` is. */
   readonly localnet: LocalnetProcess | undefined;
-  readonly apis: readonly Replaceable[];
-  readonly workers: readonly Replaceable[];
+  readonly apis: readonly RestartableProcess[];
+  readonly workers: readonly RestartableProcess[];
   stop(): Promise<void>;
 }
 
-/** A process that may be killed and started again in its place. */
-export interface Replaceable {
+/** An API or worker process that tests kill and start again. */
+export interface RestartableProcess {
   readonly name: string;
-  /** 0 while it is not running. */
+  /** Process id; 0 while the process is not running. */
   readonly pid: number;
-  /** Ends it as a crash would, and waits until it is gone. */
+  /** Ends the process by SIGKILL and waits for its exit. */
   kill(): Promise<void>;
-  /** Asks it to stop, and waits until it has finished what it had in hand. @returns how it ended; null when it was not running */
-  stop(): Promise<Exit | null>;
-  /** Starts it in its old place; resolves when it is ready. */
+  /** Stops the process gracefully and waits for its exit. @returns how it ended; null if it was not running */
+  stop(): Promise<ProcessExit | null>;
+  /** Starts the process with the same settings. Resolves when it is ready. */
   start(): Promise<void>;
 }
 
-/** What to start; one API and one worker on servers that keep nothing, unless told otherwise. */
+/** The processes and servers to start. Default: one API, one worker, servers without durability, no localnet. */
 export interface SystemOptions {
   readonly apis?: number;
   readonly workers?: number;
-  /** true: the database waits for the disk, as in production. Else it forgets its last transactions when it is killed. */
+  /** true: PostgreSQL waits for the disk at each commit, as in production. false: a kill loses its last transactions. */
   readonly durable?: boolean;
-  /** true: Redis knows again what it held when it is killed and restarted. */
-  readonly keepingRedis?: boolean;
-  /** A cluster, and how fast it goes; without it the system has no chain. */
+  /** true: Redis restores its data after a kill and restart. */
+  readonly durableRedis?: boolean;
+  /** Starts a localnet. Without this the system has no chain. */
   readonly localnet?: Omit<LocalnetProcessOptions, 'folder'>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts a system in a folder that goes with it. */
+/** Starts a system in a temporary folder, which is deleted when the system stops. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
-  const { apis: apiCount = 1, workers: workerCount = 1, durable = false, keepingRedis = false } = options;
+  const { apis: apiCount = 1, workers: workerCount = 1, durable = false, durableRedis = false } = options;
   const stack = new Supervisor((line) => console.error(line));
   const temporary = await openTemporaryFolder('coinop-system-');
-  stack.afterwards(() => temporary.remove());
+  stack.onStop(() => temporary.remove());
   try {
     const postgres = await stack.start(() => startPostgres({ folder: join(temporary.path, 'postgres'), durable }));
-    // It is restarted by whoever uses the system, so nobody watches over it.
-    const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: keepingRedis });
-    stack.afterwards(() => redis.stop());
+    // The caller may kill and restart Redis, so the supervisor does not watch it.
+    const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: durableRedis });
+    stack.onStop(() => redis.stop());
     const localnetOptions = options.localnet;
     const localnet = localnetOptions && (await startLocalnetProcess({ ...localnetOptions, folder: join(temporary.path, 'localnet') }));
-    // It is killed and restarted by whoever uses the system, like Redis.
-    if (localnet) stack.afterwards(() => localnet.stop());
-    const ports = await anyPorts(apiCount);
+    // The caller may kill and restart the localnet, so the supervisor does not watch it.
+    if (localnet) stack.onStop(() => localnet.stop());
+    const ports = await freePorts(apiCount);
     const env = {
       ...inherited(),
       NODE_ENV: 'development',
-      // Processes that are killed all the time should not compile all the time.
+      // Tests restart the processes many times. The cache spares each start the compilation.
       NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
       LOG_LEVEL: 'error',
       DATABASE_URL: postgres.url,
@@ -87,26 +87,26 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       ...localnet?.env,
       ...options.env,
     };
-    const output = new Console(9);
-    const script = (name: string, entry: string, given: NodeJS.ProcessEnv = env) => ({
+    const output = new ProcessOutput(9);
+    const script = (name: string, entry: string, processEnv: NodeJS.ProcessEnv = env) => ({
       name,
       command: process.execPath,
       args: [join(checkout, entry)],
       cwd: checkout,
-      env: given,
+      env: processEnv,
       output,
     });
     const migrated = await runProcess(stack, script('migrate', 'src/migrate.ts'));
     if (migrated.code !== 0) throw new Error('the database could not be migrated');
 
-    const workers = Array.from({ length: workerCount }, (_, i) => new Place(() => startProcess(script(`worker-${i + 1}`, 'workers/main.ts'))));
+    const workers = Array.from({ length: workerCount }, (_, i) => new ProcessSlot(() => startProcess(script(`worker-${i + 1}`, 'workers/main.ts'))));
     const apis = ports.map((port, i) => {
       const begin = () => startProcess(script(`api-${i + 1}`, 'src/server.ts', { ...withoutKeys(env), PORT: String(port) }));
-      return new Place(begin, (api) => waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_WITHIN));
+      return new ProcessSlot(begin, (api) => waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_WITHIN));
     });
-    stack.afterwards(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
-    stack.afterwards(async () => void (await Promise.all(apis.map((api) => api.stop()))));
-    await Promise.all([...workers, ...apis].map((place) => place.start()));
+    stack.onStop(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
+    stack.onStop(async () => void (await Promise.all(apis.map((api) => api.stop()))));
+    await Promise.all([...workers, ...apis].map((slot) => slot.start()));
     return {
       urls: ports.map((port) => `http://localhost:${port}`),
       env,
@@ -123,18 +123,18 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   }
 }
 
-/** What our processes need of the surroundings, and nothing that would point them elsewhere. */
+/** Returns the few variables that the processes inherit. A DATABASE_URL or REDIS_URL of the caller is not among them. */
 function inherited(): Record<string, string> {
   return Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-/** Where one process runs, and its successors after it. */
-class Place implements Replaceable {
-  readonly #begin: () => OwnProcess;
-  readonly #ready: (process: OwnProcess) => Promise<void>;
-  #process: OwnProcess | undefined;
+/** Holds the current process of one name, and starts its successors. */
+class ProcessSlot implements RestartableProcess {
+  readonly #begin: () => ServiceProcess;
+  readonly #ready: (process: ServiceProcess) => Promise<void>;
+  #process: ServiceProcess | undefined;
 
-  constructor(begin: () => OwnProcess, ready: (process: OwnProcess) => Promise<void> = async () => {}) {
+  constructor(begin: () => ServiceProcess, ready: (process: ServiceProcess) => Promise<void> = async () => {}) {
     this.#begin = begin;
     this.#ready = ready;
   }
@@ -159,7 +159,7 @@ class Place implements Replaceable {
     await this.#process.exited;
   }
 
-  async stop(): Promise<Exit | null> {
+  async stop(): Promise<ProcessExit | null> {
     const running = this.#process;
     if (!running?.isRunning) return null;
     await running.stop();

@@ -1,24 +1,24 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { claim, claimant } from './claim.ts';
-import { newTemporaryFolder, removeRunFolder, temporaryBase } from './folders.ts';
-import { endLeftoverPostgres } from './postgres.ts';
-import { endLeftoverRedis } from './redis.ts';
+import { lockFolder, lockOwner } from './folder-lock.ts';
+import { newTemporaryFolder, removeSocketFolder, temporaryBase } from './folders.ts';
+import { stopOrphanedPostgres } from './postgres.ts';
+import { stopOrphanedRedis } from './redis.ts';
 
-/** A folder is made a moment before it is claimed. */
-const CLAIMED_AFTER = 60_000;
+/** A folder without a lock may be new: it is deleted only after this time, ms. */
+const LOCK_GRACE_MS = 60_000;
 
-/** A folder for the PostgreSQL (`postgres`) and Redis (`redis`) of one run. */
+/** A temporary folder for the PostgreSQL (`postgres`) and Redis (`redis`) of one run. */
 export interface TemporaryFolder {
   readonly path: string;
   remove(): void;
 }
 
-/** Makes a folder that goes with this run, and clears away those of runs that were killed before they could do so. */
+/** Creates a temporary folder for this run, and deletes the folders of killed runs. */
 export async function openTemporaryFolder(prefix: string): Promise<TemporaryFolder> {
   await sweep(prefix);
   const path = newTemporaryFolder(prefix);
-  await claim(path);
+  await lockFolder(path);
   return { path, remove: () => remove(path) };
 }
 
@@ -28,14 +28,14 @@ async function sweep(prefix: string): Promise<void> {
     const folder = join(base, name);
     const stats = lstatSync(folder, { throwIfNoEntry: false });
     if (!stats?.isDirectory() || stats.uid !== process.getuid?.()) continue;
-    if (claimant(folder) !== undefined || Date.now() - stats.ctimeMs < CLAIMED_AFTER) continue;
-    await endLeftoverPostgres(join(folder, 'postgres'));
-    await endLeftoverRedis(join(folder, 'redis'));
+    if (lockOwner(folder) !== undefined || Date.now() - stats.ctimeMs < LOCK_GRACE_MS) continue;
+    await stopOrphanedPostgres(join(folder, 'postgres'));
+    await stopOrphanedRedis(join(folder, 'redis'));
     remove(folder);
   }
 }
 
 function remove(folder: string): void {
-  for (const server of ['postgres', 'redis']) removeRunFolder(join(folder, server));
+  for (const server of ['postgres', 'redis']) removeSocketFolder(join(folder, server));
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { describeExit, endsWithin } from './child.ts';
+import { describeExit, settlesWithin } from './child.ts';
 import { startPostgres } from './postgres.ts';
-import { type OwnProcess, type ProcessOptions, runProcess, startProcess } from './processes.ts';
+import { type ProcessOptions, runProcess, type ServiceProcess, startProcess } from './processes.ts';
 import { startRedis } from './redis.ts';
-import { type FileCount, NO_RESULT, readFileCounts, replaceCounts, sumUp } from './results.ts';
+import { type FileCount, NO_RESULT, readFileCounts, replaceCounts, sumCounts } from './results.ts';
 import { type Supervisor, supervise } from './supervisor.ts';
 import { openTemporaryFolder } from './temporary.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 
 /**
- * Tests of real processes on a loaded machine fail now and then for the machine's sake. This few files get a second run,
- * alone; a file that fails again has failed, and one that does not is named.
+ * Maximum number of failed test files that run a second time, one by one. Tests of real processes sometimes time out on a loaded
+ * machine. A file that fails twice has failed; a file that passes alone is reported as unsteady.
  */
-const RUN_AGAIN = 12;
+const MAX_FILES_RERUN = 12;
 
 let count = NO_RESULT;
-// However this ends, the count is the last thing it says.
+// The count is always the last line of output.
 process.on('exit', () => process.stdout.write(`\ntests: ${count.passed} passed, ${count.failed} failed\n`));
 
 async function test(stack: Supervisor, jestArguments: readonly string[]): Promise<number> {
-  // A database that somebody works with is never within the tests' reach.
+  // The tests must never use a database or Redis from the caller's environment.
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...outer } = process.env;
   const command: Omit<ProcessOptions, 'name' | 'command' | 'args'> = { cwd: checkout, env: outer, output: 'inherit', stop: [['SIGINT', 5_000]] };
 
@@ -30,7 +30,7 @@ async function test(stack: Supervisor, jestArguments: readonly string[]): Promis
   if (check.code !== 0) throw new Error(`npm run check ${describeExit(check)}`);
 
   const temporary = await openTemporaryFolder('coinop-test-');
-  stack.afterwards(() => temporary.remove());
+  stack.onStop(() => temporary.remove());
   const [postgres, redis] = await Promise.all([
     stack.start(() => startPostgres({ folder: join(temporary.path, 'postgres'), durable: false })),
     stack.start(() => startRedis({ folder: join(temporary.path, 'redis'), durable: false })),
@@ -40,7 +40,7 @@ async function test(stack: Supervisor, jestArguments: readonly string[]): Promis
   const env = {
     ...outer,
     NODE_ENV: 'test',
-    // Jest's workers and the processes that tests start load the same modules, hundreds of times.
+    // Jest's workers and the processes that tests start load the same modules hundreds of times.
     NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
     TEST_DATABASE_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
@@ -49,17 +49,17 @@ async function test(stack: Supervisor, jestArguments: readonly string[]): Promis
   const jest = (files: readonly string[]) => runJest(stack, { ...command, env }, files, temporary.path);
 
   const all = await jest(jestArguments);
-  count = sumUp(all.files, all.succeeded);
+  count = sumCounts(all.files, all.succeeded);
   const failed = all.files.filter((file) => file.failed > 0);
-  if (jestArguments.length === 0 && failed.length > 0 && failed.length <= RUN_AGAIN) {
-    say(`Failed beside other tests, so run again alone: ${failed.map((file) => relative(checkout, file.file)).join(', ')}`);
+  if (jestArguments.length === 0 && failed.length > 0 && failed.length <= MAX_FILES_RERUN) {
+    print(`Running the failed files again, one by one: ${failed.map((file) => relative(checkout, file.file)).join(', ')}`);
     const again = await jest(['--runInBand', '--runTestsByPath', ...failed.map((file) => file.file)]);
-    const named = again.files.length === failed.length;
-    count = sumUp(replaceCounts(all.files, again.files), again.succeeded && named);
-    const steady = new Set(again.files.filter((file) => file.failed === 0).map((file) => file.file));
-    for (const { file } of failed) if (steady.has(file)) say(`UNSTEADY: ${relative(checkout, file)} failed beside others and passed alone.`);
+    const isComplete = again.files.length === failed.length;
+    count = sumCounts(replaceCounts(all.files, again.files), again.succeeded && isComplete);
+    const passedAlone = new Set(again.files.filter((file) => file.failed === 0).map((file) => file.file));
+    for (const { file } of failed) if (passedAlone.has(file)) print(`UNSTEADY: ${relative(checkout, file)} failed in the full run and passed alone.`);
   }
-  // Every endpoint that is promised has succeeded in some test. What a test that failed would have had succeed is not told twice.
+  // Checks that each endpoint of the specification succeeded in at least one test. Skipped after a failure, which may be the cause.
   if (jestArguments.length === 0 && count.failed === 0) {
     const args = [join(checkout, 'test/contract/succeeded.ts'), successes];
     const succeeded = await runProcess(stack, { ...command, env, name: 'succeeded', command: process.execPath, args });
@@ -68,7 +68,7 @@ async function test(stack: Supervisor, jestArguments: readonly string[]): Promis
   return count.failed === 0 ? 0 : 1;
 }
 
-/** One run of jest, its output shown; what it came to, file by file. */
+/** Runs Jest once and shows its output. @returns the counts per file */
 async function runJest(
   stack: Supervisor,
   command: Omit<ProcessOptions, 'name' | 'command' | 'args'>,
@@ -79,27 +79,27 @@ async function runJest(
   const jest = await stack.start(() =>
     startProcess({
       ...command,
-      mayEnd: true,
+      endsByItself: true,
       name: 'jest',
       command: process.execPath,
       args: [join(checkout, 'node_modules/jest/bin/jest.js'), ...args, '--json', '--outputFile', resultFile],
     }),
   );
-  if (!args.some((argument) => argument.startsWith('--watch'))) await endSoonAfter(jest, resultFile);
+  if (!args.some((argument) => argument.startsWith('--watch'))) await stopHangingJest(jest, resultFile);
   const succeeded = (await jest.exited).code === 0;
   return { files: readFileCounts(resultFile) ?? [], succeeded };
 }
 
-/** Jest waits for ever for what a test has left open, though its result is complete. That is a failure, not a reason to hang. */
-async function endSoonAfter(jest: OwnProcess, resultFile: string): Promise<void> {
-  while (!existsSync(resultFile)) if (await endsWithin(jest.exited, 500)) return;
-  if (await endsWithin(jest.exited, 10_000)) return;
-  say('A test has left something open, so jest does not end: it is stopped, and that counts as a failure.');
+/** Stops Jest if it does not exit within 10 s of its result, because a test left a handle open. That counts as a failure. */
+async function stopHangingJest(jest: ServiceProcess, resultFile: string): Promise<void> {
+  while (!existsSync(resultFile)) if (await settlesWithin(jest.exited, 500)) return;
+  if (await settlesWithin(jest.exited, 10_000)) return;
+  print('Jest does not exit because a test left a handle open. It is stopped now, and the run counts as failed.');
   await jest.stop();
 }
 
-const say = (line: string): void => console.error(line);
+const print = (line: string): void => console.error(line);
 const interruptedCode = (signal: NodeJS.Signals): number => (signal === 'SIGINT' ? 130 : 143);
-const code = await supervise((stack) => test(stack, process.argv.slice(2)), { say, interruptedCode });
+const code = await supervise((stack) => test(stack, process.argv.slice(2)), { print, interruptedCode });
 if (code !== 0 && count.failed === 0) count = { ...count, failed: 1 };
 process.exit(code);

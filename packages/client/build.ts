@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Builds `dist/`, what is packed: JavaScript, and declarations that every TypeScript reads. `npm pack` runs it. */
+/** Builds `dist/`, the content of the package: JavaScript and type declarations. `npm pack` runs it. */
 const dist = join(import.meta.dirname, 'dist');
 rmSync(dist, { recursive: true, force: true });
 const { status } = spawnSync(join(import.meta.dirname, '../../node_modules/.bin/tsc'), ['-p', import.meta.dirname], { stdio: 'inherit' });
 if (status !== 0) process.exit(1);
-// The compiler rewrites imports in what runs, and leaves them as they are in what is declared.
+// The compiler rewrites the imports in JavaScript but not in declarations.
 for (const name of readdirSync(dist).filter((file) => file.endsWith('.d.ts'))) {
   const file = join(dist, name);
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"));

@@ -4,24 +4,24 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { RankedScore, ScoreUpdate, scoreUpdate } from '../../src/areas/arcade/events.ts';
 import { routes } from '../../src/areas/index.ts';
-import { eventCatalog } from '../../src/areas/registry.ts';
+import { RESET_LINKS, eventTypes as registeredEvents } from '../../src/areas/registry.ts';
 import { readConfig } from '../../src/config.ts';
 import { openApi } from '../../src/platform/http/openapi/document.ts';
 import { comment, field, nameIn, type Schema, typeOf } from './typescript.ts';
 
 /**
- * Writes `src/api.ts`: the types of everything that the service takes, answers and tells, from its document and its events.
+ * Writes `src/api.ts`: the types of requests, responses and events, from the OpenAPI document and the event catalog of the service.
  *
  *     node packages/client/generate.ts
  *
- * What it writes is committed: a change of the contract is seen where it is reviewed. A test fails while it is not up to date.
+ * The file is committed, so that a change of the contract is visible in review. A test fails when it is out of date.
  */
 export const FILE = join(import.meta.dirname, 'src/api.ts');
 const BIOME = join(import.meta.dirname, '../../node_modules/.bin/biome');
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const JSON_TYPE = 'application/json';
-/** Names that the file itself uses. */
-const TAKEN = ['Endpoints', 'Events', 'Bytes', 'Response'];
+/** Names that the generated file defines itself. */
+const RESERVED_NAMES = ['Endpoints', 'Events', 'Bytes', 'Response'];
 
 interface Media {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
@@ -44,7 +44,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>>; readonly responses: Readonly<Record<string, Media>> };
 }
 
-/** The text of `src/api.ts`, as it has to be. */
+/** Returns the text of `src/api.ts`. */
 export function generate(): string {
   const document: Document = JSON.parse(JSON.stringify(openApi(readConfig({}), Object.values(routes).flat())));
   const { shapes, events } = eventTypes(document.components.schemas);
@@ -56,15 +56,15 @@ export function generate(): string {
     events,
   ].join('\n');
   const formatted = spawnSync(BIOME, ['format', `--stdin-file-path=${FILE}`], { input: text, encoding: 'utf8', maxBuffer: 2 ** 26 });
-  if (formatted.status !== 0) throw new Error(`biome could not format what was generated: ${formatted.stderr}`);
+  if (formatted.status !== 0) throw new Error(`biome could not format the generated file: ${formatted.stderr}`);
   return formatted.stdout;
 }
 
-/** In an order that does not change when something is added. */
+/** Sorts by name, so that an addition does not reorder other entries. */
 const sorted = <T>(things: Readonly<Record<string, T>>): [string, T][] => Object.entries(things).sort(([a], [b]) => (a < b ? -1 : 1));
 
 function shape([name, schema]: [string, Schema]): string {
-  if (TAKEN.includes(name)) throw new Error(`no schema may be called ${name}`);
+  if (RESERVED_NAMES.includes(name)) throw new Error(`the schema name ${name} is reserved`);
   return `${comment(schema.description)}export type ${name} = ${typeOf(schema)};\n`;
 }
 
@@ -75,7 +75,7 @@ function endpoints({ paths, components }: Document): string {
       return operation ? [`${comment(about(operation))}${JSON.stringify(path)}: { ${endpoint(operation, components.responses).join('')} };\n`] : [];
     });
   const methods = METHODS.map((method) => `${method}: {\n${ofMethod(method).join('')}};\n`);
-  return `${comment('Every endpoint by method and path: what it takes, what it answers by status, and which statuses refuse with an error.')}export interface Endpoints {\n${methods.join('')}}\n`;
+  return `${comment('Every endpoint by method and path: its input, its responses by status, and the statuses of its errors.')}export interface Endpoints {\n${methods.join('')}}\n`;
 }
 
 const about = ({ summary, description }: Operation): string => [`${summary}.`, description].filter(Boolean).join('\n\n');
@@ -86,52 +86,52 @@ function endpoint({ parameters = [], requestBody, responses }: Operation, shared
     ['path', 'params'],
     ['query', 'query'],
   ] as const) {
-    const those = parameters.filter((parameter) => parameter.in === place);
-    if (those.length === 0) continue;
-    const fields = those.map((p) => field(p.name, { ...p.schema, description: p.description ?? p.schema.description ?? '' }, p.required === true));
-    parts.push(`${name}${those.some((p) => p.required) ? '' : '?'}: { ${fields.join('')} };\n`);
+    const own = parameters.filter((parameter) => parameter.in === place);
+    if (own.length === 0) continue;
+    const fields = own.map((p) => field(p.name, { ...p.schema, description: p.description ?? p.schema.description ?? '' }, p.required === true));
+    parts.push(`${name}${own.some((p) => p.required) ? '' : '?'}: { ${fields.join('')} };\n`);
   }
   if (requestBody) parts.push(`body${requestBody.required ? '' : '?'}: ${media(requestBody, 'Bytes')};\n`);
   if (parameters.some((parameter) => parameter.name === 'Idempotency-Key')) parts.push('idempotent: true;\n');
 
-  const refusals: string[] = [];
-  const answers = Object.entries(responses).flatMap(([status, given]) => {
+  const errors: string[] = [];
+  const bodies = Object.entries(responses).flatMap(([status, given]) => {
     const response = given.$ref === undefined ? given : shared[nameIn(given.$ref)];
-    if (!response) throw new Error(`${given.$ref} leads nowhere`);
+    if (!response) throw new Error(`${given.$ref} is not defined`);
     const type = media(response, 'Response');
     if (type !== 'Error') return [`${status}: ${type};\n`];
-    refusals.push(status);
+    errors.push(status);
     return [];
   });
-  parts.push(`answers: { ${answers.join('')} };\n`, `refusals: ${refusals.join(' | ') || 'never'};\n`);
+  parts.push(`responses: { ${bodies.join('')} };\n`, `errors: ${errors.join(' | ') || 'never'};\n`);
   return parts;
 }
 
-/** What is JSON has the type of its schema; bytes are handed over as they are. */
+/** Returns the type of a body: JSON has the type of its schema, other content types are bytes. */
 function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
   const types = Object.entries(content ?? {}).map(([type, { schema }]) => (type === JSON_TYPE ? typeOf(schema ?? {}) : bytes));
   return types.length === 0 ? 'null' : [...new Set(types)].join(' | ');
 }
 
-/** The data of every event by its type, and the shapes that only they have. */
+/** Returns the payload of every event by its type, and the schemas that only events use. */
 function eventTypes(known: Document['components']['schemas']): { shapes: Record<string, Schema>; events: string } {
-  // What is emitted of scores is a batch; what is told is the best of many, and to wallets each of their own.
-  const told = new Map(
-    [...eventCatalog.types].map(([type, { payload }]) => [
+  // Score events are emitted one by one but sent as batches: the best of many scores, and to a wallet its own.
+  const payloadSchemas = new Map(
+    [...registeredEvents].map(([type, { payload }]) => [
       type,
       type === scoreUpdate.type ? z.strictObject({ updates: z.array(z.union([RankedScore, ScoreUpdate])) }) : payload,
     ]),
   );
-  const { $defs = {}, properties } = z.toJSONSchema(z.object(Object.fromEntries(told)), { io: 'output' });
+  const { $defs = {}, properties } = z.toJSONSchema(z.object(Object.fromEntries(payloadSchemas)), { io: 'output' });
   const shapes: Record<string, Schema> = {};
   for (const [name, definition] of Object.entries(JSON.parse(JSON.stringify($defs)))) {
     const { id: _, ...schema } = definition as Schema & { id?: string };
     if (!(name in known)) shapes[name] = schema;
-    else if (typeOf(known[name] ?? {}) !== typeOf(schema)) throw new Error(`${name} is one thing to routes and another to events`);
+    else if (typeOf(known[name] ?? {}) !== typeOf(schema)) throw new Error(`${name} has different schemas in routes and in events`);
   }
   const payloads: Readonly<Record<string, Schema>> = JSON.parse(JSON.stringify(properties));
   const every = (type: string, category: string) => ({ type: { const: type }, category: { const: category }, at: { $ref: 'Instant' } });
-  const fields = sorted(Object.fromEntries(eventCatalog.types)).map(([type, { category, summary }]) => {
+  const fields = sorted(Object.fromEntries(registeredEvents)).map(([type, { category, summary }]) => {
     const { properties: own = {}, required = [] } = payloads[type] ?? {};
     const data: Schema = {
       type: 'object',
@@ -141,10 +141,10 @@ function eventTypes(known: Document['components']['schemas']): { shapes: Record<
     };
     return field(type, data, true);
   });
-  const links = Object.fromEntries(Object.keys(eventCatalog.resetLinks).map((name) => [name, { type: 'string' }]));
+  const links = Object.fromEntries(Object.keys(RESET_LINKS).map((name) => [name, { type: 'string' }]));
   const reset: Schema = {
     type: 'object',
-    description: 'Events may be missing: read what you show anew, for instance at these paths.',
+    description: 'Events may be missing: reload the displayed state, for example from these paths.',
     properties: { ...every('reset', 'system'), links: { type: 'object', properties: links, required: Object.keys(links) } },
     required: ['type', 'category', 'at', 'links'],
   };
@@ -156,5 +156,5 @@ if (import.meta.main) {
   const text = generate();
   const isCurrent = text === readFileSync(FILE, { encoding: 'utf8', flag: 'a+' });
   if (!isCurrent) writeFileSync(FILE, text);
-  process.stdout.write(`${FILE} ${isCurrent ? 'was up to date' : 'is written anew'}\n`);
+  process.stdout.write(`${FILE} ${isCurrent ? 'was up to date' : 'was written'}\n`);
 }

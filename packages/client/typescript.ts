@@ -1,4 +1,4 @@
-/** A JSON Schema as the document and the events have it. */
+/** A JSON Schema, with the keywords that the document and the events use. */
 export interface Schema {
   readonly $ref?: string;
   readonly const?: unknown;
@@ -15,7 +15,7 @@ export interface Schema {
 }
 
 const SHAPES = ['$ref', 'const', 'enum', 'anyOf', 'oneOf', 'allOf', 'type', 'properties', 'required', 'additionalProperties', 'items'];
-/** What a type cannot say, or need not. */
+/** Keywords that types do not express. */
 const BOUNDS = [
   'minLength',
   'maxLength',
@@ -44,11 +44,11 @@ const NOTES = [
 const KNOWN = new Set([...SHAPES, ...BOUNDS, ...NOTES]);
 
 /**
- * The TypeScript type of a JSON Schema.
- * @throws for a keyword that is not known: a type that says less than its schema would be found out by those who use it
+ * Returns the TypeScript type of a JSON Schema.
+ * @throws for an unknown keyword, so that no type is less strict than its schema
  */
 export function typeOf(schema: Schema): string {
-  for (const keyword of Object.keys(schema)) if (!KNOWN.has(keyword)) throw new Error(`no type is known for the keyword ${keyword}`);
+  for (const keyword of Object.keys(schema)) if (!KNOWN.has(keyword)) throw new Error(`unsupported keyword ${keyword}`);
   const { $ref, enum: values, anyOf, oneOf, allOf, type } = schema;
   if ($ref !== undefined) return nameIn($ref);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -76,7 +76,7 @@ function plain(schema: Schema): string {
     case 'null':
       return schema.type;
     default:
-      throw new Error(`no type is known for the type ${String(schema.type)}`);
+      throw new Error(`unsupported type ${String(schema.type)}`);
   }
 }
 
@@ -88,11 +88,11 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
   return fields.length === 0 ? open : `{ ${fields.join('')} } & ${open}`;
 }
 
-/** One field of an object type, with what is said about it. */
+/** Returns one field of an object type, with its comment. */
 export const field = (name: string, schema: Schema, isRequired: boolean): string =>
   `${comment(schema.description)}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${isRequired ? '' : '?'}: ${typeOf(schema)};\n`;
 
-/** A doc comment on lines of its own; nothing where there is nothing to say. */
+/** Returns a doc comment on its own lines; '' without text. */
 export function comment(text: string | undefined): string {
   if (!text) return '';
   const lines = text.replaceAll('*/', '*\\/').split('\n');
@@ -101,5 +101,5 @@ export function comment(text: string | undefined): string {
 
 const union = (types: readonly string[]): string => [...new Set(types)].join(' | ');
 
-/** The name that a reference ends with. */
+/** Returns the last part of a reference. */
 export const nameIn = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);

@@ -1,6 +1,6 @@
 /**
- * Builds the program with clang 19: `node programs/distributor/build.ts` writes distributor.so, and distributor.so.json, which ties it to
- * its sources. The same sources and compiler give the same bytes. With a folder as argument, each C file in it becomes a program.
+ * Builds the program with clang 19: `node programs/distributor/build.ts` writes distributor.so and distributor.so.json, which records the
+ * hashes of program and sources. The build is reproducible. With a folder as argument, each C file in the folder is built as a program.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,30 +12,31 @@ import { link } from './link.ts';
 const COMPILER = 'clang-19';
 const SOURCES = join(import.meta.dirname, 'src');
 
-/** The committed program, and the C file it is made of. */
+/** The committed program. */
 export const PROGRAM = join(import.meta.dirname, 'distributor.so');
+/** The C file of the program. */
 export const PROGRAM_SOURCE = join(SOURCES, 'distributor.c');
 
 /**
- * BPF as of `v2`: of what came later, SBPF means some differently (see link.ts). No builtins: there is no library to call. Frames of
- * 4,096 bytes are what the runtime gives each function.
+ * BPF `v2`, because SBPF interprets some instructions of later versions differently (see link.ts). No builtins, because there is no
+ * library. The runtime gives each function a stack frame of 4,096 bytes.
  */
 const FLAGS = [
   ...['-target', 'bpf', '-mcpu=v2', '-Oz', '-std=c17', '-ffreestanding', '-fno-builtin', '-fno-strict-aliasing', '-fno-jump-tables'],
   ...['-Wall', '-Wextra', '-Werror', '-Wconversion', '-Wno-sign-conversion', '-mllvm', '-bpf-stack-size=4096'],
 ];
 
-/** What a program was built with and of. Hashes are SHA-256 in hex. */
+/** The compiler and the hashes of a build. Hashes are SHA-256 in hex. */
 export interface BuildRecord {
   readonly compiler: string;
   readonly program: string;
-  /** The C file, all headers, and what builds them. */
+  /** Hashes of the C file, all headers, build.ts and link.ts, by file name. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
 const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** The first line of `clang-19 --version`, or null where there is none. */
+/** Returns the first line of `clang-19 --version`; null when the compiler is not installed. */
 export function compilerVersion(): string | null {
   try {
     return execFileSync(COMPILER, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split('\n')[0] ?? null;
@@ -44,7 +45,7 @@ export function compilerVersion(): string | null {
   }
 }
 
-/** A C file, with the headers it includes, as a program. */
+/** Compiles and links a C file. @returns the program */
 export function compile(source: string): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'sbpf-'));
   const object = join(folder, 'program.o');
@@ -56,7 +57,7 @@ export function compile(source: string): Buffer {
   }
 }
 
-/** The record of a program, with the sources as they are now. */
+/** Creates the record of a program with the hashes of the current sources. */
 export function recordOf(program: Uint8Array, source: string, compiler: string): BuildRecord {
   const headers = readdirSync(SOURCES).filter((name) => name.endsWith('.h'));
   const files = [source, ...headers.map((name) => join(SOURCES, name)), ...['build.ts', 'link.ts'].map((name) => join(import.meta.dirname, name))];
@@ -74,7 +75,7 @@ function build(source: string, output: string, compiler: string): void {
 
 function main(folder: string | undefined): void {
   const compiler = compilerVersion();
-  if (compiler === null) throw new Error(`needs ${COMPILER} (Debian and Ubuntu: apt-get install ${COMPILER})`);
+  if (compiler === null) throw new Error(`${COMPILER} is not installed (Debian and Ubuntu: apt-get install ${COMPILER})`);
   if (folder === undefined) {
     build(PROGRAM_SOURCE, PROGRAM, compiler);
     return;

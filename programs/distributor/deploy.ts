@@ -1,36 +1,37 @@
 import { type PublicKey, SYSVAR_CLOCK_PUBKEY, SYSVAR_RENT_PUBKEY, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/distributor/index.ts';
 
-/** Bytes before a program's own in a buffer account, and the size of a program account. */
+/** Bytes before the program's bytes in a buffer account. */
 const BUFFER_HEADER_BYTES = 37;
+/** Bytes of a program account. */
 const PROGRAM_BYTES = 36;
 
-/** As many bytes as fit into one transaction of 1,232 beside one signature and three keys; there is room for a compute budget. */
+/** Program bytes per write transaction. A transaction of 1,232 bytes also holds a signature, three keys and a compute budget. */
 const WRITE_BYTES = 900;
 
-/** The loader's instructions, by their number in its interface. */
+/** Instruction numbers of the loader. */
 const INITIALIZE_BUFFER = 0;
 const WRITE = 1;
 const DEPLOY_WITH_MAX_DATA_LEN = 2;
 const SET_AUTHORITY = 4;
 
-export type DeploymentSigner = 'payer' | 'buffer' | 'program';
+type DeploymentSigner = 'payer' | 'buffer' | 'program';
 
-/** One transaction to send: what is in it, and whose signatures it needs. The payer pays the fee of each. */
-export interface DeploymentTransaction {
+/** A transaction to sign and send. The payer pays its fee. */
+interface DeploymentTransaction {
   readonly instructions: TransactionInstruction[];
   readonly signers: DeploymentSigner[];
 }
 
-export interface Deployment {
+interface Deployment {
   readonly payer: PublicKey;
-  /** A fresh key: it holds the bytes until they are deployed, and is gone afterwards. */
+  /** A new key. Its account holds the bytes until the deployment, which deletes it. */
   readonly buffer: PublicKey;
   readonly program: PublicKey;
   readonly bytes: Uint8Array;
-  /** Who may replace the program; null makes it final. */
+  /** The authority that may replace the program; null makes the program final. */
   readonly upgradeAuthority: PublicKey | null;
-  /** The lamports that make an account of so many bytes rent-exempt. */
+  /** Returns the lamports that make an account of this size rent-exempt. */
   readonly rent: (bytes: number) => Promise<number> | number;
 }
 
@@ -60,9 +61,9 @@ function setAuthority(deployment: Deployment): TransactionInstruction {
 }
 
 /**
- * A program's deployment through the upgradeable loader, as transactions in order: the first makes the buffer, the last deploys
- * from it; the writes between may be sent in parallel, and each again. The payer is the authority until the last transaction,
- * which hands it over, so nobody else needs to sign.
+ * Returns the transactions of a deployment through the upgradeable loader. The first creates the buffer, the last deploys the program.
+ * The writes between them may be sent in parallel and repeated. The payer is the authority until the last transaction hands it over, so no
+ * other authority signs.
  */
 export async function deploymentTransactions(deployment: Deployment): Promise<DeploymentTransaction[]> {
   const { payer, buffer, program, bytes, upgradeAuthority, rent } = deployment;

@@ -1,10 +1,9 @@
 /**
- * Makes an SBPF v3 program of one object file of clang's BPF target: two segments (read-only data at address 0, code at 2^32), calls
- * of the runtime by the hash of their names, no sections and no relocations. SBPF is not quite BPF, and what would mean something
- * else there is refused: see `refuseOtherMeaning`.
+ * Links an object file of clang's BPF target into an SBPF v3 program: two segments (read-only data at address 0, code at 2^32), system
+ * calls by the hash of their names, no sections and no relocations. Rejects instructions that SBPF interprets differently from BPF.
  */
 
-/** The runtime's functions a program may call; any other name that is left undefined is a mistake. */
+/** System calls that a program may use. Any other undefined symbol is an error. */
 const SYSCALLS = new Set([
   'sol_invoke_signed_c',
   'sol_create_program_address',
@@ -44,7 +43,7 @@ interface Section {
 interface Symbol {
   readonly name: string;
   readonly kind: number;
-  /** Index of its section; 0 where it is undefined. */
+  /** Index of the symbol's section; 0 for an undefined symbol. */
   readonly section: number;
   readonly value: number;
 }
@@ -88,7 +87,7 @@ function symbolsOf(object: Buffer, sections: readonly Section[]): Symbol[] {
   });
 }
 
-/** MurmurHash3, 32 bits, seed 0: by which the runtime knows its functions. */
+/** Returns the MurmurHash3 (32 bits, seed 0) of a name. The runtime identifies system calls by this hash. */
 export function murmur3(name: string): number {
   const bytes = Buffer.from(name, 'latin1');
   const whole = bytes.length & ~3;
@@ -111,21 +110,23 @@ export function murmur3(name: string): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** Nothing but code in one section, constants, and references from the code to both. */
-function refuseOtherSections(sections: readonly Section[], textIndex: number): void {
+/** Rejects objects with code outside `.text`, with variables, or with relocations outside the code. */
+function rejectUnsupportedSections(sections: readonly Section[], textIndex: number): void {
   for (const [i, section] of sections.entries()) {
-    if (section.flags & SECTION_EXECUTABLE && i !== textIndex && section.size > 0) throw new Error(`code outside .text: ${section.name}`);
-    if (/^\.(?:data|bss)/.test(section.name) && section.size > 0) throw new Error(`variables: ${section.name}`);
+    if (section.flags & SECTION_EXECUTABLE && i !== textIndex && section.size > 0)
+      throw new Error(`the object has code outside .text: ${section.name}`);
+    if (/^\.(?:data|bss)/.test(section.name) && section.size > 0) throw new Error(`the object has variables: ${section.name}`);
     const relocated = section.type === SECTION_REL || section.type === SECTION_RELA ? sections[section.info] : undefined;
-    if (relocated && section.info !== textIndex && relocated.flags & SECTION_ALLOCATED) throw new Error(`relocations in ${relocated.name}`);
+    if (relocated && section.info !== textIndex && relocated.flags & SECTION_ALLOCATED)
+      throw new Error(`the object has relocations in ${relocated.name}`);
   }
 }
 
 /**
- * 32-bit arithmetic: BPF clears the upper half of the result, SBPF v3 fills it with the sign of some. 32-bit jumps, signed division and
- * sign-extending loads are BPF's later additions. `-mcpu=v2` emits none of these, and this makes sure of it.
+ * Rejects instructions that SBPF interprets differently: 32-bit arithmetic (BPF clears the upper half of the result, SBPF v3 sign-extends
+ * some results), 32-bit jumps, signed division and sign-extending loads. `-mcpu=v2` emits none of them; this check proves it.
  */
-function refuseOtherMeaning(text: Buffer): void {
+function rejectUnsupportedInstructions(text: Buffer): void {
   const alu64 = new Set([0x07, 0x0f, 0x17, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x47, 0x4f, 0x57, 0x5f, 0x67, 0x6f, 0x77, 0x7f]);
   for (const opcode of [0x87, 0x97, 0x9f, 0xa7, 0xaf, 0xb7, 0xbf, 0xc7, 0xcf]) alu64.add(opcode);
   const memory = new Set([0x61, 0x69, 0x71, 0x79, 0x62, 0x6a, 0x72, 0x7a, 0x63, 0x6b, 0x73, 0x7b]);
@@ -135,11 +136,11 @@ function refuseOtherMeaning(text: Buffer): void {
     const jump = (opcode & 7) === 5 && opcode < 0xe0 && ![0x0d, 0x8d, 0x9d].includes(opcode);
     const plain = alu64.has(opcode) ? text.readInt16LE(at + 2) === 0 : memory.has(opcode) || jump || opcode === swap;
     if (opcode === LOAD_ADDRESS) at += INSTRUCTION_BYTES;
-    else if (!plain) throw new Error(`instruction 0x${opcode.toString(16)} at ${at / INSTRUCTION_BYTES} means something else in SBPF`);
+    else if (!plain) throw new Error(`instruction 0x${opcode.toString(16)} at ${at / INSTRUCTION_BYTES} is interpreted differently by SBPF`);
   }
 }
 
-/** The constants behind 16 bytes of nothing, so that no constant lies at address 0; and where each section came to lie. */
+/** Concatenates the constants after 16 zero bytes, so that no constant has address 0. `placed` maps each section to its address. */
 function placeConstants(object: Buffer, sections: readonly Section[]) {
   const parts = [Buffer.alloc(16)];
   const placed = new Map<number, number>();
@@ -158,8 +159,8 @@ function placeConstants(object: Buffer, sections: readonly Section[]) {
 function relocate(text: Buffer, at: number, type: number, symbol: Symbol, placed: ReadonlyMap<number, number>, textIndex: number): void {
   const immediate = at + 4;
   if (type === RELOCATE_CALL && symbol.section === 0) {
-    if (!SYSCALLS.has(symbol.name)) throw new Error(`undefined: ${symbol.name}`);
-    text.writeUInt8(text.readUInt8(at + 1) & 0x0f, at + 1); // source register 0: the runtime's
+    if (!SYSCALLS.has(symbol.name)) throw new Error(`the symbol ${symbol.name} is undefined and not a system call`);
+    text.writeUInt8(text.readUInt8(at + 1) & 0x0f, at + 1); // source register 0 marks a system call
     text.writeUInt32LE(murmur3(symbol.name), immediate);
     return;
   }
@@ -170,7 +171,7 @@ function relocate(text: Buffer, at: number, type: number, symbol: Symbol, placed
     return;
   }
   const base = placed.get(symbol.section);
-  if (type !== RELOCATE_ADDRESS || base === undefined) throw new Error(`relocation ${type} against ${symbol.name}`);
+  if (type !== RELOCATE_ADDRESS || base === undefined) throw new Error(`the relocation type ${type} against ${symbol.name} is not supported`);
   text.writeUInt32LE(base + symbol.value + text.readUInt32LE(immediate), immediate);
   text.writeUInt32LE(0, at + 12);
 }
@@ -186,11 +187,11 @@ function segment(flags: number, offset: number, address: bigint, size: number): 
 function fileHeader(entry: bigint): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.write('\x7fELF\x02\x01\x01', 'latin1');
-  header.writeUInt16LE(3, 16); // a shared object
-  header.writeUInt16LE(247, 18); // for BPF
+  header.writeUInt16LE(3, 16); // type: shared object
+  header.writeUInt16LE(247, 18); // machine: BPF
   header.writeUInt32LE(1, 20);
   header.writeBigUInt64LE(entry, 24);
-  header.writeBigUInt64LE(BigInt(HEADER_BYTES), 32); // the segment headers follow
+  header.writeBigUInt64LE(BigInt(HEADER_BYTES), 32); // offset of the segment headers
   header.writeUInt32LE(3, 48); // SBPF version
   header.writeUInt16LE(HEADER_BYTES, 52);
   header.writeUInt16LE(SEGMENT_HEADER_BYTES, 54);
@@ -199,16 +200,16 @@ function fileHeader(entry: bigint): Buffer {
   return header;
 }
 
-/** @throws Error where the object holds something that an SBPF v3 program cannot, or that would mean something else there */
+/** Links an object file into a program. @throws when the object contains anything that SBPF v3 does not support */
 export function link(object: Buffer): Buffer {
   const sections = sectionsOf(object);
   const symbols = symbolsOf(object, sections);
   const textIndex = sections.findIndex(({ name }) => name === '.text');
   const section = present(sections[textIndex], 'code');
-  refuseOtherSections(sections, textIndex);
+  rejectUnsupportedSections(sections, textIndex);
 
   const text = Buffer.from(object.subarray(section.offset, section.offset + section.size));
-  refuseOtherMeaning(text);
+  rejectUnsupportedInstructions(text);
   const { rodata, placed } = placeConstants(object, sections);
   const relocations = sections.find(({ type, info }) => type === SECTION_REL && info === textIndex);
   for (let i = 0; relocations && i < relocations.size; i += 16) {

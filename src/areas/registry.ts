@@ -1,4 +1,5 @@
-import type { EventCatalog } from '#platform/events/event.ts';
+import type { App, GaugeReader } from '#platform/app.ts';
+import type { EventCatalog, EventType } from '#platform/events/event.ts';
 import { CabinetRow, GameRow } from './arcade/entities.ts';
 import { arcadeEvents } from './arcade/events.ts';
 import { scoreBroadcast } from './arcade/scores/broadcast.ts';
@@ -6,29 +7,39 @@ import { battleEvents } from './battles/events.ts';
 import { burnEvents } from './burns/events.ts';
 import { chatEvents } from './chat/events.ts';
 import { roundEvents } from './lottery/events.ts';
+import { roundGauges } from './lottery/gauges.ts';
+import { balanceGauges } from './lottery/treasury-gauges.ts';
 import { payoutEvents } from './payouts/events.ts';
+import { payoutGauges } from './payouts/gauges.ts';
+import { pointsGauges } from './points/gauges.ts';
 import { questEvents } from './quests/events.ts';
 import { rewardEvents } from './rewards/events.ts';
+import { epochGauges } from './rewards/gauges.ts';
 import { socialEvents } from './social/events.ts';
 
 /** Every MikroORM entity of the service. Tables of hot paths are written by SQL alone and have none. */
 export const entities = [GameRow, CabinetRow];
 
-/** Every event type of the service, registered with the platform. */
-export const eventCatalog: EventCatalog = {
-  types: new Map(
-    [
-      ...arcadeEvents,
-      ...chatEvents,
-      ...roundEvents,
-      ...questEvents,
-      ...battleEvents,
-      ...burnEvents,
-      ...rewardEvents,
-      ...payoutEvents,
-      ...socialEvents,
-    ].map((type) => [type.type, type]),
-  ),
-  batched: scoreBroadcast(),
-  resetLinks: { leaderboard: '/leaderboard/global', arcade: '/arcade/state' },
-};
+/** Every event type of the service, by its type on the wire. */
+export const eventTypes: ReadonlyMap<string, EventType> = new Map(
+  [
+    ...arcadeEvents,
+    ...chatEvents,
+    ...roundEvents,
+    ...questEvents,
+    ...battleEvents,
+    ...burnEvents,
+    ...rewardEvents,
+    ...payoutEvents,
+    ...socialEvents,
+  ].map((event) => [event.type, event]),
+);
+
+/** Paths of the state that a client must read again after a `reset`, by name. */
+export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcade/state' } as const;
+
+/** Returns the events of the service as the platform publishes them. */
+export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreBroadcast(app), resetLinks: RESET_LINKS });
+
+/** Every gauge that an area contributes to the metrics. */
+export const gauges: readonly GaugeReader[] = [pointsGauges, payoutGauges, balanceGauges, roundGauges, epochGauges];

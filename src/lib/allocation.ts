@@ -1,54 +1,56 @@
 /**
- * How the pool of an epoch is shared out, in whole base units. Formula 1:
+ * The formula that divides the pool of an epoch among wallets, in whole base units. Formula 1:
  *
- * 1. Wallets with points ≤ 0 get nothing and count for nothing.
- * 2. Everyone's share is pool × points / all points. Whose share would reach `cap` gets exactly `cap`, and what is left of
- *    the pool is shared among the others in proportion to their points, until nobody else would reach it. (The result is
- *    min(cap, λ × points) for the one λ that uses up the pool, or `cap` for all.)
- * 3. Shares are rounded down. The units that this leaves over go, one each, to the largest remainders; of equal
- *    remainders, to the wallet whose address comes first as text (bytes ascending).
- * 4. Amounts below `dust` are not paid. They are not shared out again: nobody gains by others' being small.
+ * 1. A wallet with points ≤ 0 gets nothing, and its points are not counted.
+ * 2. The share of a wallet is pool × points / total points. A wallet whose share reaches `cap` gets exactly `cap`. The rest of the pool is
+ *    divided among the other wallets in proportion to their points, and this step repeats until no further share reaches `cap`. (A share is
+ *    then min(cap, λ × points) for the one λ that uses up the pool, or `cap` for every wallet.)
+ * 3. Shares are rounded down. The units left over by rounding are given, one each, to the wallets with the largest remainders. Equal
+ *    remainders are ordered by the address as text (bytes ascending).
+ * 4. Amounts below `dust` are not paid and are not divided again, so no wallet gains when another amount is small.
  *
- * What is not paid is undistributed and stays where it is. The result depends on nothing but rules, wallets and points;
- * more points are never less tokens, and equal points differ by one unit at most.
+ * Unpaid base units are undistributed and stay in the vault. The result depends only on rules, wallets and points. More points never give
+ * fewer tokens, and equal points differ by at most one base unit.
  */
 export const FORMULA = 1;
 
-/** What an epoch gives, base units, each at most 2^64 − 1. */
+/** The rules of an epoch. Base units, each at most 2^64 − 1. */
 export interface Rules {
   readonly pool: bigint;
-  /** The most that one wallet gets; null = the whole pool. */
+  /** Maximum amount per wallet; null = the whole pool. */
   readonly cap: bigint | null;
-  /** The least that is paid. */
+  /** Minimum amount that is paid. */
   readonly dust: bigint;
 }
 
-/**
- * What decides an amount, once the points of all are known: enough to tell any wallet its amount from its points alone.
- * Base units and points.
- */
+/** The result of the division: with it, the amount of any wallet follows from its points alone. Base units and points. */
 export interface Shares {
   readonly cap: bigint;
   readonly dust: bigint;
-  /** Who has at least these points gets `cap`; null: nobody does. */
+  /** Wallets with at least these points get `cap`; null: no wallet reaches it. */
   readonly cappedFrom: bigint | null;
-  /** What the others share, and their points. */
+  /** Base units divided among the wallets below `cap`. */
   readonly rest: bigint;
+  /** Total points of these wallets. */
   readonly points: bigint;
-  /** Remainders above this one are rounded up; of those equal to it, the wallets up to `lastEqual`. */
+  /** Remainders above this one are rounded up. Of the wallets with exactly this remainder, those up to `lastEqual` (by address) are too. */
   readonly remainder: bigint;
   readonly lastEqual: string | null;
 }
 
 export interface Allocation {
   readonly shares: Shares;
-  /** One per wallet, in their order; 0 for those that get nothing. */
+  /** One amount per wallet, in the order of the wallets; 0 for wallets that get nothing. */
   readonly amounts: BigUint64Array;
-  /** Their sum. The rest of the pool is undistributed. */
+  /** Sum of the amounts. The rest of the pool is undistributed. */
   readonly total: bigint;
 }
 
-/** Who is capped, and what the others share: from the most points downwards, because who has more is capped first. */
+/**
+ * Finds the capped wallets and the rest of the pool. It goes from the most points downwards, because wallets with more points reach the
+ * cap first.
+ * @param ascending points in ascending order
+ */
 function withCap(pool: bigint, cap: bigint, ascending: BigInt64Array): Pick<Shares, 'cappedFrom' | 'rest' | 'points'> {
   let rest = pool;
   let points = 0n;
@@ -65,11 +67,12 @@ function withCap(pool: bigint, cap: bigint, ascending: BigInt64Array): Pick<Shar
 }
 
 /**
- * Shares a pool out.
- * @param points of wallets in ascending order of their addresses as text; those ≤ 0 get nothing
- * @param walletAt the address at a place
+ * Divides a pool among wallets.
+ * @param points of each wallet, in ascending order of the addresses as text; wallets with points ≤ 0 get nothing
+ * @param walletAt returns the address at an index of `points`
+ * @throws RangeError when the points of the uncapped wallets sum to 2^63 or more
  */
-export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Array, walletAt: (place: number) => string): Allocation {
+export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Array, walletAt: (index: number) => string): Allocation {
   const cap = given === null || given > pool ? pool : given;
   const capped = withCap(pool, cap, points.slice().sort());
   const { cappedFrom, rest, points: shared } = capped;
@@ -89,7 +92,7 @@ export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Arra
     remainders[i] = product - amount * shared;
     left -= amount;
   }
-  // Fewer units are left than there are remainders above 0, so a remainder of 0 is never rounded up.
+  // There are fewer left-over units than remainders above 0, so a remainder of 0 is never rounded up.
   const units = Number(left);
   const remainder = units === 0 ? shared : (remainders.slice().sort()[remainders.length - units] ?? shared);
   let above = 0;
@@ -112,15 +115,15 @@ export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Arra
 }
 
 /**
- * The amount of one wallet. For the wallets and points that the shares were made of it is what `allocate` gives them; for
- * others it is what they would get at these shares.
+ * Returns the amount of one wallet, base units. For the wallets and points that produced the shares this equals the amount from
+ * `allocate`; for another wallet it is an estimate at these shares.
  */
 export function amountOf(shares: Shares, wallet: string, points: bigint): bigint {
   const { cap, dust, cappedFrom, rest, points: shared, remainder, lastEqual } = shares;
   if (points <= 0n) return 0n;
   let amount = cap;
   if (cappedFrom === null || points < cappedFrom) {
-    // Nobody shares the rest yet: it is all for the first who does.
+    // No wallet shares the rest yet, so this wallet would get all of it.
     const of = shared > 0n ? shared : points;
     const over = (points * rest) % of;
     const isRoundedUp = over > remainder || (over > 0n && over === remainder && lastEqual !== null && wallet <= lastEqual);

@@ -1,46 +1,45 @@
-/** How batches are made. */
 export interface BatchingOptions {
-  /** Items in a batch. */
-  most: number;
-  /** Batches under way at once. */
-  flights: number;
-  /** How full a batch has to be to leave while another one is under way; a batch costs about as much as this many items. */
-  least?: number;
-  /** After a batch of several, the next one waits this long for those who were just answered to come again, ms. */
+  /** Maximum items per batch. */
+  maxSize: number;
+  /** Maximum batches in flight. */
+  maxConcurrent: number;
+  /** Minimum items of a batch that starts while another one is in flight. One flush costs about as much as this many items. */
+  minConcurrentSize?: number;
+  /** Delay before the next batch after a batch of several items, ms, so that callers that just got a result can add their next item. */
   lingerMs?: number;
 }
 
 /**
- * Puts what arrives while earlier batches are on their way into the next one: under load batches grow by themselves,
- * and a lone item goes at once.
- * @param flush does a batch; when it rejects, all of the batch's items reject
+ * Collects the items that arrive while batches are in flight and flushes them as the next batch. Batches grow under load; a single item is
+ * flushed at once.
+ * @param flush processes a batch; when it rejects, every item of the batch rejects
  */
 export function batching<Item>(
   flush: (items: Item[]) => Promise<void>,
-  { most, flights, least = 1, lingerMs = 0 }: BatchingOptions,
+  { maxSize, maxConcurrent, minConcurrentSize = 1, lingerMs = 0 }: BatchingOptions,
 ): (item: Item) => Promise<void> {
-  let waiting: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
-  let flying = 0;
+  let pending: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let inFlight = 0;
   let scheduled = false;
-  let lately = 0;
+  let lastSize = 0;
 
-  const mayLeave = () => waiting.length > 0 && (flying === 0 || (flying < flights && waiting.length >= least));
+  const mayFlush = () => pending.length > 0 && (inFlight === 0 || (inFlight < maxConcurrent && pending.length >= minConcurrentSize));
 
-  // One turn of the event loop later, so that what was read from the sockets together leaves together.
+  // Flushes one turn of the event loop later, so that items read from the sockets in the same turn share a batch.
   const schedule = () => {
-    if (scheduled || !mayLeave()) return;
+    if (scheduled || !mayFlush()) return;
     scheduled = true;
-    if (lingerMs > 0 && lately > 1 && waiting.length < lately) setTimeout(depart, lingerMs);
-    else setImmediate(depart);
+    if (lingerMs > 0 && lastSize > 1 && pending.length < lastSize) setTimeout(flushPending, lingerMs);
+    else setImmediate(flushPending);
   };
 
-  const depart = () => {
+  const flushPending = () => {
     scheduled = false;
-    while (mayLeave()) {
-      const batch = waiting.slice(0, most);
-      waiting = waiting.slice(most);
-      flying++;
-      lately = batch.length;
+    while (mayFlush()) {
+      const batch = pending.slice(0, maxSize);
+      pending = pending.slice(maxSize);
+      inFlight++;
+      lastSize = batch.length;
       flush(batch.map((entry) => entry.item))
         .then(
           () => {
@@ -51,7 +50,7 @@ export function batching<Item>(
           },
         )
         .finally(() => {
-          flying--;
+          inFlight--;
           schedule();
         });
     }
@@ -59,7 +58,7 @@ export function batching<Item>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      pending.push({ item, resolve, reject });
       schedule();
     });
 }

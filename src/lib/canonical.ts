@@ -1,7 +1,7 @@
 /**
- * Canonical JSON (RFC 8785): no white space, keys sorted by UTF-16 code units, numbers and strings as ECMAScript writes them.
+ * Returns canonical JSON (RFC 8785): no white space, keys sorted by UTF-16 code units, numbers and strings as ECMAScript writes them.
  * Equal values have equal text, so the text can be hashed.
- * @throws TypeError for what JSON cannot hold: numbers that are not finite, lone surrogates, anything but plain data
+ * @throws TypeError for values that JSON cannot represent: non-finite numbers, lone surrogates, anything but plain data
  */
 export function canonicalize(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);
@@ -15,7 +15,7 @@ export function canonicalize(value: unknown): string {
   }
   if (Array.isArray(value)) return `[${value.map(canonicalize).join(',')}]`;
   if (typeof value !== 'object') throw new TypeError(`${typeof value} has no canonical form`);
-  // The default order of sort() is that of UTF-16 code units.
+  // The operator < compares strings by UTF-16 code units.
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([key, member]) => `${canonicalize(key)}:${canonicalize(member)}`).join(',')}}`;
 }

@@ -1,6 +1,7 @@
-/** The time of a process. SQL has its own, `app_now()`; tests move both together. */
+/** The clock of a process. SQL statements use `app_now()` instead; tests shift both clocks together. */
 export interface Clock {
   now(): Date;
 }
 
-export const systemClock: Clock = { now: () => new Date() };
+/** Returns a clock that differs from the system time by a fixed number of milliseconds. */
+export const systemClock = (offsetMs = 0): Clock => ({ now: () => new Date(Date.now() + offsetMs) });

@@ -1,22 +1,22 @@
 import { unavailable } from './errors.ts';
 
 /**
- * Answers many askers of one key with one run at a time. Whoever asks while a run is under way shares the next one,
- * so an answer is never older than its question, and load never makes more than one run per key.
- * @param run what answers; gets all asks of its turn
- * @param most how many asks one turn takes; more are refused with 503
+ * Coalesces requests: per key at most one run is in flight, and each run serves all requests that arrived before it began.
+ * A request that arrives during a run waits for the next run, so a result is never older than its request.
+ * @param run computes the result for all requests of one run
+ * @param maxPerRun maximum requests per run; further requests fail with 503
  */
-export function coalesce<Ask, Answer>(
-  run: (asks: readonly [Ask, ...Ask[]]) => Promise<Answer>,
-  most = Number.POSITIVE_INFINITY,
-): (key: string, ask: Ask) => Promise<Answer> {
-  const waiting = new Map<string, { asks: [Ask, ...Ask[]]; answer: Promise<Answer> }>();
+export function coalesce<Request, Result>(
+  run: (requests: readonly [Request, ...Request[]]) => Promise<Result>,
+  maxPerRun = Number.POSITIVE_INFINITY,
+): (key: string, request: Request) => Promise<Result> {
+  const waiting = new Map<string, { requests: [Request, ...Request[]]; result: Promise<Result> }>();
   const running = new Map<string, Promise<unknown>>();
 
-  const begin = (key: string, asks: readonly [Ask, ...Ask[]]): Promise<Answer> => {
+  const begin = (key: string, requests: readonly [Request, ...Request[]]): Promise<Result> => {
     waiting.delete(key);
-    const answer = run(asks);
-    const ended = answer.then(
+    const result = run(requests);
+    const ended = result.then(
       () => undefined,
       () => undefined,
     );
@@ -24,21 +24,21 @@ export function coalesce<Ask, Answer>(
     void ended.then(() => {
       if (running.get(key) === ended) running.delete(key);
     });
-    return answer;
+    return result;
   };
 
-  return (key, ask) => {
-    const turn = waiting.get(key);
-    if (turn) {
-      if (turn.asks.length >= most) throw unavailable('too many are asking for this at once');
-      turn.asks.push(ask);
-      return turn.answer;
+  return (key, request) => {
+    const pending = waiting.get(key);
+    if (pending) {
+      if (pending.requests.length >= maxPerRun) throw unavailable('too many requests are waiting for this result, try again');
+      pending.requests.push(request);
+      return pending.result;
     }
-    const asks: [Ask, ...Ask[]] = [ask];
-    // With nothing under way, the turn still waits for the other requests that have arrived by now.
+    const requests: [Request, ...Request[]] = [request];
+    // With no run in flight, the run starts one turn of the event loop later, so that it includes requests that have already arrived.
     const before = running.get(key) ?? new Promise((resolve) => setImmediate(resolve));
-    const answer = before.then(() => begin(key, asks));
-    waiting.set(key, { asks, answer });
-    return answer;
+    const result = before.then(() => begin(key, requests));
+    waiting.set(key, { requests, result });
+    return result;
   };
 }

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 
-/** Whether two texts are the same, byte for byte, in a time that does not tell where they differ. */
+/** Returns whether two texts are equal byte for byte. The time taken does not depend on where they differ. */
 export function constantTimeEqual(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);

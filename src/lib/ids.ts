@@ -1,11 +1,11 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 
-/** Random bytes are fetched by the page: asking the system for sixteen at a time costs more than all the rest of an id. */
+/** Random bytes are requested from the system 4,096 at a time, because a request for 16 bytes costs more than the rest of an id. */
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 
-/** A new UUID of version 7: ids made later sort later, so that indexes grow at one end. */
+/** Returns a new UUID of version 7. Later ids sort after earlier ones, so that index inserts stay at one end. */
 export function newId(): string {
   if (used === pool.length) {
     randomFillSync(pool);

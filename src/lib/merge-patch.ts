@@ -3,7 +3,7 @@ type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * JSON merge patch (RFC 7386): objects are merged member by member, null removes a member, anything else replaces what was there.
+ * Applies a JSON merge patch (RFC 7386): objects are merged member by member, null removes a member, any other value replaces the old one.
  * Neither argument is changed.
  */
 export function mergePatch(target: unknown, patch: Members): Record<string, unknown> {

@@ -2,10 +2,11 @@ import { hash as digest } from 'node:crypto';
 import { MerkleTree } from 'merkletreejs';
 
 /**
- * The Merkle tree of reward epochs, byte for byte as the program on the chain checks it.
- * leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE): 53 bytes;
- * node = sha256(min ‖ max): 64 bytes, so that lengths keep the two apart. An odd node moves up as it is.
- * Hashes lie one after the other in flat buffers: a million of them is one allocation, and what batch hashers take.
+ * The Merkle tree of reward epochs, byte for byte as the on-chain program verifies it (docs: onchain.md).
+ * leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE), over 53 bytes;
+ * node = sha256(min ‖ max), over 64 bytes, so a leaf can never be taken for a node. An odd node moves up unchanged.
+ * Hashes are stored one after the other in flat buffers, because a million hashes are then one allocation and the batch hasher takes such
+ * buffers.
  */
 export const HASH_BYTES = 32;
 export const WALLET_BYTES = 32;
@@ -16,7 +17,7 @@ const AMOUNT_AT = 45;
 const PAIR_BYTES = 2 * HASH_BYTES;
 const WORDS = HASH_BYTES / 4;
 
-/** What a leaf promises: an amount in base units, to a wallet, in an epoch. */
+/** A leaf: the amount that an epoch owes to a wallet. */
 export interface Leaf {
   /** UTC days since 1970-01-01. */
   readonly epoch: number;
@@ -34,18 +35,18 @@ const hashPairsOneByOne: HashPairs = (blocks, hashes) => {
   for (let i = 0; i < hashes.length; i += HASH_BYTES) out.write(digest('sha256', blocks.subarray(2 * i, 2 * i + PAIR_BYTES), 'hex'), i, 'hex');
 };
 
-/** SHA-256 of many blocks of 64 bytes at once. The batch hasher is native: where it has no build, blocks are hashed one by one. */
+/** Hashes many blocks of 64 bytes with SHA-256. Where the native batch hasher has no build, blocks are hashed one by one. */
 const hashPairs: HashPairs = await import('@chainsafe/hashtree').then(
   (native) => native.hashInto,
   () => hashPairsOneByOne,
 );
 
 /**
- * Hashes leaves of consecutive indexes.
- * @param wallets 32 bytes each
+ * Hashes leaves with consecutive indexes.
+ * @param firstIndex index of the first leaf
+ * @param wallets 32 bytes per wallet
  * @param amounts base units, one per wallet
- * @param firstIndex the index of the first of them
- * @param into where their hashes go, 32 bytes each
+ * @param into receives the hashes, 32 bytes each
  */
 export function hashLeaves(epoch: number, firstIndex: number, wallets: Uint8Array, amounts: BigUint64Array, into: Uint8Array): void {
   const leaf = Buffer.alloc(LEAF_BYTES);
@@ -55,19 +56,19 @@ export function hashLeaves(epoch: number, firstIndex: number, wallets: Uint8Arra
     leaf.writeUInt32LE(firstIndex + i, INDEX_AT);
     leaf.set(wallets.subarray(i * WALLET_BYTES, (i + 1) * WALLET_BYTES), WALLET_AT);
     leaf.writeBigUInt64LE(amount, AMOUNT_AT);
-    // As text and back: a buffer per hash would cost twice as much as the hash.
+    // The hash is written as hex text, because one buffer per hash would cost twice as much as the hash.
     out.write(digest('sha256', leaf, 'hex'), i * HASH_BYTES, 'hex');
   }
 }
 
-/** The hash of one leaf. */
+/** Returns the hash of one leaf, 32 bytes. */
 export function leafHash({ epoch, index, wallet, amount }: Leaf): Uint8Array {
   const into = new Uint8Array(HASH_BYTES);
   hashLeaves(epoch, index, wallet, BigUint64Array.of(amount), into);
   return into;
 }
 
-/** Whether the left hash of a block comes after the right one, as bytes. */
+/** Returns whether the left hash of a block is greater than the right one, compared as bytes. */
 function isDescending(blocks: Uint8Array, at: number): boolean {
   let i = at;
   const end = at + HASH_BYTES;
@@ -76,8 +77,8 @@ function isDescending(blocks: Uint8Array, at: number): boolean {
 }
 
 /**
- * The level above: the hashes of its pairs, and the odd node as it is.
- * @param blocks where the pairs are put in order; at least as long as the level
+ * Returns the next level: the hashes of the pairs, then the odd node unchanged.
+ * @param blocks scratch space in which each pair is sorted; at least as long as the level
  */
 function levelAbove(level: Uint8Array, blocks: Uint8Array): Uint8Array {
   const paired = level.length - (level.length % PAIR_BYTES);
@@ -99,11 +100,11 @@ function levelAbove(level: Uint8Array, blocks: Uint8Array): Uint8Array {
 }
 
 /**
- * A tree, level by level: the leaves first, the root last.
- * @param leaves hashes of leaves, at least one
+ * Builds a tree and returns its levels: the leaves first, the root last.
+ * @param leaves hashes of leaves, 32 bytes each, at least one
  */
 export function buildTree(leaves: Uint8Array): Uint8Array[] {
-  if (leaves.length === 0 || leaves.length % HASH_BYTES !== 0) throw new Error('a tree is made of at least one hash of 32 bytes');
+  if (leaves.length === 0 || leaves.length % HASH_BYTES !== 0) throw new Error('a tree needs at least one leaf hash, 32 bytes each');
   const levels = [leaves];
   const blocks = new Uint8Array(leaves.length);
   for (let level = leaves; level.length > HASH_BYTES; ) {
@@ -113,14 +114,14 @@ export function buildTree(leaves: Uint8Array): Uint8Array[] {
   return levels;
 }
 
-/** The root of a tree that `buildTree` made. */
+/** Returns the root of a tree from `buildTree`, 32 bytes. */
 export function rootOf(levels: readonly Uint8Array[]): Uint8Array {
   const root = levels.at(-1);
   if (root?.length !== HASH_BYTES) throw new Error('these levels have no root');
   return root;
 }
 
-/** The proof of a leaf: its siblings from the bottom up. Where a node moves up by itself it has none. */
+/** Returns the proof of a leaf: its siblings from the bottom up. A level at which the node has no sibling adds nothing. */
 export function proofOf(levels: readonly Uint8Array[], index: number): Uint8Array[] {
   if (index < 0 || index >= (levels[0]?.length ?? 0) / HASH_BYTES) throw new Error(`there is no leaf ${index}`);
   const proof: Uint8Array[] = [];
@@ -133,18 +134,18 @@ export function proofOf(levels: readonly Uint8Array[], index: number): Uint8Arra
   return proof;
 }
 
-/** The root that a proof leads to. */
+/** Computes the root from a leaf and its proof. */
 export function rootFromProof(leaf: Uint8Array, proof: readonly Uint8Array[]): Uint8Array {
   let node = leaf;
   for (const sibling of proof) node = digest('sha256', Buffer.concat([node, sibling].sort(Buffer.compare)), 'buffer');
   return node;
 }
 
-/** Whether a proof leads from a leaf to a root. */
+/** Returns whether a proof connects a leaf to a root. */
 export const verifyProof = (root: Uint8Array, leaf: Uint8Array, proof: readonly Uint8Array[]): boolean =>
   Buffer.compare(rootFromProof(leaf, proof), root) === 0;
 
-/** Whether a proof leads from a leaf to a root, by an implementation that is not ours: for proofs that come in. */
+/** Verifies a proof with merkletreejs, an independent implementation. Used for proofs sent by clients. */
 export function verifyWithMerkletreejs(root: Uint8Array, leaf: Uint8Array, proof: readonly Uint8Array[]): boolean {
   const sha256 = (data: Uint8Array) => digest('sha256', data, 'buffer');
   const siblings = proof.map((sibling) => Buffer.from(sibling));

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Every game's scores come to this scale. */
+/** Maximum normalized score of every game. */
 export const SCALE = 10_000;
 
 /**
- * How a raw score becomes 0 to 10,000.
- * `min` and `max` bound the raw score; `direction` says which end is best; `piecewise` goes through `points`.
+ * The rule that converts a raw score to 0…10,000.
+ * `min` and `max` bound the raw score; `direction` says which end is best; `piecewise` interpolates between `points`.
  */
 export const Normalization = z
   .strictObject({
@@ -20,22 +20,25 @@ export const Normalization = z
       .optional(),
   })
   .refine((n) => n.min < n.max, { path: ['max'], message: 'must be above min' })
-  .refine((n) => (n.method === 'piecewise') === (n.points !== undefined), { path: ['points'], message: 'must be given for piecewise, and only then' })
+  .refine((n) => (n.method === 'piecewise') === (n.points !== undefined), {
+    path: ['points'],
+    message: 'must be given for piecewise, and only for piecewise',
+  })
   .refine((n) => (n.points ?? []).every((p, i, all) => i === 0 || p.score > (all[i - 1]?.score ?? 0)), {
     path: ['points'],
-    message: 'must rise in score',
+    message: 'must be in ascending order of score',
   })
   .refine((n) => (n.points ?? []).every((p) => p.score >= n.min && p.score <= n.max), { path: ['points'], message: 'must lie between min and max' })
   .refine(
     (n) =>
       (n.points ?? []).every((p, i, all) => i === 0 || (p.normalized - (all[i - 1]?.normalized ?? 0)) * (n.direction === 'higher' ? 1 : -1) >= 0),
-    { path: ['points'], message: 'must not run against direction' },
+    { path: ['points'], message: 'must rise with the score for direction higher, and fall for direction lower' },
   )
   .meta({ id: 'Normalization' });
 export type Normalization = z.infer<typeof Normalization>;
 
 /**
- * The normalized score, 0 to 10,000, rounded down; raw scores outside min and max count as the nearer end.
+ * Returns the normalized score, 0 to 10,000, rounded down. Raw scores outside min and max count as min or max.
  * linear: (score − min) / (max − min); log: ln(1 + score − min) / ln(1 + max − min); `lower` mirrors the result.
  */
 export function normalize(n: Normalization, score: number): number {
@@ -44,7 +47,7 @@ export function normalize(n: Normalization, score: number): number {
   const fromWorst = n.direction === 'higher' ? x - n.min : n.max - x;
   const range = n.max - n.min;
   if (n.method === 'log') return Math.floor(SCALE * (Math.log1p(fromWorst) / Math.log1p(range)));
-  // A quotient of floating point would be a hair below the whole number now and then.
+  // Integer division, because a floating-point quotient is sometimes slightly below the exact whole number.
   return Number((BigInt(SCALE) * BigInt(fromWorst)) / BigInt(range));
 }
 

@@ -10,18 +10,18 @@ export type Span = Period | 'all';
 
 const DAY_MS = 86_400_000;
 
-/** UTC days since 1970-01-01. Also the number of a reward epoch. */
+/** Returns the UTC days since 1970-01-01. This is also the number of a reward epoch. */
 export function dayNumber(at: Date): number {
   return Math.floor(at.getTime() / DAY_MS);
 }
 
-/** First instant of a UTC day number. */
+/** Returns the first instant of a UTC day number. */
 export function dayStart(day: number): Date {
   return new Date(day * DAY_MS);
 }
 
 /**
- * The bucket that a UTC day falls into: consecutive integers per period, so that "the one before" is `bucket − 1`.
+ * Returns the bucket of a UTC day. Buckets are consecutive integers per period, so that the previous one is `bucket − 1`.
  * day: days since 1970-01-01; week: ISO weeks since Monday 1969-12-29; month: months since 0000-01; year: the year.
  */
 export function bucketOf(period: Period, day: number): number {
@@ -38,7 +38,7 @@ export function bucketOf(period: Period, day: number): number {
   }
 }
 
-/** First UTC day number of a bucket. */
+/** Returns the first UTC day number of a bucket. */
 export function bucketStart(period: Period, bucket: number): number {
   switch (period) {
     case 'day':
@@ -52,7 +52,7 @@ export function bucketStart(period: Period, bucket: number): number {
   }
 }
 
-/** `YYYY-MM-DD` to a UTC day number. */
+/** Converts `YYYY-MM-DD` to a UTC day number. */
 export function parseDay(text: string): number {
   return dayNumber(new Date(`${text}T00:00:00.000Z`));
 }

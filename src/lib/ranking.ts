@@ -1,6 +1,6 @@
 /**
- * The one ranking of the service: competition rank "1224" (ties share a rank, the next rank skips).
- * Ties are listed by address, descending, as `ZRANGE … REV` lists them.
+ * A position in the ranking that all boards use: competition rank "1224" (equal scores share a rank, and the next rank is skipped).
+ * Equal scores are listed by address, descending, as `ZRANGE … REV` lists them.
  */
 export interface Standing {
   rank: number | null;
@@ -10,21 +10,21 @@ export interface Standing {
 }
 
 /**
- * `percentile = 100 × (n − rank + 1) / n`, rounded to two decimals.
+ * Returns `100 × (n − rank + 1) / n`, rounded to two decimals.
  * @param rank competition rank, 1 = best
- * @param n how many wallets are listed
+ * @param n number of listed wallets
  */
 export function percentile(rank: number, n: number): number {
   return Math.round((10_000 * (n - rank + 1)) / n) / 100;
 }
 
-/** What rank endpoints answer: no rank for a wallet that is not listed. */
+/** Builds the response of rank endpoints: rank and percentile are null for a wallet that is not listed. */
 export function standing(rank: number | null, score: number, n: number): Standing {
   return { rank, score, percentile: rank === null ? null : percentile(rank, n) };
 }
 
 /**
- * Competition ranks of one page of a board that is sorted best first.
+ * Returns the competition ranks of one page of a board that is sorted best first.
  * @param firstRank rank of the page's first value
  * @param offset zero-based position of the page's first value
  */
@@ -36,12 +36,12 @@ export function ranksOfPage(values: readonly (number | string)[], firstRank: num
   });
 }
 
-/** A board as a wallet's neighbourhood: what a score is answered with. */
+/** The rank of a wallet and its neighbours on a board; part of the response to a score. */
 export interface Neighbourhood {
   rank: number | null;
   score: number;
   percentile: number | null;
-  /** What is missing to the next better score; null for the best and the unranked. */
+  /** Difference to the next better score; null for the best wallet and for unranked wallets. */
   pointsToNext: number | null;
   neighbours: { rank: number; wallet: string; score: number }[];
 }

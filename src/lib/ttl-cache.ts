@@ -1,27 +1,27 @@
-/** Values by key that may be a little old. */
+/** Cached values by key. */
 export interface TtlCache<Key, Value> {
   get(key: Key): Promise<Value>;
-  forget(key: Key): void;
+  delete(key: Key): void;
 }
 
 /**
- * Keeps what `load` answers for a while, and has concurrent asks share one load. Failures are not kept.
- * Bounded only by its keys: use it for keys that are known to exist.
- * @param maxAgeMs how old an answer may be, counted from when it was asked for; monotonic time, so no clock moves it
+ * Caches the results of `load` for a maximum age; concurrent requests for a key share one load. Failures are not cached.
+ * Entries are not evicted: use it only with a bounded set of keys.
+ * @param maxAgeMs maximum age of a value, counted from the start of its load; monotonic time, so changes of the system clock do not matter
  */
 export function ttlCache<Key, Value>(maxAgeMs: number, load: (key: Key) => Promise<Value>): TtlCache<Key, Value> {
-  const kept = new Map<Key, { at: number; value: Promise<Value> }>();
+  const entries = new Map<Key, { at: number; value: Promise<Value> }>();
   return {
     get(key) {
-      const known = kept.get(key);
-      if (known && performance.now() - known.at < maxAgeMs) return known.value;
+      const cached = entries.get(key);
+      if (cached && performance.now() - cached.at < maxAgeMs) return cached.value;
       const entry = { at: performance.now(), value: load(key) };
-      kept.set(key, entry);
+      entries.set(key, entry);
       entry.value.catch(() => {
-        if (kept.get(key) === entry) kept.delete(key);
+        if (entries.get(key) === entry) entries.delete(key);
       });
       return entry.value;
     },
-    forget: (key) => void kept.delete(key),
+    delete: (key) => void entries.delete(key),
   };
 }

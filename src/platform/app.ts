@@ -30,11 +30,33 @@ export interface App {
   readonly storage: Storage;
   /** Every event type of the service, registered by the areas. */
   readonly events: EventCatalog;
+  /** Gauges that the areas contribute to each scrape. */
+  readonly gauges: readonly GaugeReader[];
   /** Returns this application's value of a slot. The first call creates the value. */
   state<Value>(slot: AppState<Value>): Value;
   /** Opens a further Redis connection, for subscribing and blocking. `close` closes it with the rest. */
   connect(): Redis;
   close(): Promise<void>;
+}
+
+/** One value of a gauge. */
+export interface GaugeSample {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A group of gauges that are read together during a scrape. */
+export interface GaugeReader {
+  /** Help texts by gauge name. */
+  readonly gauges: Readonly<Record<string, string>>;
+  /** Maximum age of cached samples, ms, so that several scrapers cost no more than one. */
+  readonly cacheMs: number;
+  /**
+   * Reads the samples at a bounded cost. When it throws or takes longer than 1.5 s, the scrape has no samples of this group, because an outdated value
+   * would look current.
+   */
+  read(app: App): Promise<readonly GaugeSample[]> | readonly GaugeSample[];
 }
 
 /**

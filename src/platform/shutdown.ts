@@ -1,23 +1,26 @@
 import type { Logger } from './observability/log.ts';
 
-/** How long a process may take to finish what it has in hand, ms. Whoever stops processes gives them longer, before it kills them. */
-export const GRACE_MS = 25_000;
+/** Timeout of a graceful shutdown, ms. The orchestrator must wait longer before it kills the process. */
+export const SHUTDOWN_TIMEOUT_MS = 25_000;
 
-/** Stops once, in order, on SIGTERM or SIGINT; ends by force when that takes too long. */
-export function stopOnSignal(log: Logger, stop: () => Promise<void>): void {
+/**
+ * Shuts the process down gracefully on SIGTERM or SIGINT, once. Exits with 1 after the timeout, when the shutdown fails, or on an uncaught exception.
+ * @param stop closes everything that the process has opened
+ */
+export function shutDownOnSignal(log: Logger, stop: () => Promise<void>): void {
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) return;
     stopping = true;
-    log.info({ signal }, 'stopping');
+    log.info({ signal }, 'shutting down');
     setTimeout(() => {
-      log.error('did not stop in time');
+      log.error('the shutdown timed out; the process exits');
       process.exit(1);
-    }, GRACE_MS).unref();
+    }, SHUTDOWN_TIMEOUT_MS).unref();
     stop().then(
       () => process.exit(0),
       (err) => {
-        log.error({ err }, 'could not stop in order');
+        log.error({ err }, 'the shutdown failed; the process exits');
         process.exit(1);
       },
     );
@@ -25,7 +28,7 @@ export function stopOnSignal(log: Logger, stop: () => Promise<void>): void {
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   process.on('uncaughtException', (err) => {
-    log.fatal({ err }, 'uncaught');
+    log.fatal({ err }, 'uncaught exception; the process exits');
     process.exit(1);
   });
 }

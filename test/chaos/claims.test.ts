@@ -5,11 +5,11 @@ import { PublicKey } from '@solana/web3.js';
 import pg from 'pg';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
-import { eventually, type PatientPlayer, patientPlayer } from '#test/support/areas/player.ts';
+import { type PatientPlayer, patientPlayer, retryUntilPass } from '#test/support/areas/player.ts';
 import { connect } from '#test/support/solana/chain.ts';
 import { send } from '#test/support/wallet.ts';
 
-/** Rounds of every disaster; bin/soak asks for more. */
+/** Number of runs of each test. bin/soak sets a higher one. */
 const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1);
 const PLAYERS = 16;
 
@@ -42,7 +42,7 @@ afterAll(async () => {
   await system?.stop();
 }, 60_000);
 
-/** Brings an epoch in which every player has a reward onto the chain. */
+/** Imports an epoch with a reward for every player and waits until it is committed on the chain. @returns its number */
 async function openEpoch(): Promise<number> {
   const day = --epoch;
   const distribution = players.map(({ wallet }) => ({ wallet, amount: String(randomInt(2_000_000, 50_000_000)) }));
@@ -50,33 +50,33 @@ async function openEpoch(): Promise<number> {
   const headers = { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}` };
   const answer = await send({ url: system.urls[0] ?? '' }, '/api/rewards/epoch/import', { json: { epoch: day, distribution }, headers });
   expect([200, 201, 202]).toContain(answer.status);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { rows } = await db.query('select state from epochs where epoch = $1', [day]);
     expect(rows).toEqual([{ state: 'committed' }]);
   }, 30_000);
   return day;
 }
 
-/** Claims as games are told to: the same again, under the same key, until there is an answer. */
+/** Claims a reward, and retries with the same idempotency key until there is a response. */
 async function claim(player: PatientPlayer, day: number): Promise<Receipt> {
-  const proof = await player.ask<{ proof: string[] }>(`/api/rewards/epoch/${day}/proof/${player.wallet}`);
+  const proof = await player.request<{ proof: string[] }>(`/api/rewards/epoch/${day}/proof/${player.wallet}`);
   const headers = { 'Idempotency-Key': crypto.randomUUID() };
-  const answer = await player.ask<Receipt>('/api/rewards/claim', { json: { epoch: day, proof: proof.body.proof }, headers });
-  if (answer.status !== 200 && answer.status !== 202) throw new Error(`claim answered ${answer.status} ${JSON.stringify(answer.body)}`);
+  const answer = await player.request<Receipt>('/api/rewards/claim', { json: { epoch: day, proof: proof.body.proof }, headers });
+  if (answer.status !== 200 && answer.status !== 202) throw new Error(`claim returned ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
-/** Has every player claim while something terrible happens, and expects that all are paid, once. */
-async function claimThrough(disaster: () => Promise<void>): Promise<void> {
+/** Lets every player claim during a fault, and expects that each is paid exactly once. */
+async function claimDuring(fault: () => Promise<void>): Promise<void> {
   const day = await openEpoch();
   const claiming = players.map(async (player) => {
     await sleep(randomInt(800));
     return await claim(player, day);
   });
   await sleep(randomInt(400));
-  await disaster();
+  await fault();
   const receipts = await Promise.all(claiming);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { rows } = await db.query(`select count(*)::int as n from claims where epoch = $1 and state = 'claimed'`, [day]);
     expect(rows).toEqual([{ n: PLAYERS }]);
   }, 30_000);
@@ -92,8 +92,8 @@ async function claimThrough(disaster: () => Promise<void>): Promise<void> {
 }
 
 for (let round = 1; round <= ROUNDS; round++) {
-  test(`claims survive killed API processes (round ${round})`, async () => {
-    await claimThrough(async () => {
+  test(`every claim is paid once when the API processes are killed (round ${round})`, async () => {
+    await claimDuring(async () => {
       for (const api of system.apis) {
         await api.kill();
         await api.start();
@@ -101,14 +101,14 @@ for (let round = 1; round <= ROUNDS; round++) {
     });
   }, 120_000);
 
-  test(`claims survive workers that are killed together (round ${round})`, async () => {
-    await claimThrough(async () => {
+  test(`every claim is paid once when all workers are killed at the same time (round ${round})`, async () => {
+    await claimDuring(async () => {
       await Promise.all(system.workers.map((worker) => worker.kill()));
       await Promise.all(system.workers.map((worker) => worker.start()));
     });
   }, 120_000);
 
-  test(`claims survive a Redis that comes back with an empty memory (round ${round})`, async () => {
-    await claimThrough(() => system.redis.restart({ empty: true }));
+  test(`every claim is paid once when Redis restarts without its data (round ${round})`, async () => {
+    await claimDuring(() => system.redis.restart({ empty: true }));
   }, 120_000);
 }

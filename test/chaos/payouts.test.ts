@@ -6,11 +6,11 @@ import pg from 'pg';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { FAST_PAYOUTS } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { createWallet, send } from '#test/support/wallet.ts';
 
-/** How long workers are killed, ms; and how many debts there are meanwhile. */
+/** Time during which workers are killed and payments are created, ms. */
 const KILLING_MS = Number(process.env.CHAOS_KILLING_MS ?? 8_000);
 const WALLETS = 15;
 
@@ -25,21 +25,21 @@ afterAll(async () => {
   await chain?.close();
 }, 60_000);
 
-interface Debt {
+interface Payment {
   wallet: string;
   amount: bigint;
   reference: string;
 }
 let references = 0;
-const newDebt = (wallets: readonly string[]): Debt => ({
+const newPayment = (wallets: readonly string[]): Payment => ({
   wallet: wallets[randomInt(wallets.length)] ?? '',
   amount: BigInt(randomInt(1, 1_000_000)),
   reference: `chaos-${++references}`,
 });
 
-/** Owes by hand, as often as it takes to be answered. */
-async function owe({ wallet, amount, reference }: Debt): Promise<void> {
-  await eventually(async () => {
+/** Creates a payment through the admin endpoint, and retries until there is a response. */
+async function createPayment({ wallet, amount, reference }: Payment): Promise<void> {
+  await retryUntilPass(async () => {
     const answer = await send({ url: system.urls[0] ?? '' }, '/admin/payments', {
       method: 'POST',
       headers: { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}` },
@@ -49,9 +49,9 @@ async function owe({ wallet, amount, reference }: Debt): Promise<void> {
   });
 }
 
-test('workers that are killed all the time pay everybody what is owed, once', async () => {
+test('every payment is made exactly once while workers are killed repeatedly', async () => {
   const wallets = Array.from({ length: WALLETS }, () => createWallet().address);
-  const debts: Debt[] = [];
+  const payments: Payment[] = [];
   const end = performance.now() + KILLING_MS;
   let kills = 0;
   const killing = system.workers.map(async (worker) => {
@@ -62,25 +62,25 @@ test('workers that are killed all the time pay everybody what is owed, once', as
       await worker.start();
     }
   });
-  const owing = (async () => {
+  const paying = (async () => {
     while (performance.now() < end) {
-      const one = newDebt(wallets);
-      debts.push(one);
-      await owe(one);
+      const one = newPayment(wallets);
+      payments.push(one);
+      await createPayment(one);
       await sleep(randomInt(60));
     }
   })();
-  await Promise.all([...killing, owing]);
+  await Promise.all([...killing, paying]);
   expect(kills).toBeGreaterThan(2);
 
   const db = new pg.Client({ connectionString: system.postgres.url });
   await db.connect();
   try {
-    await eventually(async () => {
-      // After an outage everything waits a while; nobody has to wait for that here.
+    await retryUntilPass(async () => {
+      // Makes queued transactions due at once. After an outage their backoff is up to a minute.
       await db.query(`update chain_transactions set next_at = app_now() where state = 'queued' and next_at > app_now()`);
       const { rows } = await db.query('select state, reason, count(*)::int as n from payments group by 1, 2');
-      expect(rows).toEqual([{ state: 'completed', reason: null, n: debts.length }]);
+      expect(rows).toEqual([{ state: 'completed', reason: null, n: payments.length }]);
     }, 60_000);
     const { rows: twice } = await db.query(
       `select m.payment from payout_batch_members m join payout_batches b on b.id = m.batch where b.state = 'paid' group by 1 having count(*) > 1`,
@@ -94,6 +94,6 @@ test('workers that are killed all the time pay everybody what is owed, once', as
     wallets.map((wallet) => associatedTokenAddress(new PublicKey(wallet), mint)),
     'finalized',
   );
-  const owed = wallets.map((wallet) => debts.filter((one) => one.wallet === wallet).reduce((sum, { amount }) => sum + amount, 0n));
-  expect(accounts.map((account) => decodeTokenAccount(account)?.amount ?? 0n)).toEqual(owed);
+  const expected = wallets.map((wallet) => payments.filter((one) => one.wallet === wallet).reduce((sum, { amount }) => sum + amount, 0n));
+  expect(accounts.map((account) => decodeTokenAccount(account)?.amount ?? 0n)).toEqual(expected);
 }, 120_000);

@@ -7,14 +7,14 @@ import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.
 import type { Audit } from '#lib/draw/audit.ts';
 import { entriesRoot } from '#lib/draw/entry.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
-import { eventually, type PatientPlayer, patientPlayer } from '#test/support/areas/player.ts';
+import { type PatientPlayer, patientPlayer, retryUntilPass } from '#test/support/areas/player.ts';
 import { connect } from '#test/support/solana/chain.ts';
 
-/** Rounds of every disaster; bin/soak asks for more. */
+/** Number of runs of each test. bin/soak sets a higher one. */
 const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1);
 const PLAYERS = 16;
-/** What happens to a round, at most: it takes some eight seconds, and a machine under load must have a moment to draw it. */
-const DISASTERS = 12;
+/** Maximum faults per round. A round takes about eight seconds, and a loaded machine needs time without faults to draw it. */
+const MAX_FAULTS = 12;
 const PRIZES = ['5000000', '3000000', '2000000', '1000000'];
 
 interface Entered {
@@ -46,58 +46,58 @@ afterAll(async () => {
   await system?.stop();
 }, 60_000);
 
-/** Asks as an operator's script does: again, under the same key, until there is an answer. */
-async function administer(path: string, json: unknown = {}): Promise<{ id: string }> {
+/** Sends a request with the admin token, and retries with the same idempotency key until there is a response. */
+async function adminRequest(path: string, json: unknown = {}): Promise<{ id: string }> {
   const headers = { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}`, 'Idempotency-Key': crypto.randomUUID() };
-  const answer = await (players[0] as PatientPlayer).ask<{ id: string; error?: string }>(path, { json, headers });
-  if (answer.status >= 300) throw new Error(`${path} answered ${answer.status} ${answer.body.error}`);
+  const answer = await (players[0] as PatientPlayer).request<{ id: string; error?: string }>(path, { json, headers });
+  if (answer.status >= 300) throw new Error(`${path} returned ${answer.status} ${answer.body.error}`);
   return answer.body;
 }
 
 async function read<T>(path: string): Promise<T> {
-  const answer = await (players[0] as PatientPlayer).ask<T>(path);
-  if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
+  const answer = await (players[0] as PatientPlayer).request<T>(path);
+  if (answer.status !== 200) throw new Error(`${path} returned ${answer.status}`);
   return answer.body;
 }
 
-/** A round through which something terrible happens again and again, until it has ended. */
-async function playThrough(disaster: () => Promise<void>): Promise<void> {
+/** Runs a chat round and injects a fault repeatedly until the round is finalized. */
+async function runRoundUnder(fault: () => Promise<void>): Promise<void> {
   const terms = { title: 'Through fire', prizes: PRIZES.map((amount) => ({ amount, mint: 'usdc' })), durationSec: 3, range: 10 };
-  const { id } = await administer('/chat/round', terms);
-  await administer(`/chat/round/${id}/start`);
+  const { id } = await adminRequest('/chat/round', terms);
+  await adminRequest(`/chat/round/${id}/start`);
   const entering = Promise.all(
     players.map(async (player) => {
       await sleep(randomInt(1_000));
-      return await player.ask<Entered>('/chat/message', { json: { text: '!enter' }, headers: { 'Idempotency-Key': crypto.randomUUID() } });
+      return await player.request<Entered>('/chat/message', { json: { text: '!enter' }, headers: { 'Idempotency-Key': crypto.randomUUID() } });
     }),
   );
   let ended = false;
-  const raging = (async () => {
-    for (let i = 0; i < DISASTERS && !ended; i++) {
+  const injecting = (async () => {
+    for (let i = 0; i < MAX_FAULTS && !ended; i++) {
       await sleep(randomInt(1_000));
-      await disaster();
+      await fault();
     }
   })();
   try {
     const answers = await entering;
-    await eventually(async () => {
+    await retryUntilPass(async () => {
       const { rows } = await db.query('select state from rounds where id = $1', [id]);
       expect(rows).toEqual([{ state: 'finalized' }]);
     }, 120_000);
     ended = true;
-    await raging;
+    await injecting;
     const entered = answers.filter(({ status }) => status === 201).map(({ body }) => body.entry);
-    // Who came too late, because of what happened, was refused.
+    // 409: a fault delayed the entry until the round was closed.
     expect(answers.map(({ status }) => status).filter((status) => status !== 201 && status !== 409)).toEqual([]);
-    await expectWhole(id, entered);
+    await expectConsistent(id, entered);
   } finally {
     ended = true;
-    await raging.catch(() => undefined);
+    await injecting.catch(() => undefined);
   }
 }
 
-/** What was confirmed is in the audit, and each winner was paid once. */
-async function expectWhole(id: string, entered: readonly Entered['entry'][]): Promise<void> {
+/** Expects that the audit contains every confirmed entry and that each winner is paid exactly once. */
+async function expectConsistent(id: string, entered: readonly Entered['entry'][]): Promise<void> {
   const audit = await read<Audit>(`/chat/round/${id}/audit`);
   for (const { sequence, receipt } of entered) expect(audit.entryHashes[sequence]).toBe(receipt.body.leaf);
   const entries = (
@@ -109,7 +109,7 @@ async function expectWhole(id: string, entered: readonly Entered['entry'][]): Pr
   ).rows;
   expect(entriesRoot(id, entries)).toBe(audit.entries.root);
   const winners = audit.winners ?? [];
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { rows } = await db.query(
       `select count(*)::int as n from payments where state = 'completed' and cause_kind = 'prize' and cause_id like $1`,
       [`${id}:%`],
@@ -126,16 +126,16 @@ async function expectWhole(id: string, entered: readonly Entered['entry'][]): Pr
 }
 
 for (let round = 1; round <= ROUNDS; round++) {
-  test(`a round survives workers that are killed again and again (round ${round})`, async () => {
-    await playThrough(async () => {
+  test(`a round is drawn and paid once while workers are killed repeatedly (round ${round})`, async () => {
+    await runRoundUnder(async () => {
       const worker = system.workers[randomInt(2)];
       await worker?.kill();
       await worker?.start();
     });
   }, 180_000);
 
-  test(`a round survives killed API processes and a Redis with an empty memory (round ${round})`, async () => {
-    await playThrough(async () => {
+  test(`a round is drawn and paid once while API processes are killed and Redis loses its data (round ${round})`, async () => {
+    await runRoundUnder(async () => {
       const api = system.apis[randomInt(2)];
       await api?.kill();
       await api?.start();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
-import { GRACE_MS } from '#platform/shutdown.ts';
+import { SHUTDOWN_TIMEOUT_MS } from '#platform/shutdown.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
-import { eventually, type PatientPlayer, patientPlayer } from '#test/support/areas/player.ts';
+import { type PatientPlayer, patientPlayer, retryUntilPass } from '#test/support/areas/player.ts';
 import { openEvents } from '#test/support/http/sse.ts';
 
 const GAME = 'stop-game';
@@ -24,19 +24,19 @@ afterAll(async () => {
   await system?.stop();
 }, 60_000);
 
-interface Scored {
+interface ScoreInFlight {
   readonly playId: string;
   readonly answered: Promise<{ readonly status: number }>;
 }
 
-/** A score whose worker waits for a lock; whatever is stopped is stopped meanwhile, then the lock is given back. */
-async function scoreWhile(stop: () => Promise<unknown>): Promise<Scored> {
-  const play = await player.ask<{ playId: string }>(`/game/${GAME}/play`, { method: 'POST' });
+/** Submits a score whose worker waits for a lock, calls `stop` meanwhile, and releases the lock 500 ms later. */
+async function scoreDuring(stop: () => Promise<unknown>): Promise<ScoreInFlight> {
+  const play = await player.request<{ playId: string }>(`/game/${GAME}/play`, { method: 'POST' });
   const { playId } = play.body;
   await db.query('begin');
   await db.query('select 1 from players where wallet = $1 for update', [player.wallet]);
-  const answered = player.ask('/arcade/score', { json: { gameId: GAME, score: 5_000, playId } });
-  await eventually(async () => expect((await db.query('select from pg_locks where not granted')).rowCount).toBe(1));
+  const answered = player.request('/arcade/score', { json: { gameId: GAME, score: 5_000, playId } });
+  await retryUntilPass(async () => expect((await db.query('select from pg_locks where not granted')).rowCount).toBe(1));
   const stopped = stop();
   await new Promise((resolve) => setTimeout(resolve, 500));
   await db.query('commit');
@@ -44,8 +44,8 @@ async function scoreWhile(stop: () => Promise<unknown>): Promise<Scored> {
   return { playId, answered };
 }
 
-/** What Redis may do while a worker is told to stop, and how it comes back. */
-const AWAY: readonly (readonly [what: string, leave: () => Promise<() => Promise<void>>])[] = [
+/** Failures of Redis while a worker stops. Each returns a function that restores Redis. */
+const REDIS_FAILURES: readonly (readonly [what: string, leave: () => Promise<() => Promise<void>>])[] = [
   [
     'is down',
     async () => {
@@ -54,7 +54,7 @@ const AWAY: readonly (readonly [what: string, leave: () => Promise<() => Promise
     },
   ],
   [
-    'is back, empty, before the worker has ended',
+    'restarts without its data before the worker has ended',
     async () => {
       await system.redis.kill();
       const back = new Promise((resolve) => setTimeout(resolve, 200)).then(() => system.redis.restart({ empty: true }));
@@ -62,7 +62,7 @@ const AWAY: readonly (readonly [what: string, leave: () => Promise<() => Promise
     },
   ],
   [
-    'does not answer',
+    'does not respond',
     async () => {
       const { pid } = system.redis;
       process.kill(pid, 'SIGSTOP');
@@ -71,19 +71,19 @@ const AWAY: readonly (readonly [what: string, leave: () => Promise<() => Promise
   ],
 ];
 
-test('a worker that is told to stop finishes the scores that it has in hand', async () => {
-  const { answered } = await scoreWhile(async () => expect(await system.workers[0]?.stop()).toMatchObject({ code: 0 }));
+test('a worker that gets SIGTERM finishes its scores in flight and exits with code 0', async () => {
+  const { answered } = await scoreDuring(async () => expect(await system.workers[0]?.stop()).toMatchObject({ code: 0 }));
   expect(await answered).toMatchObject({ status: 200 });
   await system.workers[0]?.start();
 }, 30_000);
 
-test.each(AWAY)(
-  'a worker that is told to stop while Redis %s commits what it has in hand, and ends in order',
+test.each(REDIS_FAILURES)(
+  'a worker that gets SIGTERM while Redis %s commits its scores in flight and exits with code 0',
   async (_what, leave) => {
     let comeBack = async () => {};
-    const { playId, answered } = await scoreWhile(async () => {
+    const { playId, answered } = await scoreDuring(async () => {
       comeBack = await leave();
-      // With any other code it was stopped by force, when its time was up.
+      // Any other code means that the shutdown timed out.
       expect(await system.workers[0]?.stop()).toMatchObject({ code: 0 });
     }).finally(() => comeBack());
     expect((await db.query('select from scores where play_id = $1', [playId])).rowCount).toBe(1);
@@ -93,12 +93,12 @@ test.each(AWAY)(
   90_000,
 );
 
-test('an API process that is told to stop answers what it was asked, and ends its streams', async () => {
+test('an API process that gets SIGTERM answers its requests in flight and ends its event streams', async () => {
   const stream = await openEvents({ url: system.urls[0] ?? '' });
   const begun = performance.now();
-  const { answered } = await scoreWhile(async () => expect(await system.apis[0]?.stop()).toMatchObject({ code: 0 }));
+  const { answered } = await scoreDuring(async () => expect(await system.apis[0]?.stop()).toMatchObject({ code: 0 }));
   expect(await answered).toMatchObject({ status: 200 });
   await stream.ended;
-  // In order, not because connections were cut when their time was up.
-  expect(performance.now() - begun).toBeLessThan(GRACE_MS - 5_000);
+  // Connections are closed by force 3 s before the timeout, so an earlier end was a graceful one.
+  expect(performance.now() - begun).toBeLessThan(SHUTDOWN_TIMEOUT_MS - 5_000);
 }, 30_000);

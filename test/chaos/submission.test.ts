@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Connection, Keypair, PublicKey, Transaction } from '@solana/web3.js';
 import pg from 'pg';
+import type { FaultRule } from '#dev/localnet/control/commands.ts';
 import { LocalnetControl } from '#dev/localnet/control/control.ts';
-import type { Fault } from '#dev/localnet/control/orders.ts';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
 import { claimReward, epochAddress } from '#platform/solana/distributor/index.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount } from '#platform/solana/tokens.ts';
-import { eventually, type PatientPlayer, patientPlayer } from '#test/support/areas/player.ts';
+import { type PatientPlayer, patientPlayer, retryUntilPass } from '#test/support/areas/player.ts';
 import { connect } from '#test/support/solana/chain.ts';
 import { send } from '#test/support/wallet.ts';
 
-/** Kills of workers, of which there are this many; bin/soak asks for more. */
+/** Number of kills of workers. bin/soak sets a higher one. */
 const KILLS = 200 * Number(process.env.CHAOS_ROUNDS ?? 1);
 const WORKERS = 4;
 const PLAYERS = 16;
@@ -24,7 +24,7 @@ let connection: Connection;
 let players: PatientPlayer[];
 let db: pg.Client;
 const epochs = Array.from({ length: EPOCHS }, (_, i) => Math.floor(Date.now() / 86_400_000) - 1 - i);
-/** Base units by wallet: what they will have in the end. */
+/** Expected final balances per wallet, base units. */
 const due = { reward: new Map<string, bigint>(), usdc: new Map<string, bigint>() };
 const add = (sums: Map<string, bigint>, wallet: string, amount: bigint) => sums.set(wallet, (sums.get(wallet) ?? 0n) + amount);
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
     localnet: { slotMs: 20, finalizedAfter: 8 },
     env: { LANDING_POLL_MS: '50', LANDING_RECHECK_MS: '200', LANDING_DEPTH_BLOCKS: '4', LANDING_GIVE_UP_MS: '3000', LOG_LEVEL: 'fatal' },
   });
-  if (!system.localnet) throw new Error('there is no cluster');
+  if (!system.localnet) throw new Error('the system has no localnet');
   control = new LocalnetControl(system.localnet.url);
   connection = connect(system.localnet.url);
   players = await Promise.all(Array.from({ length: PLAYERS }, () => patientPlayer(system.urls)));
@@ -65,7 +65,7 @@ interface Proof {
   proof: string[];
 }
 
-/** Claims for a player as anybody may: past the service, with a key and a connection of one's own. */
+/** Claims a player's reward directly on the chain, without the service, paid by another key. */
 async function relay(stranger: Keypair, wallet: string, epoch: number): Promise<void> {
   const leaf = (await (await send({ url: system.urls[0] ?? '' }, `/api/rewards/epoch/${epoch}/proof/${wallet}`)).json()) as Proof;
   const [program, mint, owner] = [addressOf('DISTRIBUTOR_PROGRAM_ID'), addressOf('REWARD_MINT'), new PublicKey(wallet)];
@@ -84,22 +84,22 @@ async function relay(stranger: Keypair, wallet: string, epoch: number): Promise<
     }),
   );
   transaction.sign(stranger);
-  // Ours may have been faster: then this one is refused, and that is all.
+  // The send fails if the service has claimed the reward first.
   await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true }).catch(() => undefined);
 }
 
-/** Claims an epoch until it is claimed. */
+/** Claims a reward of an epoch, and retries until it is claimed. */
 async function claim(player: PatientPlayer, epoch: number): Promise<void> {
-  await eventually(async () => {
-    const { body } = await player.ask<Proof>(`/api/rewards/epoch/${epoch}/proof/${player.wallet}`);
-    const answer = await player.ask<{ error?: string }>('/api/rewards/claim', { json: { epoch, proof: body.proof } });
+  await retryUntilPass(async () => {
+    const { body } = await player.request<Proof>(`/api/rewards/epoch/${epoch}/proof/${player.wallet}`);
+    const answer = await player.request<{ error?: string }>('/api/rewards/claim', { json: { epoch, proof: body.proof } });
     const done = answer.status === 200 || answer.status === 202 || /claimed already/.test(answer.body.error ?? '');
-    if (!done) throw new Error(`claim answered ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (!done) throw new Error(`claim returned ${answer.status} ${JSON.stringify(answer.body)}`);
   }, 60_000);
 }
 
-/** What a cluster does to some of what it is sent. */
-const WEATHER: readonly Fault[] = [
+/** Faults of the localnet during the test. */
+const FAULTS: readonly FaultRule[] = [
   { kind: 'drop', methods: ['sendTransaction'], probability: 0.05 },
   { kind: 'loseReply', methods: ['sendTransaction'], probability: 0.05 },
   { kind: 'late', slots: 20, methods: ['sendTransaction'], probability: 0.05 },
@@ -110,9 +110,9 @@ const WEATHER: readonly Fault[] = [
 ];
 
 test(
-  `workers killed ${KILLS} times pay everything that is owed and claimed, each once, and follow what strangers relay`,
+  `workers that are killed ${KILLS} times make each payment and claim once, and detect claims that others send to the chain`,
   async () => {
-    for (const fault of WEATHER) await control.fault(fault);
+    for (const fault of FAULTS) await control.fault(fault);
     const stranger = Keypair.generate();
     await fetch(`${system.localnet?.url}/faucet`, { method: 'POST', body: JSON.stringify({ wallet: stranger.publicKey.toBase58(), sol: 100 }) });
     let over = false;
@@ -125,12 +125,12 @@ test(
         await claim(player, epoch);
       }
     });
-    const owing = (async () => {
+    const paying = (async () => {
       for (let n = 0; !over; n++) {
         const wallet = players[n % PLAYERS]?.wallet ?? '';
         const amount = String(randomInt(1, 2_000_000));
         const body = { wallet, currency: 'usdc', amount, reference: `chaos-${n}` };
-        await eventually(async () => expect([200, 201, 202]).toContain((await asAdmin('/admin/payments', body)).status), 30_000);
+        await retryUntilPass(async () => expect([200, 201, 202]).toContain((await asAdmin('/admin/payments', body)).status), 30_000);
         add(due.usdc, wallet, BigInt(amount));
         await sleep(150);
       }
@@ -144,10 +144,10 @@ test(
       kills++;
     }
     over = true;
-    await Promise.all([...claiming, owing]);
+    await Promise.all([...claiming, paying]);
     await control.clear();
 
-    await eventually(async () => {
+    await retryUntilPass(async () => {
       const { rows } = await db.query(`
       select 'transaction ' || kind || ' ' || state as what, count(*)::int from chain_transactions
         where state not in ('finalized', 'failed') or (state = 'failed' and kind = 'claim') group by 1

@@ -1,17 +1,17 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, matchesGlob, relative } from 'node:path';
+import { dirname, join, matchesGlob, normalize, relative } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readConfig } from '#config';
-import { DRAIN_LIMIT } from '#dev/stack/processes.ts';
-import { GRACE_MS } from '#platform/shutdown.ts';
+import { DRAIN_TIMEOUT_MS } from '#dev/stack/processes.ts';
+import { SHUTDOWN_TIMEOUT_MS } from '#platform/shutdown.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-/** Of a service, what is looked at here. */
+/** The fields of a Compose service that these tests read. */
 const Service = z.looseObject({
   image: z.string(),
   build: z.object({ context: z.literal('.'), target: z.string().optional() }).optional(),
@@ -32,10 +32,10 @@ const Compose = z.looseObject({
   volumes: z.record(z.string(), z.unknown()),
 });
 const { services, networks, volumes } = Compose.parse(parse(read('docker-compose.yml'), { merge: true }));
-const named = (name: string) => services[name] ?? Service.parse({});
-const ours = Object.entries(services).filter(([, service]) => service.build);
+const serviceOf = (name: string) => services[name] ?? Service.parse({});
+const builtServices = Object.entries(services).filter(([, service]) => service.build);
 
-/** A stage of the Dockerfile: what it is called, and what it copies from the checkout. */
+/** The stages of the Dockerfile: name, text, and the paths that the stage copies from the checkout. */
 const stages = read('Dockerfile')
   .split(/^FROM /m)
   .slice(1)
@@ -46,25 +46,40 @@ const stages = read('Dockerfile')
   }));
 const stageOf = (target: string | undefined) => stages.find((stage) => (target === undefined ? stage === stages.at(-1) : stage.name === target));
 
-/** Every variable that a process reads. */
+/** Returns the name of every environment variable that a process reads. */
 function variables(): Set<string> {
-  // The exporter of traces reads this one itself.
+  // The OpenTelemetry exporter reads this variable, and the configuration does not.
   const names = new Set(['OTEL_EXPORTER_OTLP_HEADERS']);
   readConfig(new Proxy({}, { get: (_env, name) => void names.add(String(name)) }));
   return names;
 }
 
-/** Whether Docker is given a file: the last pattern that names it, or a folder that it is in, decides. */
 const patterns = read('.dockerignore')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'));
-function isGiven(file: string): boolean {
+/** Returns whether a file is in Docker's build context: the last pattern that matches the file or one of its folders decides. */
+function isInBuildContext(file: string): boolean {
   const above = file.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'));
   const last = patterns.findLast((pattern) => above.some((path) => pattern === '*' || matchesGlob(path, pattern.replace(/^!/, ''))));
   return last?.startsWith('!') ?? true;
 }
 
-/** What an entry point needs: our own files, imported or read by their place, and the packages. */
+const { imports: subpaths } = z.object({ imports: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
+
+/** Returns the path of a subpath import (`#lib/…`), by "imports" in package.json. As in Node, the longest prefix decides. */
+function subpathTarget(name: string): string {
+  const matches = Object.entries(subpaths).flatMap(([pattern, target]) => {
+    const [prefix = '', suffix] = pattern.split('*');
+    if (suffix === undefined) return pattern === name ? [{ pattern, prefix, path: target }] : [];
+    if (name.length < pattern.length || !name.startsWith(prefix) || !name.endsWith(suffix)) return [];
+    return [{ pattern, prefix, path: target.replace('*', name.slice(prefix.length, name.length - suffix.length)) }];
+  });
+  const [best] = matches.sort((a, b) => b.prefix.length - a.prefix.length || b.pattern.length - a.pattern.length);
+  if (!best) throw new Error(`"imports" in package.json has no pattern for ${name}`);
+  return normalize(best.path);
+}
+
+/** Returns the project files that an entry point imports or reads, and the packages that it imports. Type-only imports do not count. */
 function needsOf(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>();
   const packages = new Set<string>();
@@ -75,8 +90,12 @@ function needsOf(entry: string): { files: Set<string>; packages: Set<string> } {
     const text = read(file);
     const at = (path: string) => relative(root, join(root, dirname(file), path));
     for (const [statement, name = ''] of text.matchAll(/(?:^import|^export|\bimport\s*\()(?:[^;']*?\bfrom)?\s*'([^']+)'/gm)) {
+      if (name.startsWith('node:') || /^(?:import|export) type /.test(statement)) continue;
       if (name.startsWith('.')) visit(at(name));
-      else if (!name.startsWith('node:') && !/^(?:import|export) type /.test(statement))
+      else if (name.startsWith('#')) {
+        files.add('package.json');
+        visit(subpathTarget(name));
+      } else
         packages.add(
           name
             .split('/')
@@ -90,7 +109,7 @@ function needsOf(entry: string): { files: Set<string>; packages: Set<string> } {
   return { files, packages };
 }
 
-test('what the services name exists: files, stages, networks, volumes, each other', () => {
+test('docker-compose.yml names only files, build stages, networks, volumes and services that exist', () => {
   const wrong = Object.entries(services).flatMap(([name, service]) => [
     ...service.command.filter((word) => word.endsWith('.ts') && !existsSync(join(root, word))),
     ...Object.keys(service.depends_on).filter((other) => !(other in services)),
@@ -101,13 +120,13 @@ test('what the services name exists: files, stages, networks, volumes, each othe
     ...(service.build && !stageOf(service.build.target) ? [`${name}: ${service.build.target}`] : []),
   ]);
   expect(wrong).toEqual([]);
-  expect(ours.map(([name]) => name).sort()).toEqual(['api', 'localnet', 'localnet-env', 'migrate', 'worker']);
+  expect(builtServices.map(([name]) => name).sort()).toEqual(['api', 'localnet', 'localnet-env', 'migrate', 'worker']);
 });
 
-test('every variable that is set is one that processes read; all are handed on, and keys to workers alone', () => {
+test('docker-compose.yml passes on every variable that a process reads and no other, and the signing keys only to workers', () => {
   const known = variables();
   expect(known.size).toBeGreaterThan(50);
-  const set = (name: string) => Object.keys(named(name).environment);
+  const set = (name: string) => Object.keys(serviceOf(name).environment);
   expect([...set('api'), ...set('worker'), ...set('migrate')].filter((name) => !known.has(name))).toEqual([]);
   const inImage = [...(stages.at(-1)?.text.matchAll(/([A-Z_]+)=/g) ?? [])].map(([, name = '']) => name);
   expect(inImage.filter((name) => !known.has(name))).toEqual([]);
@@ -116,7 +135,7 @@ test('every variable that is set is one that processes read; all are handed on, 
   expect(keys.filter((key) => !set('worker').includes(key) || set('api').includes(key) || set('migrate').includes(key))).toEqual([]);
 });
 
-test('the Dockerfile is sound, runs the pinned Node as nobody in particular, and Docker is given what it copies', () => {
+test('the Dockerfile is valid, uses the pinned Node version and an unprivileged user, and copies only files of the build context', () => {
   expect(validate(read('Dockerfile')).map(({ message }) => message)).toEqual([]);
   const { devDependencies } = z.object({ devDependencies: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
   const node = /^ARG NODE_IMAGE=node:(\d+)-slim$/m.exec(read('Dockerfile'))?.[1];
@@ -127,32 +146,41 @@ test('the Dockerfile is sound, runs the pinned Node as nobody in particular, and
     const files = copies.flatMap((path) =>
       /\.\w+$/.test(path) ? [path] : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).map((file) => join(path, file)),
     );
-    expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('programs/') && !isGiven(file))).toEqual([]);
+    expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('programs/') && !isInBuildContext(file))).toEqual([]);
   }
-  expect(['.env', '.git/config', 'node_modules/zod/package.json', 'test/contract/docker.test.ts', 'README.md'].filter(isGiven)).toEqual([]);
+  expect(['.env', '.git/config', 'node_modules/zod/package.json', 'test/contract/docker.test.ts', 'README.md'].filter(isInBuildContext)).toEqual([]);
 });
 
-test('the images hold everything that their entry points import or read, and the packages that they run', () => {
+test('each image contains every file and package that its entry points import or read', () => {
   const { dependencies } = z.object({ dependencies: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
-  const entries = ours.map(([name, { build, command }]) => [name, build?.target, command.find((word) => word.endsWith('.ts'))] as const);
-  for (const [name, target, entry] of [...entries, ['localnet', 'localnet', 'dev/localnet/main.ts'] as const]) {
+  const entries: (readonly [name: string, target: string | undefined, entry: string | undefined])[] = [
+    ...builtServices.map(([name, { build, command }]) => [name, build?.target, command.find((word) => word.endsWith('.ts'))] as const),
+    ['localnet', 'localnet', 'dev/localnet/main.ts'],
+    ['audit', undefined, 'tools/audit/main.ts'],
+  ];
+  for (const [name, target, entry] of entries) {
     if (entry === undefined) continue;
     const { files, packages } = needsOf(entry);
     const copies = stageOf(target)?.copies ?? [];
-    const missing = [...files].filter((file) => !isGiven(file) || !copies.some((path) => file === path || file.startsWith(`${path}/`)));
+    const missing = [...files].filter((file) => !isInBuildContext(file) || !copies.some((path) => file === path || file.startsWith(`${path}/`)));
     expect({ name, missing }).toEqual({ name, missing: [] });
-    // The cluster's image has the development packages, too.
+    // Only the localnet image contains the development packages.
     const notInstalled = target === undefined ? [...packages].filter((one) => !(one in dependencies)) : [];
-    expect({ name, notInstalled, some: files.size > 20 }).toEqual({ name, notInstalled: [], some: true });
+    expect({ name, notInstalled, foundFiles: files.size > 20, hasImportMap: files.has('package.json') }).toEqual({
+      name,
+      notInstalled: [],
+      foundFiles: true,
+      hasImportMap: true,
+    });
   }
 });
 
-test('processes are given the time that they take to stop, and are asked for their health where they listen', () => {
+test('the stop timeout of each container exceeds the shutdown time of its process, and each health check calls the metrics port', () => {
   for (const name of ['api', 'worker']) {
-    const { stop_grace_period: grace = '', environment, healthcheck } = named(name);
-    expect(Number.parseInt(grace, 10) * (grace.endsWith('m') ? 60_000 : 1_000)).toBeGreaterThan(GRACE_MS + 5_000);
+    const { stop_grace_period: grace = '', environment, healthcheck } = serviceOf(name);
+    expect(Number.parseInt(grace, 10) * (grace.endsWith('m') ? 60_000 : 1_000)).toBeGreaterThan(SHUTDOWN_TIMEOUT_MS + 5_000);
     expect(healthcheck?.test?.at(-1)).toContain(`:${environment.METRICS_PORT}/readyz`);
   }
-  expect(DRAIN_LIMIT).toBeGreaterThanOrEqual(GRACE_MS + 5_000);
-  expect(read('docs/operations.md')).toContain(`within ${GRACE_MS / 1_000} s`);
+  expect(DRAIN_TIMEOUT_MS).toBeGreaterThanOrEqual(SHUTDOWN_TIMEOUT_MS + 5_000);
+  expect(read('docs/operations.md')).toContain(`within ${SHUTDOWN_TIMEOUT_MS / 1_000} s`);
 });

@@ -4,7 +4,7 @@ import { routes as byTier } from '#areas/index.ts';
 import { readConfig } from '#config';
 import { type OpenApi, openApi, operationId } from '#platform/http/openapi/document.ts';
 import { TAGS } from '#platform/http/openapi/tags.ts';
-import { type AnyRoute, isStream, refusalsOf } from '#platform/http/route.ts';
+import { type AnyRoute, errorStatusesOf, isStream } from '#platform/http/route.ts';
 
 const routes: readonly AnyRoute[] = Object.values(byTier).flat();
 const nameOf = (route: AnyRoute) => `${route.method.toUpperCase()} ${route.path}`;
@@ -22,10 +22,10 @@ const operationOf = (route: AnyRoute) => {
   if (!operation) throw new Error(`${nameOf(route)} is not in the document`);
   return operation;
 };
-/** The names of the routes of which something holds. */
-const those = (holds: (route: AnyRoute) => boolean) => routes.filter(holds).map(nameOf);
+/** Returns the names of the routes that match a condition. */
+const namesWhere = (holds: (route: AnyRoute) => boolean) => routes.filter(holds).map(nameOf);
 
-/** The example of a JSON body in the document. */
+/** Returns the example of a JSON body in the document. */
 function exampleIn(container: unknown): unknown {
   if (typeof container !== 'object' || container === null || !('content' in container)) return undefined;
   const content = container.content as Record<string, { example?: unknown } | undefined>;
@@ -37,7 +37,7 @@ test('the document is valid OpenAPI 3.1', async () => {
   expect([valid, errors]).toEqual([true, undefined]);
 });
 
-test('every reference in it leads somewhere', () => {
+test('every $ref in the document names an existing component', () => {
   const references = new Set([...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]+)"/g)].map((m) => `${m[1]}/${m[2]}`));
   const components = new Set(
     Object.entries(document.components ?? {}).flatMap(([kind, all]) => Object.keys(all ?? {}).map((name) => `${kind}/${name}`)),
@@ -50,30 +50,30 @@ test('no two routes share a method and path, or an operation id', () => {
   expect(new Set(routes.map(operationId)).size).toBe(routes.length);
 });
 
-test('every route says what it is for, in one line', () => {
-  expect(those((route) => !/^[A-Z][^\n]{2,80}[^.\n]$/.test(route.summary))).toEqual([]);
+test('every route has a summary of one line', () => {
+  expect(namesWhere((route) => !/^[A-Z][^\n]{2,80}[^.\n]$/.test(route.summary))).toEqual([]);
 });
 
-test('every route can succeed', () => {
-  expect(those((route) => !successes(route).some((status) => status >= 200 && status < 300))).toEqual([]);
+test('every route declares a 2xx status', () => {
+  expect(namesWhere((route) => !successes(route).some((status) => status >= 200 && status < 300))).toEqual([]);
 });
 
-test('every route has a tag that the document explains', () => {
+test('every route has only tags that the document describes', () => {
   const known = new Set(TAGS.map((tag) => tag.name));
-  expect(those((route) => !operationOf(route).tags?.every((tag) => known.has(tag)))).toEqual([]);
+  expect(namesWhere((route) => !operationOf(route).tags?.every((tag) => known.has(tag)))).toEqual([]);
 });
 
-test('every status that a route may answer with is in the document', () => {
+test('the document declares every status that a route may return', () => {
   const missing = routes.flatMap((route) => {
     const declared = Object.keys(operationOf(route).responses ?? {});
-    const expected = [...Object.keys(route.returns), ...refusalsOf(route).map(String), ...(route.cache ? ['304'] : [])];
+    const expected = [...Object.keys(route.returns), ...errorStatusesOf(route).map(String), ...(route.cache ? ['304'] : [])];
     return expected.filter((status) => !declared.includes(status)).map((status) => `${nameOf(route)} ${status}`);
   });
   expect(missing).toEqual([]);
 });
 
-test('every parameter of a path is declared, and none that is not in it', () => {
-  const wrong = those((route) => {
+test('the declared path parameters are exactly those in the path', () => {
+  const wrong = namesWhere((route) => {
     const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
     const declared = (operationOf(route).parameters ?? []).flatMap((parameter) =>
       'in' in parameter && parameter.in === 'path' ? [parameter.name] : [],
@@ -83,7 +83,7 @@ test('every parameter of a path is declared, and none that is not in it', () => 
   expect(wrong).toEqual([]);
 });
 
-test('every JSON body has an example, and its route would take it', () => {
+test('every JSON request body has an example that its route accepts', () => {
   const wrong = routes.flatMap((route) => {
     if (!route.body || isStream(route.body)) return [];
     const parsed = route.body.safeParse(exampleIn(operationOf(route).requestBody));
@@ -92,7 +92,7 @@ test('every JSON body has an example, and its route would take it', () => {
   expect(wrong).toEqual([]);
 });
 
-test('every JSON answer has an example, and is of its shape', () => {
+test('every JSON response has an example that matches its schema', () => {
   const wrong = routes.flatMap((route) =>
     successes(route).flatMap((status) => {
       const declared = route.returns[status];
@@ -107,15 +107,15 @@ test('every JSON answer has an example, and is of its shape', () => {
   expect(wrong).toEqual([]);
 });
 
-test('headers are declared where they come', () => {
+test('the document declares Location, ETag, Idempotency-Key and Retry-After where they are used', () => {
   const header = (route: AnyRoute, status: number, name: string) => {
     const response = operationOf(route).responses?.[status];
     return response && 'headers' in response && response.headers ? name in response.headers : false;
   };
-  expect(those((route) => 202 in route.returns && !header(route, 202, 'Location'))).toEqual([]);
-  expect(those((route) => route.cache !== undefined && !header(route, 200, 'ETag'))).toEqual([]);
+  expect(namesWhere((route) => 202 in route.returns && !header(route, 202, 'Location'))).toEqual([]);
+  expect(namesWhere((route) => route.cache !== undefined && !header(route, 200, 'ETag'))).toEqual([]);
   const sent = (route: AnyRoute, name: string) =>
     (operationOf(route).parameters ?? []).some((parameter) => 'in' in parameter && parameter.name === name);
-  expect(those((route) => route.idempotent === true && !sent(route, 'Idempotency-Key'))).toEqual([]);
+  expect(namesWhere((route) => route.idempotent === true && !sent(route, 'Idempotency-Key'))).toEqual([]);
   expect(document.components?.responses?.Unavailable).toMatchObject({ headers: { 'Retry-After': {} } });
 });

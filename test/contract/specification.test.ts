@@ -4,9 +4,9 @@ import { MAX_JSON_BYTES } from '#platform/http/body.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { createSecret, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
-import { BESIDES, type Caller, type Promised, SPECIFICATION } from './specification.ts';
+import { type Caller, OTHER_ENDPOINTS, SPECIFICATION, type SpecifiedEndpoint } from './specification.ts';
 
-/** What is read here of the document, as it is served. */
+/** The parts of /openapi.json that these tests read. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -37,10 +37,10 @@ let t: TestApp;
 let document: Document;
 let player: SignedIn;
 beforeAll(async () => {
-  // What is only asked for here is no proof that it does what it is for.
+  // Successes in this file do not count as coverage of an endpoint, because the tests check only schemas and errors.
   const { TEST_SUCCESSES: successes } = process.env;
   delete process.env.TEST_SUCCESSES;
-  // Nothing is asked for elsewhere: what it would answer is not what is tested.
+  // An unreachable URL: these tests must not call external services.
   const nowhere = 'http://127.0.0.1:1/';
   const secrets = { WEBHOOK_SECRET_PAYMENT_STATUS: STANDARD, WEBHOOK_SECRET_CHAT_BRIDGE: STANDARD, WEBHOOK_SECRET_X: CONSUMER };
   t = await startTestApp({ workers: false, env: { ...secrets, PRICE_URL: nowhere, SOLANA_RPC_URL: nowhere } });
@@ -50,28 +50,28 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-function operationOf({ path, method, name }: Promised): Operation {
+function operationOf({ path, method, name }: SpecifiedEndpoint): Operation {
   const operation = document.paths[path]?.[method.toLowerCase()];
   if (!operation) throw new Error(`${name} is not in the document`);
   return operation;
 }
-/** The names of the endpoints of which something holds; what is not there at all is told by the first test. */
-const those = (holds: (endpoint: Promised, operation: Operation) => boolean) =>
+/** Returns the names of the documented endpoints that match a condition. The first test reports missing endpoints. */
+const namesWhere = (holds: (endpoint: SpecifiedEndpoint, operation: Operation) => boolean) =>
   SPECIFICATION.filter((endpoint) => document.paths[endpoint.path]?.[endpoint.method.toLowerCase()] && holds(endpoint, operationOf(endpoint))).map(
     ({ name }) => name,
   );
 
-describe('the document', () => {
-  test('has everything that is promised, at its method and path', () => {
+describe('the OpenAPI document', () => {
+  test('has every endpoint of the specification with its method and path', () => {
     expect(SPECIFICATION.length).toBe(112);
     expect(new Set(SPECIFICATION.map(({ name }) => name)).size).toBe(112);
     const present = new Set(
       Object.entries(document.paths).flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`)),
     );
-    expect([...SPECIFICATION.map(({ name }) => name), ...BESIDES].filter((name) => !present.has(name))).toEqual([]);
+    expect([...SPECIFICATION.map(({ name }) => name), ...OTHER_ENDPOINTS].filter((name) => !present.has(name))).toEqual([]);
   });
 
-  /** How a caller may say who it is, any one of these. */
+  /** Accepted security requirements per kind of credentials. */
   const SECURITY: Record<Caller, RegExp> = {
     none: /^(\{\} \{session\})?$/,
     session: /^\{session\}( \{admin\})?$/,
@@ -79,9 +79,9 @@ describe('the document', () => {
     internal: /^\{internal\}$/,
     webhook: /^\{webhookX?\}$/,
   };
-  test('asks of each caller what is promised, and no more', () => {
+  test('requires exactly the credentials of the specification', () => {
     const asks = ({ security }: Operation) => security.map((one) => `{${Object.keys(one).join()}}`).join(' ');
-    expect(those(({ caller }, operation) => !SECURITY[caller].test(asks(operation)))).toEqual([]);
+    expect(namesWhere(({ caller }, operation) => !SECURITY[caller].test(asks(operation)))).toEqual([]);
   });
 
   const resolve = (schema: Schema | undefined): Schema => {
@@ -89,12 +89,12 @@ describe('the document', () => {
     return name === undefined ? (schema ?? {}) : resolve(document.components.schemas[name]);
   };
   const isNull = (schema: Schema) => resolve(schema).type === 'null';
-  /** What a value may be, null aside. */
+  /** Returns the alternatives of a schema, without null. */
   const alternatives = (schema: Schema): Schema[] => {
     const { anyOf, oneOf, ...rest } = resolve(schema);
     return (anyOf ?? oneOf ?? [rest]).filter((one) => !isNull(one)).flatMap((one) => (one === rest ? [rest] : alternatives(one)));
   };
-  /** Whether a value always has a field: in each of its alternatives, and in each item on the way. */
+  /** Returns whether a field is required in every alternative of a schema, and in the items of every list in the path. */
   const has = (schema: Schema | undefined, [field, ...rest]: readonly string[]): boolean =>
     field === undefined ||
     alternatives(schema ?? {}).every((one) => {
@@ -102,59 +102,59 @@ describe('the document', () => {
       if (one.allOf) return one.allOf.some((part) => has(part, [field, ...rest]));
       return one.required?.includes(field) === true && has(one.properties?.[field], rest);
     });
-  const answerOf = ({ responses }: Operation) => (responses[200] ?? responses[201])?.content?.['application/json']?.schema;
+  const responseSchemaOf = ({ responses }: Operation) => (responses[200] ?? responses[201])?.content?.['application/json']?.schema;
 
-  test('declares answers with every field that is named', () => {
+  test('declares every response field of the specification as required', () => {
     const missing = SPECIFICATION.flatMap((endpoint) => {
       const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()];
       if (!operation) return [];
-      return endpoint.fields.filter((field) => !has(answerOf(operation), field.split('.'))).map((field) => `${endpoint.name}: ${field}`);
+      return endpoint.fields.filter((field) => !has(responseSchemaOf(operation), field.split('.'))).map((field) => `${endpoint.name}: ${field}`);
     });
     expect(missing).toEqual([]);
   });
 
-  test('declares bare arrays where lists are promised, and null only where it is', () => {
+  test('declares arrays and null responses exactly where the specification has them', () => {
     const isArray = (schema: Schema | undefined) => alternatives(schema ?? {}).every(({ items }) => items !== undefined);
-    expect(those(({ isList, fields }, operation) => fields.length > 0 && isArray(answerOf(operation)) !== isList)).toEqual([]);
+    expect(namesWhere(({ isList, fields }, operation) => fields.length > 0 && isArray(responseSchemaOf(operation)) !== isList)).toEqual([]);
     const mayBeNull = (schema: Schema | undefined) => [...(schema?.anyOf ?? []), ...(schema?.oneOf ?? [])].some(isNull);
-    expect(those(({ isNullable }, operation) => mayBeNull(answerOf(operation)) !== isNullable)).toEqual([]);
+    expect(namesWhere(({ isNullable }, operation) => mayBeNull(responseSchemaOf(operation)) !== isNullable)).toEqual([]);
   });
 });
 
-/** What a path is asked with: examples of the document, or one thing for all. */
-const pathOf = (endpoint: Promised, thing?: string) =>
+/** Returns the path of an endpoint with the examples of the document, or one value, as parameters. */
+const pathOf = (endpoint: SpecifiedEndpoint, value?: string) =>
   endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const parameter = operationOf(endpoint).parameters?.find((one) => one.in === 'path' && one.name === name);
-    return thing ?? encodeURIComponent(String(parameter?.example ?? parameter?.schema.example ?? randomUUID()));
+    return value ?? encodeURIComponent(String(parameter?.example ?? parameter?.schema.example ?? randomUUID()));
   });
 
-interface Asked {
+interface TestRequest {
   readonly path?: string;
   readonly query?: string;
   readonly body?: string;
   readonly type?: string;
-  /** false: as nobody. */
-  readonly known?: boolean;
+  /** false: sends no credentials. */
+  readonly authenticated?: boolean;
 }
-interface Answered {
+interface TestResponse {
   readonly status: number;
   readonly text: string;
 }
 
-function credentials({ caller, path }: Promised, body: string): Record<string, string> {
+function credentials({ caller, path }: SpecifiedEndpoint, body: string): Record<string, string> {
   if (caller === 'session') return { Cookie: player.cookie };
   if (caller === 'admin' || caller === 'internal') return { Authorization: `Bearer ${ADMIN_TOKEN}` };
   if (caller === 'none') return {};
   return path.includes('/x/') ? xHeaders(CONSUMER, body) : standardHeaders(STANDARD, randomUUID(), Math.floor(Date.now() / 1_000), body);
 }
 
-async function ask(
-  endpoint: Promised,
-  { path = pathOf(endpoint), query = '', body, type = 'application/json', known = true }: Asked,
-): Promise<Answered> {
+async function sendTo(
+  endpoint: SpecifiedEndpoint,
+  { path = pathOf(endpoint), query = '', body, type = 'application/json', authenticated = true }: TestRequest,
+): Promise<TestResponse> {
   const response = await fetch(`${t.url}${path}${query}`, {
     method: endpoint.method,
-    headers: { ...(body === undefined ? {} : { 'Content-Type': type }), ...(known ? credentials(endpoint, body ?? '') : {}) },
+    headers: { ...(body === undefined ? {} : { 'Content-Type': type }), ...(authenticated ? credentials(endpoint, body ?? '') : {}) },
     ...(body === undefined ? {} : { body }),
   });
   if (response.headers.get('Content-Type')?.startsWith('text/event-stream')) {
@@ -164,11 +164,11 @@ async function ask(
   return { status: response.status, text: await response.text() };
 }
 
-/** The answers that are not what they must be: a refusal of one of these statuses, declared, and exactly `{ error }`. */
-async function unlike(statuses: readonly number[], asked: readonly (readonly [Promised, Asked])[]): Promise<string[]> {
+/** Sends requests that must be refused with `{ error }`, one of the statuses, and a status that the document declares. @returns the violations */
+async function failures(statuses: readonly number[], requests: readonly (readonly [SpecifiedEndpoint, TestRequest])[]): Promise<string[]> {
   const wrong: string[] = [];
-  for (const [endpoint, what] of asked) {
-    const { status, text } = await ask(endpoint, what);
+  for (const [endpoint, what] of requests) {
+    const { status, text } = await sendTo(endpoint, what);
     const isRefusal = /^\{"error":"(?:[^"\\]|\\.)+"\}$/.test(text) && String(status) in operationOf(endpoint).responses;
     if (!statuses.includes(status) || !isRefusal)
       wrong.push(`${endpoint.name} ${JSON.stringify(what).slice(0, 120)}: ${status} ${text.slice(0, 200)}`);
@@ -176,17 +176,17 @@ async function unlike(statuses: readonly number[], asked: readonly (readonly [Pr
   return wrong;
 }
 
-describe('the service', () => {
-  let there: readonly Promised[];
-  let unsafe: readonly Promised[];
+describe('the endpoints of the specification', () => {
+  let documented: readonly SpecifiedEndpoint[];
+  let unsafe: readonly SpecifiedEndpoint[];
   beforeAll(() => {
-    there = SPECIFICATION.filter(({ path, method }) => document.paths[path]?.[method.toLowerCase()]);
-    unsafe = there.filter(({ method }) => method !== 'GET');
+    documented = SPECIFICATION.filter(({ path, method }) => document.paths[path]?.[method.toLowerCase()]);
+    unsafe = documented.filter(({ method }) => method !== 'GET');
   });
-  const example = (endpoint: Promised) => operationOf(endpoint).requestBody?.content['application/json']?.example;
-  /** What it is sent is free-form, or read loosely. */
-  const isLoose = ({ caller, path }: Promised) => caller === 'webhook' || /\/(state|record)$|\/theme$/.test(path);
-  const takesJson = (endpoint: Promised) => {
+  const example = (endpoint: SpecifiedEndpoint) => operationOf(endpoint).requestBody?.content['application/json']?.example;
+  /** Returns whether an endpoint accepts unknown fields in its body. */
+  const isLoose = ({ caller, path }: SpecifiedEndpoint) => caller === 'webhook' || /\/(state|record)$|\/theme$/.test(path);
+  const takesJson = (endpoint: SpecifiedEndpoint) => {
     const { requestBody } = operationOf(endpoint);
     return !requestBody || 'application/json' in requestBody.content;
   };
@@ -196,82 +196,82 @@ describe('the service', () => {
     ['admin', 403],
     ['internal', 403],
     ['webhook', 401],
-  ] as const)('refuses who is not known: %s is %i', async (caller, status) => {
-    const asked = there.filter((endpoint) => endpoint.caller === caller).map((endpoint) => [endpoint, { known: false }] as const);
-    expect(asked.length).toBeGreaterThan(0);
-    expect(await unlike([status], asked)).toEqual([]);
+  ] as const)('an endpoint for %s refuses a request without credentials with %i', async (caller, status) => {
+    const requests = documented.filter((endpoint) => endpoint.caller === caller).map((endpoint) => [endpoint, { authenticated: false }] as const);
+    expect(requests.length).toBeGreaterThan(0);
+    expect(await failures([status], requests)).toEqual([]);
   });
 
-  test('asks nothing of those who need not be known', async () => {
+  test('public endpoints accept requests without credentials', async () => {
     const refused: string[] = [];
-    for (const endpoint of there.filter(({ caller }) => caller === 'none')) {
-      const { status } = await ask(endpoint, endpoint.method === 'GET' ? {} : { body: '{}' });
+    for (const endpoint of documented.filter(({ caller }) => caller === 'none')) {
+      const { status } = await sendTo(endpoint, endpoint.method === 'GET' ? {} : { body: '{}' });
       if (status === 401 || status === 403) refused.push(endpoint.name);
     }
     expect(refused).toEqual([]);
   });
 
-  test('refuses bodies that are not JSON, of another type, or too large', async () => {
+  test('a body that is not JSON, has another content type or is too large is refused', async () => {
     const json = unsafe.filter(takesJson);
     expect(
-      await unlike(
+      await failures(
         [400],
         json.map((endpoint) => [endpoint, { body: '{"a":' }] as const),
       ),
     ).toEqual([]);
     expect(
-      await unlike(
+      await failures(
         [415],
         unsafe.map((endpoint) => [endpoint, { body: 'a=1', type: 'application/x-www-form-urlencoded' }] as const),
       ),
     ).toEqual([]);
     const large = JSON.stringify({ text: 'x'.repeat(MAX_JSON_BYTES) });
     expect(
-      await unlike(
+      await failures(
         [413],
         json.map((endpoint) => [endpoint, { body: large }] as const),
       ),
     ).toEqual([]);
   });
 
-  test('refuses bodies of a wrong shape, and fields that nobody knows', async () => {
+  test('a body of the wrong type or with an unknown field is refused with 400', async () => {
     const strict = unsafe.filter((endpoint) => takesJson(endpoint) && !/\/(state|record)$/.test(endpoint.path));
     for (const body of ['"text"', '[1]', 'null']) {
       expect(
-        await unlike(
+        await failures(
           [400],
           strict.map((endpoint) => [endpoint, { body }] as const),
         ),
       ).toEqual([]);
     }
-    const known = (endpoint: Promised) => example(endpoint) ?? {};
-    const asked = strict
+    const exampleOf = (endpoint: SpecifiedEndpoint) => example(endpoint) ?? {};
+    const requests = strict
       .filter((endpoint) => !isLoose(endpoint))
-      .map((endpoint) => [endpoint, { body: JSON.stringify({ ...known(endpoint), nonsense: 1 }) }] as const);
-    expect(await unlike([400], asked)).toEqual([]);
+      .map((endpoint) => [endpoint, { body: JSON.stringify({ ...exampleOf(endpoint), nonsense: 1 }) }] as const);
+    expect(await failures([400], requests)).toEqual([]);
   });
 
-  test('refuses queries that say nothing', async () => {
-    const asked = there.flatMap((endpoint) =>
+  test('a malformed query parameter is refused with 400', async () => {
+    const requests = documented.flatMap((endpoint) =>
       (operationOf(endpoint).parameters ?? []).flatMap((parameter) => {
         const { type, enum: values } = parameter.schema;
         if (parameter.in !== 'query' || (type !== 'integer' && type !== 'number' && !values)) return [];
         return ['nonsense', '-1', '1e99'].map((value) => [endpoint, { query: `?${parameter.name}=${value}` }] as const);
       }),
     );
-    expect(asked.length).toBeGreaterThan(30);
-    expect(await unlike([400], asked)).toEqual([]);
+    expect(requests.length).toBeGreaterThan(30);
+    expect(await failures([400], requests)).toEqual([]);
   });
 
-  test('knows nothing of what cannot be, however it is called', async () => {
-    const named = there.filter(({ path }) => path.includes('{'));
-    const asked = named.flatMap((endpoint) => {
+  test('a malformed path parameter is refused with 400 or 404', async () => {
+    const named = documented.filter(({ path }) => path.includes('{'));
+    const requests = named.flatMap((endpoint) => {
       const body = example(endpoint);
       const sent = body === undefined ? {} : { body: JSON.stringify(body) };
       return ['nonsense', '%01', '%F0%9F%91%BE', '-1', 'x'.repeat(500)].map(
-        (thing) => [endpoint, { ...sent, path: pathOf(endpoint, thing) }] as const,
+        (value) => [endpoint, { ...sent, path: pathOf(endpoint, value) }] as const,
       );
     });
-    expect(await unlike([400, 404], asked)).toEqual([]);
+    expect(await failures([400, 404], requests)).toEqual([]);
   });
 });

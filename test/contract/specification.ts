@@ -1,24 +1,24 @@
-/** Who may call an endpoint: anyone, a wallet with a session, an admin token, also an internal one, a webhook's signature. */
+/** The credentials of an endpoint: none, a session cookie, an admin token, an admin or internal token, a webhook signature. */
 export type Caller = 'none' | 'session' | 'admin' | 'internal' | 'webhook';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** An endpoint that is promised to the outside. */
-export interface Promised {
+/** An endpoint of the specification. */
+export interface SpecifiedEndpoint {
   /** `GET /game/{id}/rank` */
   readonly name: string;
   readonly method: (typeof METHODS)[number];
   readonly path: string;
   readonly caller: Caller;
-  /** Whether it answers with a bare array, of items that hold the fields. */
+  /** Whether the response is an array whose items have the fields. */
   readonly isList: boolean;
-  /** Whether it may answer null. */
+  /** Whether the response may be null. */
   readonly isNullable: boolean;
-  /** What its answer holds, by dots; lists on the way are those of their items. */
+  /** Fields of the response as dotted paths. A list in a path stands for its items. */
   readonly fields: readonly string[];
 }
 
-/** Method and path, who may call it, and every field that is named for its answer as it is called here; `[]` a bare array, `?` or null. */
+/** Per endpoint: method and path | credentials | fields of the response. `[]`: the response is an array. `?`: it may be null. */
 const TABLE = `
   POST /auth/nonce | none | nonce
   POST /auth/verify | none | wallet
@@ -149,25 +149,25 @@ const TABLE = `
 
 const CALLERS: readonly Caller[] = ['none', 'session', 'admin', 'internal', 'webhook'];
 
-function readLine(line: string): Promised {
+function readLine(line: string): SpecifiedEndpoint {
   const [name = '', who, answer = ''] = line.split('|').map((part) => part.trim());
   const [verb, path = ''] = name.split(' ');
   const method = METHODS.find((one) => one === verb);
   const caller = CALLERS.find((one) => one === who);
-  if (!method || !caller) throw new Error(`not an endpoint: ${line}`);
+  if (!method || !caller) throw new Error(`the table has a malformed line: ${line}`);
   const words = answer.split(/\s+/).filter(Boolean);
   const fields = words.filter((word) => word !== '[]' && word !== '?');
   return { name, method, path, caller, isList: words.includes('[]'), isNullable: words.includes('?'), fields };
 }
 
-/** Everything that is promised to the outside. */
-export const SPECIFICATION: readonly Promised[] = TABLE.split('\n')
+/** All endpoints of the specification with their fields. */
+export const SPECIFICATION: readonly SpecifiedEndpoint[] = TABLE.split('\n')
   .map((line) => line.trim())
   .filter(Boolean)
   .map(readLine);
 
-/** What is promised besides: no fields are named for it. */
-export const BESIDES: readonly string[] = `
+/** Further endpoints of the specification, without fields. */
+export const OTHER_ENDPOINTS: readonly string[] = `
   GET /readyz
   GET /.well-known/coinop-keys
   GET /battle/{id}

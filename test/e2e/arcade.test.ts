@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals';
 import { SYSTEM_ADMIN_TOKEN, startSystem } from '#dev/stack/system.ts';
 import { type Client, createClient, type EventOf, followEvents, ok, signIn } from '#packages/client/src/index.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { contradictions } from '#test/support/invariants.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
 const GAME = 'e2e-game';
 
-/** A wallet that signed in at the first of the API processes, and asks any of them, the next one each time. */
+/** Signs a wallet in at the first API process. `anywhere` returns a client of the next API process, in turn. */
 async function playerOf(urls: readonly string[]): Promise<{ wallet: string; anywhere: () => Client }> {
   const { address, sign } = createWallet();
   const first = createClient({ baseUrl: urls[0] ?? '' });
@@ -19,7 +19,7 @@ async function playerOf(urls: readonly string[]): Promise<{ wallet: string; anyw
 }
 
 for (const processes of [1, 2]) {
-  test(`wallets sign in, play, score, rank and hear of it: ${processes} API and ${processes} worker process(es)`, async () => {
+  test(`wallets sign in, play, submit scores, get ranks and receive events with ${processes} API and ${processes} worker process(es)`, async () => {
     const system = await startSystem({ apis: processes, workers: processes });
     const stop = new AbortController();
     try {
@@ -60,7 +60,7 @@ for (const processes of [1, 2]) {
         ]);
       }
 
-      await eventually(() => {
+      await retryUntilPass(() => {
         const updates = heard.flatMap((event) => (event.type === 'score_update' ? event.updates : []));
         expect(updates).toEqual(
           expect.arrayContaining([

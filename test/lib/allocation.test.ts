@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { allocate, amountOf, type Rules } from '#lib/allocation.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789';
 interface Wallet {
@@ -8,10 +8,10 @@ interface Wallet {
   points: bigint;
 }
 
-/** Fractions as pairs, so that the model has no rounding of its own. */
+/** Compares fractions as pairs of integers, so that the model needs no rounding. */
 const isLess = (a: [bigint, bigint], b: [bigint, bigint]) => a[0] * b[1] < b[0] * a[1];
 
-/** The formula as its description has it, as plainly as possible and as slow. */
+/** The formula implemented step by step as documented; slow. */
 function model({ pool, cap: given, dust }: Rules, wallets: readonly Wallet[]): Map<string, bigint> {
   const cap = given === null || given > pool ? pool : given;
   let open = wallets.filter(({ points }) => points > 0n);
@@ -45,9 +45,9 @@ function allocated(rules: Rules, wallets: readonly Wallet[]) {
   return { paid, total, shares };
 }
 
-/** A case: few or many wallets, few or many values, with and without cap and dust, small and huge pools. */
+/** Returns a random case: few or many wallets and values, with and without cap and dust, small and huge pools. */
 function randomCase(seed: number): { rules: Rules; wallets: Wallet[] } {
-  const random = generator(seed);
+  const random = randomGenerator(seed);
   const big = () => BigInt(random.int(0, 2 ** 30)) * 2n ** 33n + BigInt(random.int(0, 2 ** 32));
   const count = random.pick([0, 1, 2, 3, 7, 20, 60]);
   const most = random.pick([1, 3, 10, 1_000, 1_000_000]);
@@ -63,14 +63,14 @@ function randomCase(seed: number): { rules: Rules; wallets: Wallet[] } {
 const CASES = Array.from({ length: 700 }, (_, seed) => randomCase(seed));
 const countedOf = (wallets: readonly Wallet[]) => wallets.filter(({ points }) => points > 0n);
 
-test('it is what the description says, in every case', () => {
+test('the allocation equals a slow model of the documented formula in random cases', () => {
   for (const { rules, wallets } of CASES) {
     const { paid } = allocated(rules, wallets);
     expect([...paid].sort()).toEqual([...model(rules, wallets)].sort());
   }
 });
 
-test('what is given never exceeds the pool, and its sum is told', () => {
+test('the amounts sum to the reported total, which is at most the pool', () => {
   for (const { rules, wallets } of CASES) {
     const { paid, total } = allocated(rules, wallets);
     expect([...paid.values()].reduce((sum, amount) => sum + amount, 0n)).toBe(total);
@@ -78,14 +78,14 @@ test('what is given never exceeds the pool, and its sum is told', () => {
   }
 });
 
-test('without cap and dust all of the pool is given, as soon as anybody has points', () => {
+test('without cap and dust the whole pool is allocated if any wallet has points', () => {
   for (const { rules, wallets } of CASES) {
     const { total } = allocated({ pool: rules.pool, cap: null, dust: 0n }, wallets);
     expect(total).toBe(countedOf(wallets).length > 0 ? rules.pool : 0n);
   }
 });
 
-test('with a cap something is left only when everybody has reached it', () => {
+test('with a cap a part of the pool is left only when every wallet has reached the cap', () => {
   for (const { rules, wallets } of CASES) {
     const cap = rules.cap === null || rules.cap > rules.pool ? rules.pool : rules.cap;
     const { total } = allocated({ ...rules, dust: 0n }, wallets);
@@ -94,7 +94,7 @@ test('with a cap something is left only when everybody has reached it', () => {
   }
 });
 
-test('nobody gets more than the cap, or less than dust, and who has no points gets nothing', () => {
+test('no amount is above the cap or below dust, and wallets without points get nothing', () => {
   for (const { rules, wallets } of CASES) {
     const { paid } = allocated(rules, wallets);
     for (const { name, points } of wallets) {
@@ -107,7 +107,7 @@ test('nobody gets more than the cap, or less than dust, and who has no points ge
   }
 });
 
-test('more points are never less tokens, and equal points differ by one unit at most', () => {
+test('more points never give fewer tokens, and amounts for equal points differ by at most one unit', () => {
   for (const { rules, wallets } of CASES) {
     const { paid } = allocated({ ...rules, dust: 0n }, wallets);
     const sorted = [...wallets].sort((a, b) => Number(a.points - b.points));
@@ -121,7 +121,7 @@ test('more points are never less tokens, and equal points differ by one unit at 
   }
 });
 
-test('a wallet of equal points is rounded up before those that come after it as text', () => {
+test('of wallets with equal points, the one with the smaller address is rounded up first', () => {
   const wallets = ['d', 'b', 'a', 'c'].map((name) => ({ name, points: 5n }));
   expect([...allocated({ pool: 10n, cap: null, dust: 0n }, wallets).paid].sort()).toEqual([
     ['a', 3n],
@@ -131,7 +131,7 @@ test('a wallet of equal points is rounded up before those that come after it as 
   ]);
 });
 
-test('dust is not shared out again', () => {
+test('amounts below dust are not divided among the other wallets', () => {
   const wallets = [
     { name: 'a', points: 1n },
     { name: 'b', points: 99n },
@@ -140,9 +140,9 @@ test('dust is not shared out again', () => {
   expect(allocated({ pool: 1_000n, cap: null, dust: 10n }, wallets).total).toBe(1_000n);
 });
 
-test('what a cap leaves goes to the others by their points, again and again', () => {
+test('the rest above the cap is divided by points repeatedly until no further wallet reaches the cap', () => {
   const wallets = [600n, 300n, 60n, 40n].map((points, i) => ({ name: 'abcd'.charAt(i), points }));
-  // a and, by what a leaves, b reach the cap; 100 points share the other 500.
+  // Wallet a reaches the cap, and then b too; 100 points share the other 500.
   expect([...allocated({ pool: 1_100n, cap: 300n, dust: 0n }, wallets).paid]).toEqual([
     ['a', 300n],
     ['b', 300n],
@@ -151,21 +151,21 @@ test('what a cap leaves goes to the others by their points, again and again', ()
   ]);
 });
 
-test('the order in which wallets come, once they are sorted, makes no difference, nor do those without points', () => {
+test('the input order of wallets and wallets without points do not change the result', () => {
   for (const { rules, wallets } of CASES.slice(0, 200)) {
     const more = [...wallets].reverse().concat({ name: 'zzzzzzzz', points: 0n }, { name: 'AAAAAAAA', points: -7n });
     expect(allocated(rules, more).paid).toEqual(allocated(rules, wallets).paid);
   }
 });
 
-test('any wallet’s amount follows from the shares and its own points: what is projected is what is allocated', () => {
+test('amountOf returns the allocated amount of every wallet', () => {
   for (const { rules, wallets } of CASES) {
     const { paid, shares } = allocated(rules, wallets);
     for (const { name, points } of wallets) expect(amountOf(shares, name, points)).toBe(paid.get(name) ?? 0n);
   }
 });
 
-test('who comes first would get all up to the cap, and nobody ever more than the cap', () => {
+test('amountOf of a first wallet is the pool up to the cap, and is never above the cap', () => {
   const nobody = allocated({ pool: 1_000n, cap: 400n, dust: 10n }, []).shares;
   expect([amountOf(nobody, 'a', 5n), amountOf(nobody, 'a', 0n), amountOf(nobody, 'a', -1n)]).toEqual([400n, 0n, 0n]);
   const { shares } = allocated(
@@ -175,8 +175,8 @@ test('who comes first would get all up to the cap, and nobody ever more than the
   expect(amountOf(shares, 'newcomer', 1_000_000n)).toBe(400n);
 });
 
-test('a million wallets are shared out in seconds', () => {
-  const random = generator(3);
+test('the allocation of a million wallets takes seconds', () => {
+  const random = randomGenerator(3);
   const points = BigInt64Array.from({ length: 1_000_000 }, () => BigInt(random.int(1, 50_000)));
   const begin = performance.now();
   const { total } = allocate({ pool: 10n ** 18n, cap: 10n ** 14n, dust: 10n ** 10n }, points, String);

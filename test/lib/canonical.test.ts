@@ -6,7 +6,7 @@ test('keys are sorted by UTF-16 code units, at every depth, without white space'
   expect(canonicalize(value)).toBe('{"10":1,"9":2,"a":"x","b":[2,{"a":true,"z":null}]}');
 });
 
-test('the sorting example of RFC 8785 comes out in its order', () => {
+test('the keys of the sorting example in RFC 8785 are sorted as in the RFC', () => {
   const value = { '€': 'Euro Sign', '\r': 'Carriage Return', '\ufb33': 'Hebrew', '1': 'One', '😀': 'Emoji', '\u0080': 'Control', ö: 'Latin' };
   const keys = [...canonicalize(value).matchAll(/"([^"]*)":/g)].map((match) => match[1]);
   expect(keys).toEqual(['\\r', '1', '\u0080', 'ö', '€', '😀', '\ufb33']);
@@ -18,11 +18,11 @@ test('numbers are written as ECMAScript writes them', () => {
   );
 });
 
-test('a key named __proto__ is a key like any other', () => {
+test('a key named __proto__ is serialized like other keys', () => {
   expect(canonicalize(JSON.parse('{"b":1,"__proto__":{"a":1}}'))).toBe('{"__proto__":{"a":1},"b":1}');
 });
 
-test('what JSON cannot hold has no canonical form', () => {
+test('values that JSON cannot represent are rejected', () => {
   for (const value of [Number.POSITIVE_INFINITY, Number.NaN, undefined, 1n, '\ud800', { a: () => 1 }]) {
     expect(() => canonicalize(value)).toThrow(TypeError);
   }

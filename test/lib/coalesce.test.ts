@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { coalesce } from '#lib/coalesce.ts';
 
-test('an answer is never older than its question, and one run answers all who asked meanwhile', async () => {
+test('a result is never older than its request, and one run serves all requests that waited for it', async () => {
   let written = 0;
   let runs = 0;
-  const ask = coalesce<number, number>(async () => {
+  const request = coalesce<number, number>(async () => {
     runs++;
     const seen = written;
     await sleep(5);
@@ -14,49 +14,49 @@ test('an answer is never older than its question, and one run answers all who as
   const checks: Promise<void>[] = [];
   for (let i = 0; i < 200; i++) {
     const acknowledged = ++written;
-    checks.push(ask('page', i).then((seen) => expect(seen).toBeGreaterThanOrEqual(acknowledged)));
+    checks.push(request('page', i).then((seen) => expect(seen).toBeGreaterThanOrEqual(acknowledged)));
     if (i % 10 === 0) await sleep(1);
   }
   await Promise.all(checks);
   expect(runs).toBeLessThan(30);
 });
 
-test('a run gets the asks of its turn, and keys do not wait for one another', async () => {
+test('a run gets all requests that waited for it, and keys are independent', async () => {
   const gate = Promise.withResolvers<void>();
   const runs: string[][] = [];
-  const ask = coalesce<string, string>(async (asks) => {
-    runs.push([...asks]);
-    if (asks[0].startsWith('slow')) await gate.promise;
-    return asks.join();
+  const request = coalesce<string, string>(async (requests) => {
+    runs.push([...requests]);
+    if (requests[0].startsWith('slow')) await gate.promise;
+    return requests.join();
   });
-  const first = ask('slow', 'slow 1');
+  const first = request('slow', 'slow 1');
   await sleep(1);
-  const second = ask('slow', 'slow 2');
-  const third = ask('slow', 'slow 3');
-  expect(await ask('fast', 'fast 1')).toBe('fast 1');
+  const second = request('slow', 'slow 2');
+  const third = request('slow', 'slow 3');
+  expect(await request('fast', 'fast 1')).toBe('fast 1');
   gate.resolve();
   expect(await Promise.all([first, second, third])).toEqual(['slow 1', 'slow 2,slow 3', 'slow 2,slow 3']);
   expect(runs).toHaveLength(3);
 });
 
-test('a run that fails fails its own askers alone', async () => {
+test('a failed run rejects only its own requests', async () => {
   let runs = 0;
-  const ask = coalesce<null, string>(async () => {
+  const request = coalesce<null, string>(async () => {
     if (++runs === 1) throw new Error('down');
     return 'up';
   });
-  const first = ask('a', null);
+  const first = request('a', null);
   const failed = expect(first).rejects.toThrow('down');
   await new Promise((resolve) => setImmediate(resolve));
-  const second = ask('a', null);
+  const second = request('a', null);
   await failed;
   expect(await second).toBe('up');
-  expect(await ask('a', null)).toBe('up');
+  expect(await request('a', null)).toBe('up');
 });
 
-test('a turn takes no more than its most asks', async () => {
-  const ask = coalesce<null, number>(async (asks) => asks.length, 2);
-  const taken = [ask('a', null), ask('a', null)];
-  expect(() => ask('a', null)).toThrow('too many');
+test('requests beyond the maximum per run are rejected with 503', async () => {
+  const request = coalesce<null, number>(async (requests) => requests.length, 2);
+  const taken = [request('a', null), request('a', null)];
+  expect(() => request('a', null)).toThrow('too many');
   expect(await Promise.all(taken)).toEqual([2, 2]);
 });

@@ -6,36 +6,37 @@ import { commitmentHash, commitmentMemo, parseMemo } from '#lib/draw/commitment.
 import type { Entry } from '#lib/draw/entry.ts';
 import { verifyHistory } from '#lib/draw/history.ts';
 import { parametersHash } from '#lib/draw/parameters.ts';
-import { type Anchors, type Verdict, verifyRound } from '#lib/draw/verify.ts';
-import { verifySignature } from '#platform/solana/beacon/signature.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { type RoundVerdict, type TrustAnchors, verifyRound } from '#lib/draw/verify.ts';
+import { verifySignature } from '#platform/solana/beacon/index.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { leavesOf, tampered, textOf } from '#test/support/verify/tampering.ts';
 import { addressOf, CHAIN, COMMITTER, chatParameters, entriesOf, finished, legacyParameters, signatureOf, uuidOf } from './draw-rounds.ts';
 
-const random = generator(17);
+const random = randomGenerator(17);
 const parameters = chatParameters();
 const entries = entriesOf(parameters, 60, 25, random);
 const facts = finished(parameters, entries);
 const audit = buildAudit(facts);
 
-/** Pairings take their time, and most of these audits hold the same signature. */
+/** Caches verifications, because pairings are slow and most audits here have the same signature. */
 const verdicts = new Map<string, boolean>();
-const verifyOnce: Anchors['verifySignature'] = (chain, round, signature) => {
+const verifyOnce: TrustAnchors['verifySignature'] = (chain, round, signature) => {
   const known = verdicts.get(`${round} ${signature}`) ?? verifySignature(chain, round, signature);
   verdicts.set(`${round} ${signature}`, known);
   return known;
 };
 
-const anchorsOf = (landed: LandedCommitment | null): Anchors => ({
+const anchorsOf = (landed: LandedCommitment | null): TrustAnchors => ({
   beacon: CHAIN,
   verifySignature: verifyOnce,
   committer: COMMITTER,
   landed,
-  leastLeadSec: 180,
-  leastMarginSec: 60,
+  minLeadSec: 180,
+  minMarginSec: 60,
 });
-const verify = (what: unknown, own: readonly unknown[] = entries, anchors = anchorsOf(facts.commitment)): Verdict => verifyRound(what, own, anchors);
-const wrong = (verdict: Verdict) => (verdict.ok ? 'nothing' : verdict.wrong);
+const verify = (what: unknown, own: readonly unknown[] = entries, anchors = anchorsOf(facts.commitment)): RoundVerdict =>
+  verifyRound(what, own, anchors);
+const wrong = (verdict: RoundVerdict) => (verdict.ok ? 'nothing' : verdict.where);
 
 test.each([
   { name: 'chat', round: facts, own: entries },
@@ -51,15 +52,15 @@ test.each([
   for (const path of paths) {
     const changed = tampered(whole, path);
     const named = wrong(verify(changed, own, anchors));
-    // Of parameters that are some round's, only the hash says that they are not this one's.
+    // Changed parameters that are still valid are only found by their hash.
     const isHashed = path[0] === 'parameters' && named === 'parameters';
-    // A round has another name in its parameters than beside them: one of the two is wrong.
+    // After this change the round id in the parameters differs from the one beside them; either may be reported.
     const isRound = textOf(path) === 'parameters.round' && named === 'round';
     if (!isHashed && !isRound) expect(named).toBe(textOf(path));
   }
 });
 
-test('a field more, a field less and another value for none are named too', () => {
+test('an additional field, a missing field and a value in place of null are reported', () => {
   expect(wrong(verify({ ...audit, more: 1 }))).toBe('more');
   expect(wrong(verify({ ...audit, beacon: { ...audit.beacon, more: 1 } }))).toBe('beacon.more');
   const { winners: _, ...less } = audit;
@@ -73,26 +74,26 @@ test('a field more, a field less and another value for none are named too', () =
   expect(wrong(verify('{}'))).toBe('audit');
 });
 
-test('whichever field of an entry is changed, it is not the one that was committed to', () => {
+test('a change of any field of an entry is reported', () => {
   const forged = { ...audit, entryHashes: audit.entryHashes.toReversed() };
   for (const path of leavesOf(entries[7])) {
     const changed = entries.map((entry, i) => (i === 7 ? tampered(entry, path) : entry));
     expect(wrong(verify(audit, changed))).toBe('entries[7]');
-    // Hashes that are not those of the commitment do not tell which.
+    // When the hashes do not match the committed root, they cannot show which entry differs.
     expect(wrong(verify(forged, changed))).toBe('entries');
   }
   const [first, second, ...rest] = entries;
   expect(wrong(verify(audit, entries.slice(0, -1)))).toBe('entries[59]');
   expect(wrong(verify(audit, entries.slice(1)))).toBe('entries[0]');
   expect(wrong(verify(audit, [...entries, entries.at(-1)]))).toBe('entries[60]');
-  // A tree of sorted pairs does not tell a leaf from its sibling: their indexes do.
+  // Swapping sibling leaves keeps the root, because pairs are sorted; the index shows the swap.
   expect(wrong(verify(audit, [second, first, ...rest]))).toBe('entries[0].index');
   expect(wrong(verify(audit, []))).toBe('entries[0]');
   expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], wallet: 'nobody' }, ...entries.slice(8)]))).toBe('entries[7].wallet');
   expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], more: 1 }, ...entries.slice(8)]))).toBe('entries[7].more');
 });
 
-test('entries that break the rules are named, though they were committed to', () => {
+test('committed entries that break a rule are reported', () => {
   const change = (at: number, part: Partial<Entry>) => entries.map((entry, i) => (i === at ? { ...entry, ...part } : entry));
   const cases: [Entry[], string][] = [
     [change(9, { numbers: [1, 2, 3, 4, 51] }), 'entries[9].numbers'],
@@ -108,7 +109,7 @@ test('entries that break the rules are named, though they were committed to', ()
   }
 });
 
-/** A round that somebody drew as they liked, with everything computed anew to fit. */
+/** Returns a manipulated round whose other values are all recomputed to be consistent. */
 function cheated(change: { memo?: (memo: string) => string; blockTime?: string; over?: Partial<typeof parameters> }) {
   const base = finished(chatParameters(change.over), entries);
   const memo = change.memo?.(base.commitment.memo) ?? base.commitment.memo;
@@ -118,7 +119,7 @@ function cheated(change: { memo?: (memo: string) => string; blockTime?: string; 
   return verify(buildAudit(cheat), entries, anchorsOf(commitment));
 }
 
-test('a commitment binds: what it does not say is not drawn by', () => {
+test('an audit that differs from its commitment is rejected', () => {
   const otherHash = parametersHash(chatParameters({ picks: 4 }));
   expect(cheated({})).toEqual({ ok: true, state: 'finalized' });
   expect(wrong(cheated({ memo: (memo) => memo.replace(audit.parametersHash, otherHash) }))).toBe('parameters');
@@ -133,7 +134,7 @@ test('a commitment binds: what it does not say is not drawn by', () => {
   expect(wrong(cheated({ blockTime: new Date(due - 59_000).toISOString() }))).toBe('commitment.blockTime');
 });
 
-test('a commitment by another key, or one that did not land, is none', () => {
+test('a commitment of another key or one that is not on the chain is rejected', () => {
   const stranger = { ...facts.commitment, committer: addressOf('stranger') };
   expect(wrong(verify(buildAudit({ ...facts, commitment: stranger }), entries, anchorsOf(stranger)))).toBe('commitment.committer');
   const sibling = finished(parameters, entries, { sequence: 2, previous: commitmentHash(facts.commitment.memo) });
@@ -142,10 +143,10 @@ test('a commitment by another key, or one that did not land, is none', () => {
   expect(wrong(verify(pending))).toBe('commitment');
 });
 
-test('without the chain at hand, an audit is held against itself', () => {
+test('without access to the chain an audit is checked for consistency only', () => {
   const offline = anchorsOf(null);
   expect(verify(audit, entries, offline)).toEqual({ ok: true, state: 'finalized' });
-  // The block decides the seed; what only the chain knows is taken from the audit.
+  // Without the chain only fields that influence the seed can be checked; the others are taken from the audit.
   const named = leavesOf(audit.commitment).map((path) => wrong(verify(tampered(audit, ['commitment', ...path]), entries, offline)));
   expect(Object.fromEntries(leavesOf(audit.commitment).map((path, i) => [path[0], named[i]]))).toEqual({
     memo: 'commitment.memo',
@@ -160,7 +161,7 @@ test('without the chain at hand, an audit is held against itself', () => {
   });
 });
 
-test('a signature of another round, or by another key, is not the beacon’s', () => {
+test('a beacon signature of another round or another key is rejected', () => {
   const change = (signature: string) => wrong(verify(buildAudit({ ...facts, beacon: { chain: CHAIN, signature } })));
   expect(change(signatureOf((audit.beacon?.round ?? 0) + 1))).toBe('beacon.signature');
   expect(change('00'.repeat(48))).toBe('beacon.signature');
@@ -168,7 +169,7 @@ test('a signature of another round, or by another key, is not the beacon’s', (
   expect(wrong(verify(audit, entries, others))).toBe('beacon.chainHash');
 });
 
-test('an audit grows with its round, and verifies at every stage', () => {
+test('an audit verifies in every state of its round', () => {
   const closing = buildAudit({ ...facts, commitment: null, beacon: null });
   expect(closing).toMatchObject({
     parametersHash: audit.parametersHash,
@@ -188,11 +189,11 @@ test('an audit grows with its round, and verifies at every stage', () => {
   expect(verify(committed)).toEqual({ ok: true, state: 'committed' });
   for (const stage of [closing, committed])
     expect(wrong(verify({ ...stage, draw: audit.draw }, entries, anchorsOf(stage.commitment && facts.commitment)))).toBe('draw');
-  expect(() => buildAudit({ ...facts, beacon: null })).toThrow('with the beacon');
-  expect(() => buildAudit({ ...facts, commitment: { ...facts.commitment, memo: 'hello' } })).toThrow('no commitment');
+  expect(() => buildAudit({ ...facts, beacon: null })).toThrow('the beacon of the commitment is missing');
+  expect(() => buildAudit({ ...facts, commitment: { ...facts.commitment, memo: 'hello' } })).toThrow('is not a commitment');
 });
 
-test('a round is void for the reasons there are, and for no other', () => {
+test('a void round is accepted only when its reason is true', () => {
   const voided = (reason: VoidReason, over: Partial<RoundFacts>, own = entries) => {
     const round = { ...facts, ...over, entries: own, void: reason };
     return verify(buildAudit(round), own, anchorsOf(round.commitment));
@@ -206,7 +207,7 @@ test('a round is void for the reasons there are, and for no other', () => {
   expect(voided('no-entries', uncommitted, [])).toEqual(isVoid);
   expect(wrong(voided('no-entries', uncommitted))).toBe('void');
   expect(voided('late-block', { ...late, ...unsigned })).toEqual(isVoid);
-  // The beacon went on: its signature does not make a late round drawn.
+  // The beacon signature exists, but a late round is still not drawn.
   expect(voided('late-block', late)).toEqual(isVoid);
   expect(wrong(voided('late-block', unsigned))).toBe('void');
   expect(voided('no-beacon', unsigned)).toEqual(isVoid);
@@ -216,7 +217,7 @@ test('a round is void for the reasons there are, and for no other', () => {
   expect(voided('entries-differ', unsigned, others)).toEqual(isVoid);
   expect(wrong(voided('entries-differ', unsigned))).toBe('void');
   expect(wrong(voided('entries-differ', uncommitted))).toBe('void');
-  // Nothing of them is drawn, and what was frozen stays what was committed to.
+  // There is no draw, and the frozen entries remain the committed ones.
   for (const reason of ['late-block', 'entries-differ'] as const) {
     expect(buildAudit({ ...facts, entries: others, void: reason })).toMatchObject({ draw: null, winners: null });
   }
@@ -225,7 +226,7 @@ test('a round is void for the reasons there are, and for no other', () => {
   expect(wrong(verify(drawn))).toBe('draw');
 });
 
-/** The commitments of so many rounds, each naming the one before. */
+/** Returns the commitments of `length` rounds, each with the hash of the previous one. */
 function history(length: number): LandedCommitment[] {
   const landed: LandedCommitment[] = [];
   for (let i = 1; i <= length; i++) {
@@ -236,41 +237,44 @@ function history(length: number): LandedCommitment[] {
   return landed;
 }
 
-test('commitments form a chain: a gap, a second one and a broken link show', () => {
+test('a history of commitments with a gap, a repetition or a wrong previous hash is rejected', () => {
   const landed = history(5);
   const verdict = verifyHistory(landed);
   expect(verdict.ok && [...verdict.byRound]).toEqual(landed.map((one, i) => [uuidOf(`round ${i + 1}`), one]));
   expect(verifyHistory([])).toEqual({ ok: true, byRound: new Map() });
   const [first, second, third, ...rest] = landed;
   if (!first || !second || !third) throw new Error('too short');
-  const refusal = (of: LandedCommitment[]) => {
-    const { ok, ...misfit } = { wrong: '', why: '', ...verifyHistory(of) };
-    return ok ? null : misfit;
+  const errorOf = (of: LandedCommitment[]) => {
+    const { ok, ...mismatch } = { where: '', reason: '', ...verifyHistory(of) };
+    return ok ? null : mismatch;
   };
   const memo = (of: LandedCommitment, change: object) => {
     const commitment = parseMemo(of.memo);
     return { ...of, memo: commitment ? commitmentMemo({ ...commitment, ...change }) : '' };
   };
-  expect(refusal([first, third, ...rest])).toEqual({ wrong: third.signature, why: 'sequence number 2 is missing before 3' });
-  expect(refusal([second, third])).toEqual({ wrong: second.signature, why: 'sequence number 1 is missing before 2' });
-  expect(refusal([first, second, second])).toEqual({ wrong: second.signature, why: 'sequence number 2 was used before' });
+  expect(errorOf([first, third, ...rest])).toEqual({ where: third.signature, reason: 'sequence number 2 is missing before 3' });
+  expect(errorOf([second, third])).toEqual({ where: second.signature, reason: 'sequence number 1 is missing before 2' });
+  expect(errorOf([first, second, second])).toEqual({ where: second.signature, reason: 'sequence number 2 was used before' });
   const rival = memo(second, { beaconRound: 1 });
-  expect(refusal([first, second, rival, third])).toEqual({ wrong: rival.signature, why: 'sequence number 2 was used before' });
-  // Which of the two came first is for the chain to say: then the third names the wrong one.
-  expect(refusal([first, rival, third])).toEqual({ wrong: third.signature, why: 'it does not name the commitment with sequence number 2' });
+  expect(errorOf([first, second, rival, third])).toEqual({ where: rival.signature, reason: 'sequence number 2 was used before' });
+  // The order on the chain decides which commitment counts, so the third one has the wrong previous hash.
+  expect(errorOf([first, rival, third])).toEqual({
+    where: third.signature,
+    reason: 'it does not name the hash of the commitment with sequence number 2',
+  });
   const again = memo(second, { round: uuidOf('round 1') });
-  expect(refusal([first, again])?.why).toBe(`round ${uuidOf('round 1')} is committed to a second time`);
-  expect(refusal([first, { ...second, memo: `${second.memo} ` }])?.why).toContain('no commitment');
-  expect(refusal([first, { ...third, memo: 'gm' }, second])).toBeNull();
+  expect(errorOf([first, again])?.reason).toBe(`round ${uuidOf('round 1')} has two commitments`);
+  expect(errorOf([first, { ...second, memo: `${second.memo} ` }])?.reason).toContain('the prefix of a commitment');
+  expect(errorOf([first, { ...third, memo: 'gm' }, second])).toBeNull();
 });
 
-test('a large round is built and verified at a few hundredths of a millisecond an entry', () => {
+test('a large round is built and verified in a few hundredths of a millisecond per entry', () => {
   const large = chatParameters({ maxEntriesPerWallet: 1_000 });
   const crowd = entriesOf(large, 25_000, 500, random);
   const round = finished(large, crowd);
   const before = process.cpuUsage();
   expect(verify(buildAudit(round), crowd, anchorsOf(round.commitment))).toEqual({ ok: true, state: 'finalized' });
-  // 0.5 s where nothing else runs; a loaded machine takes no more of the processor.
+  // Measures processor time, because a loaded machine does not increase it; 0.5 s on an idle machine.
   const { user, system } = process.cpuUsage(before);
   expect((user + system) / 1_000).toBeLessThan(5_000);
 });

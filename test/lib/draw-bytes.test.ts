@@ -3,10 +3,10 @@ import { Audit, LandedCommitment } from '#lib/draw/audit.ts';
 import { buildAudit } from '#lib/draw/build.ts';
 import { Entry } from '#lib/draw/entry.ts';
 import { RoundParameters } from '#lib/draw/parameters.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { CHAIN, chatParameters, entriesOf, finished, legacyParameters, signatureOf } from './draw-rounds.ts';
 
-/** A copy with the fields of each object the other way round. */
+/** Returns a copy with the fields of each object in reverse order. */
 function turned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(turned);
   if (typeof value !== 'object' || value === null) return value;
@@ -20,7 +20,7 @@ function turned(value: unknown): unknown {
 test.each([{ parameters: chatParameters() }, { parameters: legacyParameters() }])(
   'the same inputs give the same bytes, in whatever order their fields come',
   ({ parameters }) => {
-    const entries = entriesOf(parameters, 60, 25, generator(17));
+    const entries = entriesOf(parameters, 60, 25, randomGenerator(17));
     const facts = finished(parameters, entries);
     const audit = buildAudit(facts);
     const text = JSON.stringify(audit);

@@ -20,7 +20,7 @@ const COMMITMENT: Commitment = {
   previous: bytesOf('previous').toString('hex'),
 };
 
-test('a memo says all of a commitment in one line, and reads back as it', () => {
+test('a memo contains all fields of a commitment in one line and parses back to it', () => {
   const { entriesRoot: root, ...rest } = COMMITMENT;
   const memo = commitmentMemo(COMMITMENT);
   expect(memo).toBe(naiveMemo({ ...rest, root }));
@@ -30,7 +30,7 @@ test('a memo says all of a commitment in one line, and reads back as it', () => 
   expect(Buffer.byteLength(longest)).toBe(407);
 });
 
-test('a memo that is written any other way is none', () => {
+test('a memo with any deviation from the format is rejected', () => {
   const memo = commitmentMemo(COMMITMENT);
   const others = [
     memo.replace('commitment/1', 'commitment/2'),
@@ -55,7 +55,7 @@ test('a memo that is written any other way is none', () => {
   expect(parseMemo(commitmentMemo({ ...COMMITMENT, sequence: 1, previous: NO_PREVIOUS }))?.sequence).toBe(1);
 });
 
-test('rounds of the beacon have their times, and a commitment names the first one after its lead', () => {
+test('beacon rounds have fixed times, and a commitment names the first one after its lead', () => {
   expect(timeOf(QUICKNET, 1000)).toBe(Date.parse('2023-08-23T15:59:24Z'));
   const at = timeOf(QUICKNET, 1000);
   expect([at - 1, at, at + 2_999, at + 3_000].map((ms) => roundAt(QUICKNET, ms))).toEqual([999, 1000, 1000, 1001]);
@@ -67,12 +67,12 @@ test('rounds of the beacon have their times, and a commitment names the first on
   expect(isInTime(QUICKNET, 1000, at - 59_000, 60)).toBe(false);
 });
 
-test('the hash of a beacon’s chain is made as drand makes it', () => {
+test('the hash of a beacon chain equals the one of drand', () => {
   expect(chainHashOf(QUICKNET)).toBe(QUICKNET.chainHash);
   expect(chainHashOf(CHAIN)).toBe(CHAIN.chainHash);
   expect(chainHashOf({ ...CHAIN, beaconId: 'other' })).toBe(drandChainHash({ ...CHAIN, beaconId: 'other' }));
   expect(chainHashOf({ ...CHAIN, period: 4 })).not.toBe(CHAIN.chainHash);
-  // The chain that drand calls "default", as its documentation shows it.
+  // The drand chain "default", as in drand's documentation.
   const first = {
     publicKey: '868f005eb8e6e4ca0a47c8a77ceaa5309a47978a7c71bc5cce96366b5d7a569937c529eeda66c7293784a9402801af31',
     period: 30,
@@ -83,7 +83,7 @@ test('the hash of a beacon’s chain is made as drand makes it', () => {
   expect(chainHashOf(first)).toBe('8990e7a9aaed2ffed73dbd7092123d6f289930540d7651336225dc172e51b2ce');
 });
 
-test('a seed holds the commitment, the randomness and the block', () => {
+test('the seed depends on the commitment, the randomness and the blockhash', () => {
   const signature = 'ab'.repeat(48);
   const blockhash = addressOf('block');
   const { entriesRoot: root, ...rest } = COMMITMENT;
@@ -119,10 +119,10 @@ test('the keyed hash is HMAC-SHA256', () => {
   expect(() => keyedHash(Buffer.alloc(31), 'tie/1', 4)).toThrow('32 bytes');
 });
 
-test('raw values of the incomplete last turn are rejected, and kept for the audit', () => {
-  const most = 2n ** 64n;
-  // 2^64 mod 50 = 16: the last sixteen values belong to no whole turn.
-  const raws = [most - 1n, most - 16n, most - 17n, 50n, 49n, most - 1n];
+test('raw values above the last multiple of the bound are rejected and listed for the audit', () => {
+  const rawValues = 2n ** 64n;
+  // 2^64 mod 50 = 16: the last sixteen values are rejected, because they would make small results more likely.
+  const raws = [rawValues - 1n, rawValues - 16n, rawValues - 17n, 50n, 49n, rawValues - 1n];
   const integers = integersFrom((counter) => raws[counter] ?? 0n);
   expect(integers(50)).toEqual({
     counter: 2,
@@ -133,10 +133,10 @@ test('raw values of the incomplete last turn are rejected, and kept for the audi
   });
   expect(integers(50)).toEqual({ counter: 3, bound: 50, raw: '50', rejected: [], value: 0 });
   expect(integers(50).value).toBe(49);
-  // Of a power of two every turn is whole.
+  // For a power of two no value is rejected.
   expect(integers(64)).toEqual({ counter: 5, bound: 64, raw: '18446744073709551615', rejected: [], value: 63 });
   expect(integers(1).value).toBe(0);
-  for (const bound of [0, -1, 1.5, Number.NaN, 2 ** 53]) expect(() => integers(bound)).toThrow('below');
+  for (const bound of [0, -1, 1.5, Number.NaN, 2 ** 53]) expect(() => integers(bound)).toThrow('the bound of an integer');
 });
 
 test('the raw value of a counter is the start of its HMAC', () => {

@@ -4,8 +4,8 @@ import bs58 from 'bs58';
 import { hashOfParts, Millisecond, RoundId, Units } from '#lib/draw/bytes.ts';
 import { Entry, entriesRoot, entryLeaf, entryLine, entryTree, proveEntry, treeRoot, verifyEntry } from '#lib/draw/entry.ts';
 import { parametersHash, RoundParameters } from '#lib/draw/parameters.ts';
-import { brokenRule } from '#lib/draw/rules.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { findBrokenRule } from '#lib/draw/rules.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { naiveLeaf, naiveParametersHash, naiveRoot } from './draw-naive.ts';
 import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from './draw-rounds.ts';
 
@@ -19,13 +19,13 @@ const ENTRY: Entry = {
   at: '2026-11-21T12:00:00.001Z',
 };
 
-test('parts are hashed with their lengths, so that moving a byte from one to the next shows', () => {
+test('moving a byte from one part to the next changes the hash of the parts', () => {
   const expected = sha256(Buffer.from([2, 0, 0, 0, 97, 98, 0, 0, 0, 0, 1, 0, 0, 0, 99]));
   expect(hashOfParts(Buffer.from('ab'), Buffer.from(''), Buffer.from('c'))).toEqual(expected);
   expect(hashOfParts(Buffer.from('a'), Buffer.from(''), Buffer.from('bc'))).not.toEqual(expected);
 });
 
-test('a leaf is the SHA-256 of 118 bytes and one for each number', () => {
+test('an entry leaf is the SHA-256 of 118 bytes plus one byte per number', () => {
   const round = '00112233-4455-6677-8899-aabbccddeeff';
   const time = Buffer.alloc(8);
   time.writeBigUInt64LE(BigInt(Date.UTC(2026, 10, 21, 12, 0, 0, 1)));
@@ -51,7 +51,7 @@ test('a leaf is the SHA-256 of 118 bytes and one for each number', () => {
   expect(entryLeaf(round, { ...ENTRY, numbers: [] })).toBe(naiveLeaf(round, { ...ENTRY, numbers: [] }).toString('hex'));
 });
 
-test('every field of an entry is in its leaf, and the round too', () => {
+test('the leaf changes with every field of the entry and with the round', () => {
   const others: Entry[] = [
     { ...ENTRY, index: 259 },
     { ...ENTRY, wallet: addressOf('somebody else') },
@@ -65,9 +65,9 @@ test('every field of an entry is in its leaf, and the round too', () => {
   expect(new Set(leaves).size).toBe(leaves.length);
 });
 
-test('entries prove that they are in the root, and nothing else does', () => {
+test('a proof is valid only for its own entry, round and root', () => {
   const parameters = chatParameters();
-  const entries = entriesOf(parameters, 77, 40, generator(1));
+  const entries = entriesOf(parameters, 77, 40, randomGenerator(1));
   const tree = entryTree(parameters.round, entries);
   const root = treeRoot(tree);
   expect(root).toBe(naiveRoot(parameters.round, entries));
@@ -92,13 +92,13 @@ test('entries prove that they are in the root, and nothing else does', () => {
   expect(() => proveEntry(tree, 77)).toThrow('there is no leaf 77');
 });
 
-test('the root over 100,000 entries is a matter of a second', () => {
+test('the root over 100,000 entries takes about a second', () => {
   const parameters = chatParameters();
-  const entries = entriesOf(parameters, 100_000, 500, generator(3));
+  const entries = entriesOf(parameters, 100_000, 500, randomGenerator(3));
   const began = performance.now();
   expect(entriesRoot(parameters.round, entries)).toMatch(/^[0-9a-f]{64}$/);
   const took = performance.now() - began;
-  // The better of two, for machines that are busy: 0.6 s where nothing else runs.
+  // The faster of two runs, because the machine may be busy; 0.6 s on an idle machine.
   const again = performance.now();
   entriesRoot(parameters.round, entries);
   expect(Math.min(took, performance.now() - again)).toBeLessThan(4_000);
@@ -111,7 +111,7 @@ test('a line of the published entries is canonical JSON and reads back as the en
   expect(Entry.parse(JSON.parse(entryLine(ENTRY)))).toEqual(ENTRY);
 });
 
-test('entries have one form: what could be written in two ways is refused', () => {
+test('an entry with a non-canonical value is rejected', () => {
   const wrong = [
     { index: -1 },
     { index: 2 ** 32 },
@@ -135,7 +135,7 @@ test('entries have one form: what could be written in two ways is refused', () =
   expect(Millisecond.safeParse('2026-11-21T12:00:00.000Z').success).toBe(true);
 });
 
-test('the hash of parameters holds every field of them', () => {
+test('the hash of parameters changes with every field', () => {
   for (const parameters of [chatParameters(), legacyParameters(), legacyParameters({ maxTickets: 7 })]) {
     const hash = parametersHash(parameters);
     expect(hash).toBe(naiveParametersHash(parameters));
@@ -157,7 +157,7 @@ test('the hash of parameters holds every field of them', () => {
   expect(new Set(hashes).size).toBe(hashes.length);
 });
 
-test('parameters that no round can have are refused', () => {
+test('invalid parameters are rejected', () => {
   const wrong: Parameters<typeof chatParameters>[0][] = [
     { picks: 0 },
     { picks: 51 },
@@ -176,28 +176,28 @@ test('parameters that no round can have are refused', () => {
   expect(RoundParameters.safeParse(chatParameters({ picks: 255, range: 255 })).success).toBe(true);
 });
 
-test('the rules of a round name the first entry that breaks them', () => {
+test('findBrokenRule reports the first entry that breaks a rule', () => {
   const parameters = chatParameters({ maxEntriesPerWallet: 2 });
-  const entries = entriesOf(parameters, 10, 5, generator(2));
-  expect(brokenRule(parameters, entries)).toBeNull();
+  const entries = entriesOf(parameters, 10, 5, randomGenerator(2));
+  expect(findBrokenRule(parameters, entries)).toBeNull();
   const changed = (at: number, part: Partial<Entry>) =>
-    brokenRule(
+    findBrokenRule(
       parameters,
       entries.map((entry, i) => (i === at ? { ...entry, ...part } : entry)),
     );
-  expect(changed(4, { index: 5 })).toEqual({ wrong: 'entries[4].index', why: 'must be 4' });
-  expect(changed(4, { numbers: [1, 2, 3, 4] })?.why).toBe('must be 5');
-  expect(changed(4, { numbers: [1, 2, 3, 4, 4] })?.why).toBe('must be different and ascending');
-  expect(changed(4, { numbers: [5, 4, 3, 2, 1] })?.why).toBe('must be different and ascending');
-  expect(changed(4, { numbers: [1, 2, 3, 4, 51] })?.why).toBe('must be from 1 to 50');
-  expect(changed(7, { wallet: entries[0]?.wallet ?? '' })).toEqual({ wrong: 'entries[7].wallet', why: 'has more than 2 entries' });
-  expect(changed(6, { source: entries[1]?.source ?? '', messageId: entries[1]?.messageId ?? '' })?.wrong).toBe('entries[6].messageId');
-  expect(changed(9, { at: parameters.closesAt })?.why).toBe('is not before the round closed');
-  expect(changed(0, { at: '2026-11-21T11:59:59.999Z' })?.why).toBe('is before the round opened');
+  expect(changed(4, { index: 5 })).toEqual({ where: 'entries[4].index', reason: 'must be 4' });
+  expect(changed(4, { numbers: [1, 2, 3, 4] })?.reason).toBe('must be 5 numbers');
+  expect(changed(4, { numbers: [1, 2, 3, 4, 4] })?.reason).toBe('must be different and ascending');
+  expect(changed(4, { numbers: [5, 4, 3, 2, 1] })?.reason).toBe('must be different and ascending');
+  expect(changed(4, { numbers: [1, 2, 3, 4, 51] })?.reason).toBe('must be from 1 to 50');
+  expect(changed(7, { wallet: entries[0]?.wallet ?? '' })).toEqual({ where: 'entries[7].wallet', reason: 'has more than 2 entries' });
+  expect(changed(6, { source: entries[1]?.source ?? '', messageId: entries[1]?.messageId ?? '' })?.where).toBe('entries[6].messageId');
+  expect(changed(9, { at: parameters.closesAt })?.reason).toBe('is not before the round closed');
+  expect(changed(0, { at: '2026-11-21T11:59:59.999Z' })?.reason).toBe('is before the round opened');
 
   const legacy = legacyParameters({ maxTickets: 10 });
-  const tickets = entriesOf(legacy, 10, 2, generator(2));
-  expect(brokenRule(legacy, tickets)).toBeNull();
-  expect(brokenRule(legacyParameters({ maxTickets: 9 }), tickets)).toEqual({ wrong: 'entries[9].index', why: 'there are at most 9 tickets' });
-  expect(brokenRule(legacy, [{ ...ENTRY, index: 0 }])?.why).toBe('a ticket has none');
+  const tickets = entriesOf(legacy, 10, 2, randomGenerator(2));
+  expect(findBrokenRule(legacy, tickets)).toBeNull();
+  expect(findBrokenRule(legacyParameters({ maxTickets: 9 }), tickets)).toEqual({ where: 'entries[9].index', reason: 'there are at most 9 tickets' });
+  expect(findBrokenRule(legacy, [{ ...ENTRY, index: 0 }])?.reason).toBe('must be empty, because a ticket has no numbers');
 });

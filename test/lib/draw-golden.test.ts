@@ -15,12 +15,12 @@ import { drawSeed, randomnessOf } from '#lib/draw/seed.ts';
 import { keyedHash } from '#lib/draw/stream.ts';
 import { verifyRound } from '#lib/draw/verify.ts';
 import { drawRound } from '#lib/draw/winners.ts';
-import { verifySignature } from '#platform/solana/beacon/signature.ts';
+import { verifySignature } from '#platform/solana/beacon/index.ts';
 import { naiveLeaf } from './draw-naive.ts';
 
 /**
- * Rounds that were drawn once, by another implementation, with a real round of quicknet. Whatever fails here has changed a format that rounds
- * were played by: it must be undone, or become another version beside this one.
+ * Test vectors: rounds drawn by another implementation with a real quicknet round. A failure means that a change altered a format of
+ * finished rounds: revert the change, or add it as a new version.
  */
 const Golden = z.object({
   rounds: z.array(
@@ -30,9 +30,9 @@ const Golden = z.object({
 });
 const golden = Golden.parse(JSON.parse(readFileSync(join(import.meta.dirname, 'draw-golden.json'), 'utf8')));
 
-/** What landed, as it is in an audit. */
+/** Returns the landed commitment of an audit. */
 function landedOf({ commitment }: Audit): LandedCommitment {
-  if (commitment === null) throw new Error('nothing landed');
+  if (commitment === null) throw new Error('the audit has no commitment');
   const { memo, committer, signature, slot, blockhash, blockTime } = commitment;
   return { memo, committer, signature, slot, blockhash, blockTime };
 }
@@ -41,14 +41,14 @@ test.each(golden.rounds.map((round) => ({ kind: round.audit.parameters.kind, ent
   'a $kind round of $entries entries is what it was',
   ({ round: { entries, lines, leaves, ties, audit } }) => {
     const { parameters, commitment, beacon, draw, winners } = audit;
-    if (!commitment || !beacon?.signature || !draw || !winners) throw new Error('the vector is not complete');
+    if (!commitment || !beacon?.signature || !draw || !winners) throw new Error('the test vector is incomplete');
     expect(entries.map(entryLine)).toEqual(lines);
     expect(entries.map((entry) => entryLeaf(parameters.round, entry))).toEqual(leaves);
     expect(audit.entryHashes).toEqual(entries.map((entry) => naiveLeaf(parameters.round, entry).toString('hex')));
     expect(entriesRoot(parameters.round, entries)).toBe(audit.entries.root);
     expect(parametersHash(parameters)).toBe(audit.parametersHash);
     const committed = parseMemo(commitment.memo);
-    if (!committed) throw new Error('the memo is none');
+    if (!committed) throw new Error('the memo is not a commitment');
     expect(commitmentMemo(committed)).toBe(commitment.memo);
     expect(commitmentHash(commitment.memo)).toBe(commitment.hash);
     expect(randomnessOf(beacon.signature)).toBe(beacon.randomness);
@@ -63,17 +63,17 @@ test.each(golden.rounds.map((round) => ({ kind: round.audit.parameters.kind, ent
     const landed = landedOf(audit);
     const built = buildAudit({ parameters, entries, commitment: landed, beacon: { chain: QUICKNET, signature: beacon.signature }, void: null });
     expect(built).toEqual(audit);
-    const anchors = { beacon: QUICKNET, verifySignature, committer: commitment.committer, landed, leastLeadSec: 180, leastMarginSec: 60 };
+    const anchors = { beacon: QUICKNET, verifySignature, committer: commitment.committer, landed, minLeadSec: 180, minMarginSec: 60 };
     expect(verifyRound(built, entries, anchors)).toEqual({ ok: true, state: 'finalized' });
   },
 );
 
-test('the rounds follow each other without a gap', () => {
+test('the commitments of the test vectors have no gap', () => {
   const history = verifyHistory(golden.rounds.map(({ audit }) => landedOf(audit)));
   expect(history.ok && [...history.byRound.keys()]).toEqual(golden.rounds.map(({ audit }) => audit.round));
 });
 
-test('the numbers that entries are given are what they were', () => {
+test('the derived numbers equal those of the test vectors', () => {
   for (const { entryId, wallet, picks, range, numbers } of golden.derived) expect(derivedNumbers(entryId, wallet, { picks, range })).toEqual(numbers);
   expect(golden.derived).toHaveLength(4);
 });

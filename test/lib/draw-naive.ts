@@ -4,7 +4,7 @@ import { MerkleTree } from 'merkletreejs';
 import type { Entry } from '#lib/draw/entry.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
 
-/** The draw once more, as plainly as what is written about it reads: slow, and with nothing of the product's in it but the shapes. */
+/** A slow second implementation of the draw, written from its documentation. It shares only types with the service. */
 
 const sha256 = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest();
 const hex = (text: string) => Buffer.from(text, 'hex');
@@ -14,7 +14,7 @@ const u32 = (value: number) => little(BigInt(value), 4);
 const u64 = (value: number) => little(BigInt(value), 8);
 const prefixed = (...parts: Uint8Array[]) => sha256(...parts.flatMap((part) => [u32(part.length), part]));
 
-/** Keys sorted, no white space: for plain objects with ASCII keys and whole numbers that is RFC 8785. */
+/** Canonical JSON for plain objects with ASCII keys and integers: sorted keys, no white space. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -72,7 +72,7 @@ export const naiveSeed = (c: NaiveCommitment, signature: string, blockhash: stri
     bs58.decode(blockhash),
   );
 
-/** A stream's integers. */
+/** Returns a function that draws the integers of a stream. */
 export function naiveIntegers(key: Uint8Array, label: string): (bound: number) => number {
   let counter = 0;
   return (bound) => {
@@ -86,7 +86,7 @@ export function naiveIntegers(key: Uint8Array, label: string): (bound: number) =
   };
 }
 
-/** In the order in which they are drawn. */
+/** Returns the numbers in the order of the draw. */
 export function naiveNumbers(key: Uint8Array, picks: number, range: number): number[] {
   const next = naiveIntegers(key, 'numbers/1');
   const row: number[] = [];
@@ -105,7 +105,7 @@ export const naiveDerived = (entryId: string, wallet: string, picks: number, ran
 
 export const naiveTie = (seed: Uint8Array, index: number) => createHmac('sha256', seed).update('tie/1').update(u32(index)).digest('hex');
 
-/** Indexes of the winning entries, best first. */
+/** Returns the indexes of the winning entries, best first. */
 export function naiveWinners(seed: Uint8Array, parameters: RoundParameters, entries: readonly Entry[]): number[] {
   if (parameters.kind === 'legacy') return [naiveIntegers(seed, 'ticket/1')(entries.length)];
   const drawn = naiveNumbers(seed, parameters.picks, parameters.range);

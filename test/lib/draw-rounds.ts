@@ -7,9 +7,9 @@ import type { RoundFacts } from '#lib/draw/build.ts';
 import { commitmentMemo, NO_PREVIOUS } from '#lib/draw/commitment.ts';
 import { type Entry, entriesRoot } from '#lib/draw/entry.ts';
 import { type ChatParameters, type LegacyParameters, parametersHash, type RoundParameters } from '#lib/draw/parameters.ts';
-import type { generator } from '#test/support/areas/board-model.ts';
+import type { randomGenerator } from '#test/support/areas/board-model.ts';
 
-/** Bytes that look random and are the same at every run. */
+/** Returns deterministic pseudo-random bytes. */
 export const bytesOf = (name: string) => createHash('sha256').update(name).digest();
 export const addressOf = (name: string) => bs58.encode(bytesOf(name));
 export function uuidOf(name: string): string {
@@ -22,7 +22,7 @@ const CLOSES_AT = '2026-11-21T13:00:00.000Z';
 export const COMMITTER = addressOf('committer');
 const TIMING = { opensAt: OPENS_AT, closesAt: CLOSES_AT, leadSec: 180, marginSec: 60 };
 
-/** A beacon of drand's kind, and its chain as the product knows it. */
+/** A test beacon, and its chain as the service configures it. */
 export const beacon = new Beacon({ seed: bytesOf('beacon'), periodMs: 3_000, genesisTime: Date.parse('2026-11-01T00:00:00Z') / 1_000 });
 const info = beacon.info();
 export const CHAIN: BeaconChain = {
@@ -35,10 +35,10 @@ export const CHAIN: BeaconChain = {
   beaconId: info.metadata.beaconID,
 };
 
-/** The beacon's signature of a round whose time has come. */
+/** Returns the beacon's signature of a published round. */
 export function signatureOf(round: number): string {
   const answer = beacon.round(round, Number.MAX_SAFE_INTEGER);
-  if (answer === null) throw new Error(`there is no round ${round}`);
+  if (answer === null) throw new Error(`the test beacon has no round ${round}`);
   return answer.signature;
 }
 
@@ -66,8 +66,8 @@ export const legacyParameters = (over: Partial<LegacyParameters> = {}): LegacyPa
   ...over,
 });
 
-/** So many entries, by turns of so many wallets, with random numbers. */
-export function entriesOf(parameters: RoundParameters, count: number, wallets: number, random: ReturnType<typeof generator>): Entry[] {
+/** Returns `count` entries with random numbers, of `wallets` wallets in turn. */
+export function entriesOf(parameters: RoundParameters, count: number, wallets: number, random: ReturnType<typeof randomGenerator>): Entry[] {
   const addresses = Array.from({ length: wallets }, (_, i) => addressOf(`wallet ${i}`));
   const opens = Date.parse(parameters.opensAt);
   return Array.from({ length: count }, (_, index) => ({
@@ -80,13 +80,13 @@ export function entriesOf(parameters: RoundParameters, count: number, wallets: n
   }));
 }
 
-function someNumbers(picks: number, range: number, random: ReturnType<typeof generator>): number[] {
+function someNumbers(picks: number, range: number, random: ReturnType<typeof randomGenerator>): number[] {
   const numbers = new Set<number>();
   while (numbers.size < picks) numbers.add(random.int(1, range));
   return [...numbers].sort((a, b) => a - b);
 }
 
-/** A round that has come to its end: committed to two seconds after the close, in a block three seconds later. */
+/** Returns a finished round, committed two seconds after the close in a block three seconds later. */
 export function finished(
   parameters: RoundParameters,
   entries: readonly Entry[],

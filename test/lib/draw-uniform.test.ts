@@ -5,17 +5,17 @@ import { stream } from '#lib/draw/stream.ts';
 import { chatWinners, drawRound, TICKET_LABEL, type Winner } from '#lib/draw/winners.ts';
 import { addressOf, bytesOf, chatParameters, uuidOf } from './draw-rounds.ts';
 
-/** Fixed seeds: these tests answer the same at every run. A fair draw would pass each of them with 999 of 1,000 other sets of seeds. */
+/** Number of draws. Seeds are fixed, so results are deterministic; with random seeds a fair draw would pass each test in 999 of 1,000 runs. */
 const DRAWS = 100_000;
 const seeds = Array.from({ length: DRAWS }, (_, i) => bytesOf(`draw ${i}`));
 
-/** χ² of counts that should be equal. */
+/** Returns χ² of counts whose expected values are equal. */
 function chiSquare(counts: readonly number[]): number {
   const expected = sum(counts) / counts.length;
   return sum(counts.map((count) => (count - expected) ** 2 / expected));
 }
 
-/** The 99.9 % quantile of χ² (Wilson and Hilferty; right to 1 % from 5 degrees of freedom on). */
+/** Returns the 99.9 % quantile of χ² (Wilson–Hilferty approximation; error below 1 % from 5 degrees of freedom on). */
 const limitOf = (freedom: number) => freedom * (1 - 2 / (9 * freedom) + 3.0902 * Math.sqrt(2 / (9 * freedom))) ** 3;
 
 const counts = (size: number) => Array.from({ length: size }, () => 0);
@@ -28,16 +28,16 @@ const PRIZES = [30, 20, 10].map((amount) => ({ amount: String(amount), mint: add
 const RESERVED = sum(PRIZES.map(({ amount }) => Number(amount)));
 const paid = (winners: readonly Winner[]) => sum(winners.map(({ prize }) => Number(prize.amount)));
 
-/** One entry each of so many wallets. */
+/** Returns one entry for each of `wallets` wallets. */
 const entriesOf = (wallets: number, numbersOf: (index: number) => number[]) =>
   Array.from({ length: wallets }, (_, index): Entry => {
     const wallet = addressOf(`wallet ${index}`);
     return { index, wallet, numbers: numbersOf(index), source: 'coinop', messageId: uuidOf(`${index}`), at: '2026-11-21T12:00:00.000Z' };
   });
 
-test('the measure tells an unfair draw from a fair one', () => {
+test('the χ² test rejects an unfair draw and accepts a fair one', () => {
   expect(limitOf(49)).toBeCloseTo(85.35, 0);
-  // Six per cent more for one of ten, and a remainder without rejection.
+  // A bias of six per cent for one of ten values, and a remainder without rejection.
   const biased = counts(10).map((_, i) => (i === 0 ? 10_600 : 9_933));
   expect(chiSquare(biased)).toBeGreaterThan(limitOf(9));
   const folded = counts(192);
@@ -45,8 +45,8 @@ test('the measure tells an unfair draw from a fair one', () => {
   expect(chiSquare(folded)).toBeGreaterThan(limitOf(191));
 });
 
-test('over 100,000 draws every number is drawn, and every wallet wins every prize, equally often', () => {
-  // Ten wallets with five numbers each of fifty: nobody stands better than another.
+test('over 100,000 draws all numbers are drawn equally often, and all wallets win each prize equally often', () => {
+  // Ten wallets with five of fifty numbers each have equal chances.
   const [picks, range, wallets] = [5, 50, 10];
   const entries = entriesOf(wallets, (index) => Array.from({ length: picks }, (_, i) => picks * index + i + 1));
   const parameters = chatParameters({ picks, range, prizes: PRIZES });
@@ -70,7 +70,7 @@ test('over 100,000 draws every number is drawn, and every wallet wins every priz
     if (first && second) add(orders, first.index * wallets + second.index);
   }
   expect([doubles, excesses]).toEqual([0, 0]);
-  // Numbers of one draw exclude each other, which makes their counts vary less by this factor.
+  // The numbers of one draw are different, which reduces the variance of their counts by this factor.
   expect(chiSquare(numbers) * ((range - 1) / (range - picks))).toBeLessThan(limitOf(range - 1));
   for (const place of places) expect(chiSquare(place)).toBeLessThan(limitOf(range - 1));
   for (const won of prizes) expect(chiSquare(won)).toBeLessThan(limitOf(wallets - 1));
@@ -81,7 +81,7 @@ test('over 100,000 draws every number is drawn, and every wallet wins every priz
   }
 });
 
-test('over 100,000 draws ties are in no index’s favour, and every ticket wins equally often', () => {
+test('over 100,000 draws ties favour no index, and all tickets win equally often', () => {
   const entries = entriesOf(7, () => [1]);
   const [ties, tickets] = [counts(7), counts(1_000)];
   for (const seed of seeds) {
@@ -93,8 +93,8 @@ test('over 100,000 draws ties are in no index’s favour, and every ticket wins 
   expect(chiSquare(tickets)).toBeLessThan(limitOf(999));
 });
 
-test('over 30,000 draws a wallet with many entries wins once at most, in proportion to what it entered, and no prize is paid twice', () => {
-  // Wallets with one, two and five entries of the same numbers, so that ties alone decide.
+test('over 30,000 draws a wallet wins at most once per draw, in proportion to its entries, and no prize is paid twice', () => {
+  // Wallets with one, two and five entries of the same numbers, so that only ties decide.
   const owners = [0, 1, 1, 2, 2, 2, 2, 2];
   const entries = entriesOf(owners.length, () => [1, 2]).map((entry) => ({ ...entry, wallet: addressOf(`wallet ${owners[entry.index]}`) }));
   const parameters = chatParameters({ picks: 2, range: 3, prizes: PRIZES, maxEntriesPerWallet: 5 });
@@ -111,7 +111,7 @@ test('over 30,000 draws a wallet with many entries wins once at most, in proport
   expect(sum(shares.map((share, i) => ([1, 2, 5][i] ?? 0) * (share - 3_750) ** 2)) / 3_750).toBeLessThan(13.8);
 });
 
-test('numbers that entries are given are uniform too', () => {
+test('derived numbers are uniformly distributed', () => {
   const all = counts(50);
   const wallets = Array.from({ length: 100 }, (_, i) => addressOf(`wallet ${i}`));
   for (let i = 0; i < 20_000; i++) {

@@ -3,13 +3,13 @@ import type { Entry } from '#lib/draw/entry.ts';
 import { derivedNumbers, winningNumbers } from '#lib/draw/numbers.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
 import { chatWinners, drawRound } from '#lib/draw/winners.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { naiveDerived, naiveIntegers, naiveNumbers, naiveTie, naiveWinners } from './draw-naive.ts';
 import { addressOf, bytesOf, chatParameters, entriesOf, legacyParameters, uuidOf } from './draw-rounds.ts';
 
-const random = generator(41);
+const random = randomGenerator(41);
 
-/** A round of any size within reason: few and many numbers, prizes, wallets and entries. */
+/** Returns a round of varying size: few and many numbers, prizes, wallets and entries. */
 function anyRound(i: number): { parameters: RoundParameters; entries: Entry[] } {
   const count = random.int(1, random.pick([3, 20, 120]));
   const wallets = random.int(1, count);
@@ -23,7 +23,7 @@ function anyRound(i: number): { parameters: RoundParameters; entries: Entry[] } 
   return { parameters, entries: entriesOf(parameters, count, wallets, random) };
 }
 
-test('400 rounds of all sizes are drawn as a plain reading of the rules draws them, and the same again', () => {
+test('400 rounds of all sizes have the same result as the slow implementation, and a second draw gives the same result', () => {
   for (let i = 0; i < 400; i++) {
     const { parameters, entries } = anyRound(i);
     const seed = bytesOf(`seed ${i}`);
@@ -48,7 +48,7 @@ test('400 rounds of all sizes are drawn as a plain reading of the rules draws th
   }
 });
 
-test('numbers are different, in range, ascending, and every draw is written down', () => {
+test('drawn numbers are different, in range and ascending, and every draw is recorded', () => {
   for (let i = 0; i < 300; i++) {
     const range = random.int(1, 255);
     const picks = random.int(1, range);
@@ -64,7 +64,7 @@ test('numbers are different, in range, ascending, and every draw is written down
   expect(winningNumbers(bytesOf('all'), 255, 255).numbers).toEqual(Array.from({ length: 255 }, (_, i) => i + 1));
 });
 
-test('an entry without numbers gets those of its id and wallet', () => {
+test('an entry without numbers gets numbers derived from its id and wallet', () => {
   for (let i = 0; i < 100; i++) {
     const [id, wallet] = [uuidOf(`entry ${i}`), addressOf(`wallet ${i}`)];
     expect(derivedNumbers(id, wallet, { picks: 5, range: 50 })).toEqual(naiveDerived(id, wallet, 5, 50));
@@ -86,7 +86,7 @@ const entry = (index: number, wallet: string, numbers: number[]): Entry => ({
 });
 const won = (winners: ReturnType<typeof chatWinners>) => winners.map(({ index, matches, prize: { amount } }) => ({ index, matches, amount }));
 
-test('most matches come first, none win nothing, and prizes that nobody reached are left', () => {
+test('entries with most matches win first, entries without matches win nothing, and remaining prizes are not given', () => {
   const entries = [entry(0, 'a', [1, 9, 10]), entry(1, 'b', [1, 2, 10]), entry(2, 'c', [8, 9, 10]), entry(3, 'd', [1, 2, 3])];
   const winners = chatWinners(bytesOf('seed'), [prize(9), prize(5), prize(2), prize(1)], entries, [1, 2, 3]);
   expect(won(winners)).toEqual([
@@ -118,7 +118,7 @@ test('equal matches are ordered by their ties, also within a wallet', () => {
   }
 });
 
-test('a legacy round has one winner among its tickets, be it the only one', () => {
+test('a legacy round has one winner, also with a single ticket', () => {
   const parameters = legacyParameters();
   const one = drawRound(bytesOf('seed'), parameters, entriesOf(parameters, 1, 1, random));
   expect(one.winners).toEqual([
@@ -131,13 +131,13 @@ test('a legacy round has one winner among its tickets, be it the only one', () =
   expect(() => drawRound(bytesOf('seed'), parameters, [])).toThrow();
 });
 
-test('100,000 entries are drawn in well under a second, also when all of them are equal', () => {
+test('a draw over 100,000 entries takes less than a second, also when all entries are equal', () => {
   const hopeful = chatParameters({ picks: 1, range: 1, maxEntriesPerWallet: 1_000 });
   for (const parameters of [chatParameters({ maxEntriesPerWallet: 1_000 }), hopeful]) {
     const entries = entriesOf(parameters, 100_000, 500, random);
     const began = performance.now();
     expect(drawRound(bytesOf('seed'), parameters, entries).winners).toHaveLength(3);
-    // Far above what it takes, for machines that are busy: 0.05 and 0.4 s.
+    // The limit is far above the usual 0.05 s and 0.4 s, because the machine may be busy.
     expect(performance.now() - began).toBeLessThan(2_000);
   }
 });

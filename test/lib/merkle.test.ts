@@ -1,15 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { MerkleTree } from 'merkletreejs';
-import { CHUNK_BYTES, CHUNK_LEAVES, proofThrough, subtreeRoots } from '#areas/rewards/tree-chunks.ts';
+import { CHUNK_BYTES, CHUNK_LEAVES, proofThrough, subtreeRoots } from '#areas/rewards/epochs/tree-chunks.ts';
 import { buildTree, hashLeaves, leafHash, proofOf, rootFromProof, rootOf, verifyProof, verifyWithMerkletreejs } from '#lib/merkle.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 
 const sha256 = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest();
 const leavesOf = (count: number) => new Uint8Array(randomBytes(32 * count));
 const split = (flat: Uint8Array) => Array.from({ length: flat.length / 32 }, (_, i) => Buffer.from(flat.subarray(32 * i, 32 * i + 32)));
 const theirs = (leaves: Uint8Array) => new MerkleTree(split(leaves), sha256, { sortPairs: true });
-/** All small sizes, and large ones around powers of two and subtrees. */
+/** All small sizes, and sizes around powers of two and around chunks. */
 const SIZES = [...Array.from({ length: 300 }, (_, i) => i + 1), 511, 512, 513, 1_023, 1_025, 2_049, 4_095, 4_097];
 
 test('a leaf is the SHA-256 of 53 bytes: zero, epoch, index, wallet, amount', () => {
@@ -22,7 +22,7 @@ test('a leaf is the SHA-256 of 53 bytes: zero, epoch, index, wallet, amount', ()
   expect(Buffer.from(leafHash({ epoch: 20_777, index: 3_000_000_000, wallet, amount: 2n ** 64n - 1n }))).toEqual(sha256(bytes));
 });
 
-test('leaves hashed together are those hashed one by one', () => {
+test('hashing many leaves at once gives the same hashes as one by one', () => {
   const wallets = leavesOf(50);
   const amounts = BigUint64Array.from({ length: 50 }, (_, i) => BigInt(i) ** 7n);
   const together = new Uint8Array(50 * 32);
@@ -38,7 +38,7 @@ test('a tree of one leaf is that leaf, and its proof is empty', () => {
   expect(proofOf(levels, 0)).toEqual([]);
 });
 
-test('an odd node moves up as it is, and a pair is hashed with the smaller first', () => {
+test('an odd node moves up unchanged, and a pair is hashed with the smaller hash first', () => {
   const leaves = new Uint8Array([...new Array(32).fill(9), ...new Array(32).fill(5), ...new Array(32).fill(1)]);
   const [nine = leaves, five = leaves, one = leaves] = split(leaves);
   const pair = sha256(five, nine);
@@ -46,8 +46,8 @@ test('an odd node moves up as it is, and a pair is hashed with the smaller first
   expect(Buffer.from(rootOf(buildTree(leaves)))).toEqual(sha256(smaller, larger));
 });
 
-test('roots and proofs are those of another implementation, for every size up to 300 and beyond', () => {
-  const random = generator(7);
+test('roots and proofs equal those of merkletreejs for all sizes up to 300 and some larger ones', () => {
+  const random = randomGenerator(7);
   for (const size of SIZES) {
     const leaves = leavesOf(size);
     const levels = buildTree(leaves);
@@ -62,7 +62,7 @@ test('roots and proofs are those of another implementation, for every size up to
   }
 });
 
-test('a proof through subtrees is the proof through the whole tree', () => {
+test('a proof composed from chunks equals the proof of the whole tree', () => {
   for (const size of SIZES) {
     const leaves = leavesOf(size);
     const levels = buildTree(leaves);
@@ -75,27 +75,27 @@ test('a proof through subtrees is the proof through the whole tree', () => {
   }
 });
 
-test('a proof verifies for its leaf and root, and for nothing else', () => {
+test('a proof is valid only for its leaf and root', () => {
   const leaves = leavesOf(77);
   const levels = buildTree(leaves);
   const root = rootOf(levels);
   for (const [index, leaf] of split(leaves).entries()) {
     const proof = proofOf(levels, index);
-    const stranger = randomBytes(32);
+    const other = randomBytes(32);
     for (const verify of [verifyProof, verifyWithMerkletreejs]) {
       expect(verify(root, leaf, proof)).toBe(true);
-      expect(verify(root, stranger, proof)).toBe(false);
-      expect(verify(stranger, leaf, proof)).toBe(false);
+      expect(verify(root, other, proof)).toBe(false);
+      expect(verify(other, leaf, proof)).toBe(false);
       expect(verify(root, leaf, proof.slice(1))).toBe(false);
-      expect(verify(root, leaf, [...proof.slice(0, -1), stranger])).toBe(false);
+      expect(verify(root, leaf, [...proof.slice(0, -1), other])).toBe(false);
     }
-    expect(rootFromProof(leaf, [...proof, stranger])).not.toEqual(Buffer.from(root));
+    expect(rootFromProof(leaf, [...proof, other])).not.toEqual(Buffer.from(root));
   }
 });
 
-test('there is no tree of nothing, and no proof of a leaf that is not there', () => {
-  expect(() => buildTree(new Uint8Array(0))).toThrow('at least one hash');
-  expect(() => buildTree(new Uint8Array(33))).toThrow('at least one hash');
+test('a tree without leaves and a proof of a missing leaf are rejected', () => {
+  expect(() => buildTree(new Uint8Array(0))).toThrow('at least one leaf hash');
+  expect(() => buildTree(new Uint8Array(33))).toThrow('at least one leaf hash');
   const levels = buildTree(leavesOf(3));
   expect(() => proofOf(levels, 3)).toThrow('there is no leaf 3');
   expect(() => proofOf(levels, -1)).toThrow('there is no leaf -1');

@@ -17,14 +17,14 @@ test('weeks begin on Monday, also across a year’s end', () => {
   expect(bucketStart('week', bucketOf('week', day('2027-01-01')))).toBe(day('2026-12-28'));
 });
 
-test('months and years begin on their first day, in leap years too', () => {
+test('month and year buckets begin on their first day, also in leap years', () => {
   expect(bucketStart('month', bucketOf('month', day('2028-02-29')))).toBe(day('2028-02-01'));
   expect(bucketStart('month', bucketOf('month', day('2028-02-29')) + 1)).toBe(day('2028-03-01'));
   expect(bucketStart('year', bucketOf('year', day('2028-12-31')))).toBe(day('2028-01-01'));
   expect(bucketStart('month', bucketOf('month', day('2026-12-31')) + 1)).toBe(day('2027-01-01'));
 });
 
-test.each(PERIODS)('every day belongs to the %s bucket that it lies in, and buckets follow one another without gaps', (period) => {
+test.each(PERIODS)('every day belongs to exactly one %s bucket, and buckets have no gaps', (period) => {
   for (let d = day('2023-12-15'); d < day('2029-01-15'); d++) {
     const bucket = bucketOf(period, d);
     expect(bucketStart(period, bucket)).toBeLessThanOrEqual(d);

@@ -6,7 +6,7 @@ test('ties share a rank and the next rank is skipped', () => {
   expect(ranksOfPage([], 1, 0)).toEqual([]);
 });
 
-test('a page that begins within a tie keeps the rank of the tie', () => {
+test('a page that begins with a tied score keeps the rank of the tie', () => {
   const values = [9, 7, 7, 7, 3, 3, 1];
   const whole = ranksOfPage(values, 1, 0);
   for (let offset = 0; offset < values.length; offset++) {
@@ -14,7 +14,7 @@ test('a page that begins within a tie keeps the rank of the tie', () => {
   }
 });
 
-test('the best is in the 100th percentile and the last of n in the 100/nth', () => {
+test('the best wallet has percentile 100, and the last of n has 100/n', () => {
   expect(percentile(1, 1)).toBe(100);
   expect(percentile(1, 3)).toBe(100);
   expect(percentile(2, 3)).toBe(66.67);
@@ -22,7 +22,7 @@ test('the best is in the 100th percentile and the last of n in the 100/nth', () 
   expect(percentile(1_000_000, 1_000_000)).toBe(0);
 });
 
-test('who is not listed has neither rank nor percentile', () => {
+test('a wallet that is not listed has neither rank nor percentile', () => {
   expect(standing(null, 0, 10)).toEqual({ rank: null, score: 0, percentile: null });
   expect(standing(4, 12, 8)).toEqual({ rank: 4, score: 12, percentile: 62.5 });
 });

@@ -3,7 +3,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { constantTimeEqual } from '#lib/constant-time-equal.ts';
 import { verifyStrict } from '#lib/sign-in/ed25519.ts';
 import { MalformedTransaction, readMemoTransaction } from '#lib/sign-in/memo-transaction.ts';
-import { nonceIn, renderSignIn } from '#lib/sign-in/siws.ts';
+import { extractNonce, renderSignIn } from '#lib/sign-in/siws.ts';
 import { signInParts, transaction } from '#test/support/solana/memo-transaction.ts';
 import { createWallet, signInText } from '#test/support/wallet.ts';
 
@@ -19,7 +19,7 @@ const INPUT = {
 } as const;
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 
-/** The eight points of small order, by multiplying a point outside the prime-order group by that group's order. */
+/** Returns the eight points of small order, by multiplying a point outside the prime-order subgroup by the order of that subgroup. */
 function smallOrderPoints(): Uint8Array[] {
   for (let i = 0; ; i++) {
     try {
@@ -30,12 +30,12 @@ function smallOrderPoints(): Uint8Array[] {
       while (points.length < 8) points.push((points.at(-1) ?? torsion).add(torsion));
       return points.map((p) => p.toBytes());
     } catch {
-      // No point has this y.
+      // No point of the curve has this y.
     }
   }
 }
 
-/** Second encodings of points of small order: y + p where it fits, and x = 0 with the sign of a negative. */
+/** Non-canonical encodings of points of small order: y + p where it fits, and x = 0 with the sign bit set. */
 const SECOND_ENCODINGS = [
   `ed${'ff'.repeat(30)}7f`,
   `ed${'ff'.repeat(31)}`,
@@ -45,7 +45,7 @@ const SECOND_ENCODINGS = [
   `ec${'ff'.repeat(31)}`,
 ].map((hex) => Uint8Array.from(Buffer.from(hex, 'hex')));
 
-test('the text is what a wallet makes of the same input', () => {
+test('the sign-in text equals the text of a wallet for the same input', () => {
   expect(renderSignIn(INPUT, 'ADDRESS')).toBe(
     'localhost:3000 wants you to sign in with your Solana account:\nADDRESS\n\nSign in to Coinop.\n\nURI: http://localhost:3000\nVersion: 1\n' +
       'Chain ID: solana:mainnet\nNonce: k3XhQ9vT2mZr7LwB5cNf8JpD\nIssued At: 2026-11-21T12:00:00.000Z\nExpiration Time: 2026-11-21T12:05:00.000Z',
@@ -53,20 +53,20 @@ test('the text is what a wallet makes of the same input', () => {
   expect(renderSignIn(INPUT, 'ADDRESS')).toBe(signInText(INPUT, 'ADDRESS'));
 });
 
-test('the nonce is found on a line of its own', () => {
-  expect(nonceIn(renderSignIn(INPUT, 'ADDRESS'))).toBe(INPUT.nonce);
-  expect(nonceIn(`Nonce: ${INPUT.nonce}`)).toBeNull();
-  expect(nonceIn(`x\nRequest ID: ${INPUT.nonce}\n`)).toBeNull();
-  expect(nonceIn(`x\nNonce: ${INPUT.nonce}x\n`)).toBeNull();
+test('the nonce is extracted only from its own line', () => {
+  expect(extractNonce(renderSignIn(INPUT, 'ADDRESS'))).toBe(INPUT.nonce);
+  expect(extractNonce(`Nonce: ${INPUT.nonce}`)).toBeNull();
+  expect(extractNonce(`x\nRequest ID: ${INPUT.nonce}\n`)).toBeNull();
+  expect(extractNonce(`x\nNonce: ${INPUT.nonce}x\n`)).toBeNull();
 });
 
-test('texts are the same only byte for byte', () => {
+test('constantTimeEqual compares texts byte for byte', () => {
   expect(constantTimeEqual('é', 'é')).toBe(true);
   expect(constantTimeEqual('é', 'e\u0301')).toBe(false);
   expect(constantTimeEqual('a', 'a\n')).toBe(false);
 });
 
-test('a signature verifies for its key and its message, and for no other', () => {
+test('a signature is valid only for its key and message', () => {
   const wallet = createWallet();
   const message = Buffer.from('message');
   const signature = wallet.sign(message);
@@ -80,7 +80,7 @@ test('a signature verifies for its key and its message, and for no other', () =>
   }
 });
 
-test('a second signature made by adding the order of the group is refused', () => {
+test('a signature changed by adding the group order to s is rejected', () => {
   const wallet = createWallet();
   const message = Buffer.from('message');
   const signature = wallet.sign(message);
@@ -89,7 +89,7 @@ test('a second signature made by adding the order of the group is refused', () =
   expect(verifyStrict(wallet.publicKey, message, forged)).toBe(false);
 });
 
-test('keys of small order are refused, under every encoding and whatever the signature', () => {
+test('keys of small order are rejected in every encoding and with every signature', () => {
   const points = smallOrderPoints();
   expect(new Set(points.map((p) => Buffer.from(p).toString('hex'))).size).toBe(8);
   expect(points.some((p) => p.every((byte) => byte === 0))).toBe(true);
@@ -104,11 +104,11 @@ test('keys of small order are refused, under every encoding and whatever the sig
       }
     }
   }
-  // Else this test would prove nothing.
+  // At least one of these signatures is accepted by other implementations, so the test is meaningful.
   expect(takenByOthers).toBeGreaterThan(0);
 });
 
-test('bytes that are no key or no signature are refused, not thrown at', () => {
+test('invalid keys and signatures return false without an exception', () => {
   const wallet = createWallet();
   const message = Buffer.from('message');
   for (const key of [new Uint8Array(31), new Uint8Array(33), new Uint8Array(32).fill(0xff), Uint8Array.of(2, ...new Uint8Array(31))]) {
@@ -117,13 +117,13 @@ test('bytes that are no key or no signature are refused, not thrown at', () => {
   expect(verifyStrict(wallet.publicKey, message, new Uint8Array(63))).toBe(false);
 });
 
-test('an ordinary signature of another implementation verifies', () => {
+test('a signature of another implementation is valid', () => {
   const secret = ed25519.utils.randomSecretKey();
   const message = Buffer.from('message');
   expect(verifyStrict(ed25519.getPublicKey(secret), message, ed25519.sign(message, secret))).toBe(true);
 });
 
-test('a memo transaction is read whole: every byte less or more is no transaction', () => {
+test('a truncated memo transaction or one with trailing bytes is rejected', () => {
   const wallet = createWallet();
   for (const version of ['legacy', 0] as const) {
     const bytes = transaction({ ...signInParts(INPUT, wallet), version });
@@ -137,13 +137,13 @@ test('a memo transaction is read whole: every byte less or more is no transactio
   }
 });
 
-test('a count that is not in its shortest form is no transaction', () => {
+test('a transaction with a length not in its shortest form is rejected', () => {
   const wallet = createWallet();
   const bytes = transaction(signInParts(INPUT, wallet));
   expect(() => readMemoTransaction(Buffer.concat([Buffer.of(0x81, 0x00), bytes.subarray(1)]), wallet.publicKey)).toThrow(MalformedTransaction);
 });
 
-test('a transaction of another version is no transaction', () => {
+test('a transaction of an unknown version is rejected', () => {
   const wallet = createWallet();
   const bytes = transaction({ ...signInParts(INPUT, wallet), version: 1 });
   expect(() => readMemoTransaction(bytes, wallet.publicKey)).toThrow(MalformedTransaction);

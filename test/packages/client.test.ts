@@ -6,14 +6,14 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { notification } from '#areas/social/events.ts';
 import { FILE, generate } from '#packages/client/generate.ts';
-import { type Client, createClient, type EventOf, followEvents, ok, Refused, signIn } from '#packages/client/src/index.ts';
-import { Blocks } from '#packages/client/src/sse.ts';
+import { ApiError, type Client, createClient, type EventOf, followEvents, ok, signIn } from '#packages/client/src/index.ts';
+import { BlockReader } from '#packages/client/src/sse.ts';
 import { streamsOf } from '#platform/events/sse.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
-import { eventually } from '#test/support/areas/player.ts';
-import { Front } from '#test/support/http/front.ts';
-import { count } from '#test/support/sign-in.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
+import { FlakyProxy } from '#test/support/http/flaky-proxy.ts';
+import { countRows } from '#test/support/sign-in.ts';
 import { createWallet, signInText } from '#test/support/wallet.ts';
 
 const run = promisify(execFile);
@@ -21,10 +21,9 @@ const root = join(import.meta.dirname, '../..');
 const GAME = 'client-game';
 
 let t: TestApp;
-let front: Front;
+let front: FlakyProxy;
 const connect = (options: Partial<Parameters<typeof createClient>[0]> = {}) => createClient({ baseUrl: front.url, ...options });
-/** A client with a session. */
-async function player(): Promise<Client> {
+async function signedInClient(): Promise<Client> {
   const client = connect();
   const wallet = createWallet();
   await signIn(client, { address: wallet.address, signMessage: (message) => wallet.sign(message) });
@@ -38,7 +37,7 @@ const notify = (...texts: string[]) =>
 beforeAll(async () => {
   t = await startTestApp();
   streamsOf(t.app).setTimes({ heartbeatMs: 100 });
-  front = await Front.start(t.url);
+  front = await FlakyProxy.start(t.url);
   await registerGame(t.url, ADMIN_TOKEN, GAME);
 });
 afterAll(async () => {
@@ -46,13 +45,13 @@ afterAll(async () => {
   await t.close();
 });
 
-test('the committed types are those of the routes and events: node packages/client/generate.ts writes them', async () => {
+test('the committed api.ts is up to date (node packages/client/generate.ts writes it)', async () => {
   expect((await readFile(FILE, 'utf8')) === generate()).toBe(true);
 });
 
-/** What somebody else writes who has installed the package. */
+/** Code of a user who has installed the package. */
 const SAMPLE = `
-import { type Api, createClient, followEvents, keypairSigner, ok, Refused, signIn } from '@coinop/client';
+import { type Api, createClient, followEvents, keypairSigner, ok, ApiError, signIn } from '@coinop/client';
 
 const client = createClient({ baseUrl: '${'BASE_URL'}' });
 const { wallet } = await signIn(client, await keypairSigner(crypto.getRandomValues(new Uint8Array(32))));
@@ -66,7 +65,7 @@ const events = followEvents(client, {
   onConnection: (isOpen) => { if (isOpen) connect(); },
   onReset: () => {},
   onEvent(event) {
-    // @ts-expect-error of another category
+    // @ts-expect-error the event type belongs to another category
     if (event.type === 'winner_announced') return;
     if (event.type !== 'score_update') return;
     score = event.updates.find((update) => update.wallet === wallet)?.score ?? score;
@@ -83,36 +82,36 @@ if (board.ok) first = board.body[0];
 else if (board.status === 304) board.body satisfies null;
 else board.body.error satisfies string;
 const missing = await ok(client.get('/game/{id}/stats', { params: { id: 'nothing' } })).catch((error: unknown) => error);
-console.log(JSON.stringify({ receipt: receipt.normalizedScore, score, first: first?.wallet === wallet, missing: missing instanceof Refused && missing.status }));
+console.log(JSON.stringify({ receipt: receipt.normalizedScore, score, first: first?.wallet === wallet, missing: missing instanceof ApiError && missing.status }));
 
-/** What does not compile. */
+/** Code that must not compile. */
 export const wrong = [
   // @ts-expect-error no such path
   () => client.get('/config/game'),
-  // @ts-expect-error its params are missing
+  // @ts-expect-error params are required
   () => client.get('/game/{id}/leaderboard'),
   // @ts-expect-error no such period
   () => client.get('/game/{id}/leaderboard', { params: { id: 'a' }, query: { period: 'hour' } }),
-  // @ts-expect-error it takes no body
+  // @ts-expect-error the endpoint takes no body
   () => client.get('/config/games', { body: {} }),
-  // @ts-expect-error it takes no idempotency key
+  // @ts-expect-error the endpoint takes no idempotency key
   () => client.post('/auth/nonce', { idempotencyKey: 'a' }),
   // @ts-expect-error no such field
   () => client.post('/arcade/score', { body: { gameId: 'a', score: 1, cheat: true } }),
-  // @ts-expect-error it is null where nothing was modified
+  // @ts-expect-error the body of a 304 response is null
   async () => { const answer = await client.get('/config/games'); return answer.status === 304 && answer.body.length; },
-  // @ts-expect-error resets must be handled
+  // @ts-expect-error onReset is required
   () => followEvents(client, { onEvent() {} }),
 ];
 `;
 
-test('packed and installed elsewhere, it needs nothing else, compiles strictly, and works', async () => {
+test('the packed client installs without dependencies, compiles in strict mode, and works', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'coinop-client-'));
   try {
     const npm = (args: string[], cwd: string) => run('npm', [...args, '--offline', '--no-audit', '--no-fund', '--loglevel=error'], { cwd });
     await npm(['pack', '--pack-destination', folder], join(root, 'packages/client'));
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-    await npm(['install', './coinop-client-0.1.0.tgz'], folder);
+    await npm(['install', './coinop-client-0.2.0.tgz'], folder);
     await writeFile(join(folder, 'sample.ts'), SAMPLE.replace('BASE_URL', t.url));
     const compilerOptions = { target: 'es2022', module: 'nodenext', types: [], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false };
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['sample.ts'] }));
@@ -125,7 +124,7 @@ test('packed and installed elsewhere, it needs nothing else, compiles strictly, 
   }
 });
 
-test('wallets sign in with solana:signIn, with a message, and with a transaction; the client keeps their session and ends it', async () => {
+test('wallets sign in with solana:signIn, a message or a transaction; the client stores the session and ends it', async () => {
   const wallet = createWallet();
   const { address } = wallet;
   const wallets: Parameters<typeof signIn>[1][] = [
@@ -150,14 +149,14 @@ test('wallets sign in with solana:signIn, with a message, and with a transaction
     expect((await later.get('/me')).status).toBe(401);
   }
   const stranger = { address, signMessage: (message: Uint8Array) => createWallet().sign(message) };
-  await expect(signIn(connect(), stranger)).rejects.toMatchObject({ name: 'Refused', status: 401 });
+  await expect(signIn(connect(), stranger)).rejects.toMatchObject({ name: 'ApiError', status: 401 });
 });
 
-test('a refusal is an answer with its sentence, whoever gives it, and an exception to ok', async () => {
-  const client = await player();
+test('an error response of the service or a proxy is a value with an error sentence, and an exception of ok()', async () => {
+  const client = await signedInClient();
   const answer = await client.post('/arcade/score', { body: { gameId: GAME, score: 1 } });
   expect(answer).toMatchObject({ ok: false, status: 400, error: expect.stringContaining('playId'), retryAfter: null });
-  await expect(ok(client.get('/game/{id}/stats', { params: { id: 'nothing' } }))).rejects.toThrow(Refused);
+  await expect(ok(client.get('/game/{id}/stats', { params: { id: 'nothing' } }))).rejects.toThrow(ApiError);
   front.next = [{ status: 502 }];
   expect(await client.post('/auth/nonce')).toMatchObject({ ok: false, status: 502, error: 'Bad Gateway', body: { error: 'Bad Gateway' } });
   const first = await ok(client.get('/config/games'));
@@ -165,8 +164,8 @@ test('a refusal is an answer with its sentence, whoever gives it, and an excepti
   expect([again.ok, again.status, again.body]).toEqual([false, 304, null]);
 });
 
-test('what is not JSON is the response; any JSON is sent as JSON; no value leads to another path', async () => {
-  const client = await player();
+test('any JSON value is sent as JSON, other bodies are sent unchanged, and a path value cannot change the path', async () => {
+  const client = await signedInClient();
   for (const state of [{ level: 3 }, ['a'], 'text', 7, null]) {
     await ok(client.put('/game/{id}/state', { params: { id: GAME }, body: state }));
     expect((await ok(client.get('/game/{id}/state', { params: { id: GAME } }))).body.state).toEqual(state);
@@ -180,8 +179,8 @@ test('what is not JSON is the response; any JSON is sent as JSON; no value leads
   expect(front.requests.at(-1)).toBe('GET /game/a%2F..%2Fb/stats');
 });
 
-test('what may be repeated is repeated when the service is busy or an answer is lost, with one effect; nothing else is', async () => {
-  const client = await player();
+test('repeatable calls are retried when the service is busy or a response is lost, with one effect; other calls are not', async () => {
+  const client = await signedInClient();
   const busy = { status: 503, retryAfter: '0' };
   front.next = [busy, { status: 504 }, busy];
   expect((await client.get('/config/games')).status).toBe(200);
@@ -189,7 +188,7 @@ test('what may be repeated is repeated when the service is busy or an answer is 
   expect(await client.get('/config/games')).toMatchObject({ status: 503, retryAfter: 0, error: 'Service Unavailable' });
 
   const { wallet } = (await ok(client.get('/me'))).body;
-  const plays = () => count(t, 'plays', 'wallet = $1', [wallet]);
+  const plays = () => countRows(t, 'plays', 'wallet = $1', [wallet]);
   front.next = ['lost', busy];
   const play = await ok(client.post('/game/{id}/play', { params: { id: GAME }, idempotencyKey: 'once' }));
   expect([play.status, await plays()]).toEqual([201, 1]);
@@ -207,13 +206,12 @@ test('what may be repeated is repeated when the service is busy or an answer is 
   const reason = new Error('enough');
   const stop = new AbortController();
   const waiting = client.get('/config/games', { signal: stop.signal });
-  await eventually(() => expect(front.next).toEqual([]));
+  await retryUntilPass(() => expect(front.next).toEqual([]));
   stop.abort(reason);
   await expect(waiting).rejects.toBe(reason);
 });
 
-/** Follows notifications until it is stopped. */
-function follow(options: { lastEventId?: string; silenceMs?: number } = {}) {
+function followNotifications(options: { lastEventId?: string; silenceMs?: number } = {}) {
   const stop = new AbortController();
   const texts: string[] = [];
   const followed = {
@@ -240,49 +238,51 @@ function follow(options: { lastEventId?: string; silenceMs?: number } = {}) {
   return followed;
 }
 
-test('events are heard once and in order, through broken, silent and refused connections, and by later processes', async () => {
-  const one = follow({ silenceMs: 1_000 });
-  await eventually(() => expect(one.ids.length).toBeGreaterThan(0));
+test('events are delivered once and in order, despite broken, silent and rejected connections, and to later processes', async () => {
+  const one = followNotifications({ silenceMs: 1_000 });
+  await retryUntilPass(() => expect(one.ids.length).toBeGreaterThan(0));
   await notify('a', 'b');
-  await eventually(() => expect(one.texts).toEqual(['a', 'b']));
+  await retryUntilPass(() => expect(one.texts).toEqual(['a', 'b']));
   front.cut();
   await notify('c');
-  await eventually(() => expect(one.texts).toEqual(['a', 'b', 'c']));
+  await retryUntilPass(() => expect(one.texts).toEqual(['a', 'b', 'c']));
   front.next = [{ status: 503, retryAfter: '0' }, { status: 500 }, { status: 502 }];
   front.stall();
   await notify('d', 'e');
-  await eventually(() => expect(one.texts).toEqual(['a', 'b', 'c', 'd', 'e']));
-  expect(one.reasons).toContain('nothing came for 1000 ms');
+  await retryUntilPass(() => expect(one.texts).toEqual(['a', 'b', 'c', 'd', 'e']));
+  expect(one.reasons).toContain('no data for 1000 ms');
   expect(front.next).toEqual([]);
   one.stop();
   await one.ended;
   await notify('f');
-  const two = follow({ lastEventId: one.ids.at(-1) ?? '' });
-  await eventually(() => expect(two.texts).toEqual(['f']));
+  const two = followNotifications({ lastEventId: one.ids.at(-1) ?? '' });
+  await retryUntilPass(() => expect(two.texts).toEqual(['f']));
   two.stop();
   await two.ended;
   expect([one.texts, one.resets, two.resets]).toEqual([['a', 'b', 'c', 'd', 'e'], 0, 0]);
 });
 
-test('what cannot be told any more is a reset; then it goes on', async () => {
-  const one = follow({ lastEventId: '000000000000:1-0' });
-  await eventually(() => expect([one.resets, one.ids.length]).toEqual([1, 1]));
+test('a missed range of events gives a reset, and later events follow', async () => {
+  const one = followNotifications({ lastEventId: '000000000000:1-0' });
+  await retryUntilPass(() => expect([one.resets, one.ids.length]).toEqual([1, 1]));
   await notify('after');
-  await eventually(() => expect(one.texts).toEqual(['after']));
+  await retryUntilPass(() => expect(one.texts).toEqual(['after']));
   one.stop();
   await one.ended;
 });
 
-test('following ends with what the service will not have, and with what a handler throws', async () => {
+test('followEvents rejects when the service rejects the request and when a handler throws', async () => {
   const handlers = { onEvent: () => undefined, onReset: () => undefined };
   const client = connect();
-  const asked: Client = { ...client, fetch: (_path, init) => client.fetch('/events?categories=none', init) };
-  await expect(followEvents(asked, handlers)).rejects.toMatchObject({ name: 'Refused', status: 400, message: expect.stringContaining('categories') });
-  const failing = followEvents(client, { ...handlers, lastEventId: 'unknown', onReset: () => Promise.reject(new Error('mine')) });
-  await expect(failing).rejects.toThrow('mine');
+  const invalid: Client = { ...client, fetch: (_path, init) => client.fetch('/events?categories=none', init) };
+  await expect(followEvents(invalid, handlers)).rejects.toThrow(/categories/);
+  await expect(followEvents(invalid, handlers)).rejects.toMatchObject({ name: 'ApiError', status: 400 });
+  await expect(followEvents(client, { ...handlers, lastEventId: 'unknown', onReset: () => Promise.reject(new Error('mine')) })).rejects.toThrow(
+    'mine',
+  );
 });
 
-test('a stream is read as the standard reads it, wherever it is torn apart', () => {
+test('an event stream is parsed as the standard defines, in pieces of any size', () => {
   const text = '\uFEFF: hello\r\nretry: 5\r\n\r\nid: 1\r\ndata: a\rdata:b\r\revent: x\ndata\nid\n\nid: 9\u0000\ndata: é\n\ndata: cut off\n';
   const bytes = Buffer.from(text);
   const expected = [
@@ -292,7 +292,7 @@ test('a stream is read as the standard reads it, wherever it is torn apart', () 
     { id: null, data: 'é', retryMs: null },
   ];
   for (const size of [1, 2, 3, 5, bytes.length]) {
-    const blocks = new Blocks();
+    const blocks = new BlockReader();
     const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
     expect(pieces.flatMap((piece) => blocks.read(piece))).toEqual(expected);
   }

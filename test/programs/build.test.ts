@@ -18,16 +18,16 @@ const compiler = compilerVersion();
 const sameCompiler = compiler !== null && compiler === recorded(PROGRAM).compiler;
 
 describe.each(programs)('the committed program $name', ({ source, file }) => {
-  test('is what its record says, and so are its sources: nothing was changed without a build', () => {
+  test('the hashes of program and sources equal the record of the build', () => {
     const record = recorded(file);
     expect(recordOf(readFileSync(file), source, record.compiler)).toEqual(record);
   });
 
-  // The record above is what ties the bytes to the sources where this compiler is not; where it is, they are made again.
-  const claim = sameCompiler
-    ? 'is what its sources compile to, byte by byte'
-    : `was built by a compiler that is not here (here: ${compiler ?? 'none'})`;
-  test(claim, () => {
+  // Without the recorded compiler, only the hashes above connect the program to its sources. With it, the program is built again.
+  const name = sameCompiler
+    ? 'compiling the sources gives the same bytes'
+    : `the recorded compiler is clang 19, which is not installed (installed: ${compiler ?? 'none'})`;
+  test(name, () => {
     if (sameCompiler) expect(compile(source).equals(readFileSync(file))).toBe(true);
     else expect(recorded(file).compiler).toMatch(/clang version 19\./);
   });
@@ -36,14 +36,14 @@ describe.each(programs)('the committed program $name', ({ source, file }) => {
 describe('the committed program', () => {
   const bytes = readFileSync(PROGRAM);
 
-  test('is an SBPF v3 executable of two segments, small, and without sections', () => {
+  test('the program is a small SBPF v3 executable with two segments and no sections', () => {
     expect(bytes.subarray(0, 4).toString('latin1')).toBe('\x7fELF');
     expect(bytes.readUInt32LE(48)).toBe(3); // version
     expect([56, 58, 60, 62].map((at) => bytes.readUInt16LE(at))).toEqual([2, 64, 0, 0]);
     expect(bytes.length).toBeLessThan(20_000);
   });
 
-  test('names its errors as the client does', () => {
+  test('the error names of the program and the client are equal', () => {
     const text = readFileSync(join(SOURCES, 'errors.h'), 'utf8');
     const body = /typedef enum \{(.*?)\} Result;/s.exec(text)?.[1] ?? '';
     const names = body
@@ -60,13 +60,13 @@ describe('the committed program', () => {
 });
 
 describe('the linker', () => {
-  test('knows the runtime’s functions by the hashes the runtime knows them by', () => {
+  test('murmur3 returns the hashes by which the runtime identifies system calls', () => {
     expect(murmur3('abort').toString(16)).toBe('b6fc1a11');
     expect(murmur3('sol_log_').toString(16)).toBe('207559bd');
     expect(murmur3('sol_sha256').toString(16)).toBe('11f49d86');
   });
 
-  test('refuses what is no object of one program', () => {
+  test('link throws for a file that is not an object file', () => {
     expect(() => link(Buffer.alloc(64))).toThrow();
     expect(() => link(readFileSync(PROGRAM))).toThrow(); // already linked
   });

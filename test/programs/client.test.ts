@@ -14,17 +14,17 @@ import {
   parseClaim,
 } from '#platform/solana/distributor/index.ts';
 import { associatedTokenAddress } from '#platform/solana/tokens.ts';
-import { planOfPath, wallets } from './tree.ts';
+import { treeOfPath, wallets } from './tree.ts';
 import { key, World } from './world.ts';
 
 const world = new World('default features');
-const epoch = world.open(world.mint(), planOfPath({ index: 5_000, depth: 20, leaves: 5_003, claim: { wallet: key(), amount: 77n } }));
+const epoch = world.open(world.mint(), treeOfPath({ index: 5_000, depth: 20, leaves: 5_003, claim: { wallet: key(), amount: 77n } }));
 world.claim(epoch, 5_000);
 
 describe('an epoch account', () => {
   const account = world.svm.account(epoch.epochAccount);
 
-  test('is read field by field', () => {
+  test('decodeEpoch returns all fields of an epoch account', () => {
     expect(account.data).toHaveLength(EPOCH_BYTES);
     expect(decodeEpoch(world.program, account)).toEqual({
       state: 'open',
@@ -47,7 +47,7 @@ describe('an epoch account', () => {
     expect(decodeEpoch(world.program, { ...account, data: new Uint8Array(account.data) })).toEqual(decodeEpoch(world.program, account));
   });
 
-  test('is not anything else', () => {
+  test('decodeEpoch returns null for any other account', () => {
     const other = (change: Partial<typeof account>) => decodeEpoch(world.program, { ...account, ...change });
     const written = (at: number, byte: number) => other({ data: Buffer.from(account.data.map((old, i) => (i === at ? byte : old))) });
     expect(decodeEpoch(world.program, null)).toBeNull();
@@ -69,7 +69,7 @@ describe('a page account', () => {
   const page = decodePage(world.program, account);
   if (!page) throw new Error('no page');
 
-  test('says of each of its claims whether it is paid, and of no other', () => {
+  test('isClaimed returns the bit of each claim of the page and throws for other claims', () => {
     expect(page).toMatchObject({ page: 1, epochAccount: epoch.epochAccount });
     expect(account.data).toHaveLength(pageBytes(5_003, 1));
     const paid = Array.from({ length: 5_003 - CLAIMS_PER_PAGE }, (_, i) => CLAIMS_PER_PAGE + i).filter((index) => isClaimed(page, index));
@@ -77,7 +77,7 @@ describe('a page account', () => {
     for (const index of [0, 4_095, 5_008, 8_192, -1, 4_096.5, Number.NaN, 2 ** 32]) expect(() => isClaimed(page, index)).toThrow(RangeError);
   });
 
-  test('is not anything else', () => {
+  test('decodePage returns null for any other account', () => {
     const other = (change: Partial<typeof account>) => decodePage(world.program, { ...account, ...change });
     expect(decodePage(world.program, null)).toBeNull();
     expect(other({ owner: key() })).toBeNull();
@@ -89,7 +89,7 @@ describe('a page account', () => {
   });
 });
 
-test('a page has its number, its address and its size', () => {
+test('pageOf, pageAddress and pageBytes return number, address and size of a page', () => {
   expect([0, 4_095, 4_096, 2 ** 32 - 1].map(pageOf)).toEqual([0, 0, 1, 2 ** 20 - 1]);
   expect([1, 8, 9, 4_096, 9_999].map((leaves) => pageBytes(leaves, 0))).toEqual([49, 49, 50, 560, 560]);
   expect(pageBytes(4_097, 1)).toBe(49);
@@ -98,12 +98,12 @@ test('a page has its number, its address and its size', () => {
   expect(() => pageAddress(world.program, epoch.epochAccount, 2 ** 32)).toThrow('out of range');
 });
 
-describe('a claim', () => {
+describe('a claim instruction', () => {
   const claim = { ...epoch, payer: key(), index: 5_000, ...epoch.claim(0), proof: epoch.proof(0) };
   const { data, keys } = claimReward(claim);
   const pubkeys = keys.map(({ pubkey }) => pubkey);
 
-  test('is read back from anybody’s transaction', () => {
+  test('parseClaim decodes a claim instruction of any sender', () => {
     expect(parseClaim(data, pubkeys)).toEqual({
       payer: claim.payer,
       epochAccount: epoch.epochAccount,
@@ -117,7 +117,7 @@ describe('a claim', () => {
     expect(parseClaim(new Uint8Array(claimReward({ ...claim, proof: [] }).data), pubkeys)?.proof).toEqual([]);
   });
 
-  test('is not read where there is none', () => {
+  test('parseClaim returns null for any other instruction', () => {
     expect(parseClaim(data.subarray(0, -1), pubkeys)).toBeNull();
     expect(parseClaim(Buffer.alloc(0), pubkeys)).toBeNull();
     expect(parseClaim(data.subarray(0, 15), pubkeys)).toBeNull();
@@ -129,7 +129,7 @@ describe('a claim', () => {
     expect(parseClaim(world.settling(epoch).data, pubkeys)).toBeNull();
   });
 
-  test('and an epoch are not made of what cannot be', () => {
+  test('claimReward and openEpoch throw for invalid values', () => {
     expect(() => claimReward({ ...claim, amount: -1n })).toThrow('out of range');
     expect(() => claimReward({ ...claim, amount: 2n ** 64n })).toThrow('out of range');
     expect(() => claimReward({ ...claim, index: 2 ** 32 })).toThrow('out of range');

@@ -4,22 +4,22 @@ import { type PublicKey, SystemProgram, TransactionInstruction } from '@solana/w
 import { associatedTokenAddress, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { FEATURES } from './svm.ts';
 import { wallets } from './tree.ts';
-import { account, DAY, type Epoch, fixture, key, World } from './world.ts';
+import { account, DAY, fixture, key, type SvmEpoch, World } from './world.ts';
 
-/** Numbers that look random and are the same in every run with this seed. */
+/** Creates a pseudorandom generator; the seed determines all numbers. */
 function random(seed: string) {
   let count = 0;
   const below = (n: number): number => createHash('sha256').update(`${seed} ${count++}`).digest().readUIntBE(0, 6) % n;
   const one = <T>(list: readonly T[]): T => {
     const found = list[below(list.length)];
-    if (found === undefined) throw new Error('nothing to choose from');
+    if (found === undefined) throw new Error('the list is empty');
     return found;
   };
   return { below, one };
 }
 type Random = ReturnType<typeof random>;
 
-/** A thing done to an instruction that may make it another, or none. */
+/** Returns a copy of an instruction with one random change, which may make it invalid. */
 function damaged(instruction: TransactionInstruction, pool: readonly PublicKey[], { below, one }: Random): TransactionInstruction {
   const { programId } = instruction;
   const keys = instruction.keys.map((meta) => ({ ...meta }));
@@ -53,8 +53,8 @@ function damaged(instruction: TransactionInstruction, pool: readonly PublicKey[]
   return new TransactionInstruction({ programId, keys, data });
 }
 
-/** Whatever was sent: of each mint, what is in vaults, with wallets and with the treasury is what there was; each leaf is paid whole, once, or not. */
-function expectConserved(world: World, epochs: readonly Epoch[]): void {
+/** Checks that the tokens of each mint in vaults, wallets and treasury are as many as before, and that each leaf is paid once or not at all. */
+function expectConserved(world: World, epochs: readonly SvmEpoch[]): void {
   for (const mint of new Set(epochs.map((epoch) => epoch.mint))) {
     let [held, total] = [world.balance(associatedTokenAddress(world.treasury.publicKey, mint)), 0n];
     for (const epoch of epochs.filter((other) => other.mint === mint)) {
@@ -75,7 +75,7 @@ function expectConserved(world: World, epochs: readonly Epoch[]): void {
   }
 }
 
-test.each(FEATURES)('whatever is sent, tokens are conserved and no claim is paid twice, %s', (features) => {
+test.each(FEATURES)('randomly changed instructions neither create nor lose tokens, and pay no claim twice, %s', (features) => {
   const world = new World(features);
   const choose = random(`seed 1, ${features}`);
   const relay = key();
@@ -97,16 +97,16 @@ test.each(FEATURES)('whatever is sent, tokens are conserved and no claim is paid
     let instruction = endings && choose.below(3) === 0 ? choose.one(kinds) : world.claiming(epoch, choose.below(6));
     const isClaim = instruction.data[0] === 1;
     for (let times = choose.below(3); times > 0; times--) instruction = damaged(instruction, pool, choose);
-    // Nobody can sign for what is not theirs.
+    // Removes the signer flag of accounts whose key the test does not have.
     const own = [world.payer, ...(endings ? [world.authority] : [])].map(({ publicKey }) => publicKey);
     instruction.keys = instruction.keys.map((meta) => ({ ...meta, isSigner: meta.isSigner && own.some((signer) => signer.equals(meta.pubkey)) }));
-    const through = new TransactionInstruction({
+    const relayed = new TransactionInstruction({
       programId: relay,
       keys: [account(instruction.programId), ...instruction.keys],
       data: Buffer.concat([Buffer.from([1 + choose.below(2), 0, 0]), instruction.data]),
     });
-    const sent = choose.one([[instruction], [instruction], [instruction, instruction], [through]]);
-    if (world.refusal(sent, world.authority) === null) landed[isClaim ? 'claims' : 'endings']++;
+    const sent = choose.one([[instruction], [instruction], [instruction, instruction], [relayed]]);
+    if (world.errorOf(sent, world.authority) === null) landed[isClaim ? 'claims' : 'endings']++;
   };
 
   for (let i = 1; i <= 250; i++) {
@@ -114,7 +114,7 @@ test.each(FEATURES)('whatever is sent, tokens are conserved and no claim is paid
     if (i % 25 === 0) expectConserved(world, epochs);
   }
   expect(landed.claims).toBeGreaterThan(5);
-  world.svm.now += 89 * DAY; // and now with the authority's signature, and soon past the expiry
+  world.svm.now += 89 * DAY; // continues with the authority's signature, shortly before the expiry
   for (let i = 1; i <= 150; i++) {
     step(true);
     if (i === 75) world.svm.now += DAY;

@@ -8,7 +8,7 @@ import { key, PROGRAM_BYTES, World } from './world.ts';
 
 const LOADER_2 = new PublicKey('BPFLoader2111111111111111111111111111111111');
 
-/** Deploys the program as anybody would, with the writes in no particular order. */
+/** Deploys the program, with the writes in another order. */
 async function deployed(svm: Svm, upgradeAuthority: (payer: PublicKey) => PublicKey | null) {
   const keys = { payer: Keypair.generate(), buffer: Keypair.generate(), program: Keypair.generate() };
   svm.fund(keys.payer.publicKey, 10_000_000_000n);
@@ -23,10 +23,10 @@ async function deployed(svm: Svm, upgradeAuthority: (payer: PublicKey) => Public
   });
   const [begin, ...others] = transactions;
   const end = others.pop();
-  if (!begin || !end) throw new Error('a deployment has a beginning and an end');
+  if (!begin || !end) throw new Error('the deployment has fewer than two transactions');
   for (const { instructions, signers } of [begin, ...others.toReversed(), end]) {
     const [first, ...rest] = signers.map((signer) => keys[signer]);
-    if (first !== payer) throw new Error('the payer signs first');
+    if (first !== payer) throw new Error('the first signer is not the payer');
     svm.must(instructions, [first, ...rest]);
   }
   svm.nextSlot();
@@ -34,7 +34,7 @@ async function deployed(svm: Svm, upgradeAuthority: (payer: PublicKey) => Public
 }
 
 describe.each(FEATURES)('the program deployed through the upgradeable loader, %s', (features) => {
-  test('runs, and is what was committed', async () => {
+  test('the deployed program runs and equals the committed program', async () => {
     const world = new World(features);
     const { program } = await deployed(world.svm, (payer) => payer);
     const [account, data] = [program.publicKey, programDataAddress(program.publicKey)].map((address) => world.svm.account(address));
@@ -48,38 +48,38 @@ describe.each(FEATURES)('the program deployed through the upgradeable loader, %s
     expect(copy.paid(epoch, 0)).toBe(1_000n);
   });
 
-  test('may be replaced by whom was said, or by nobody', async () => {
+  test('the deployed program has the given upgrade authority, or none when it is final', async () => {
     const svm = new Svm(features);
     const authorityOf = (program: PublicKey) => svm.account(programDataAddress(program)).data.subarray(12, 45);
-    const somebody = key();
-    const kept = await deployed(svm, (payer) => payer);
-    expect(authorityOf(kept.program.publicKey)).toEqual(Buffer.concat([Buffer.from([1]), kept.payer.publicKey.toBuffer()]));
-    const given = await deployed(svm, () => somebody);
-    expect(authorityOf(given.program.publicKey)).toEqual(Buffer.concat([Buffer.from([1]), somebody.toBuffer()]));
+    const authority = key();
+    const upgradeable = await deployed(svm, (payer) => payer);
+    expect(authorityOf(upgradeable.program.publicKey)).toEqual(Buffer.concat([Buffer.from([1]), upgradeable.payer.publicKey.toBuffer()]));
+    const handedOver = await deployed(svm, () => authority);
+    expect(authorityOf(handedOver.program.publicKey)).toEqual(Buffer.concat([Buffer.from([1]), authority.toBuffer()]));
     const final = await deployed(svm, () => null);
     expect(authorityOf(final.program.publicKey)[0]).toBe(0);
     const bytes = svm.account(programDataAddress(final.program.publicKey));
     expect(deployedProgramMatches(bytes, PROGRAM_BYTES)).toBe(true);
   });
 
-  test('takes transactions that fit, and no other signature than the payer’s for the writes', async () => {
+  test('the deployment transactions fit the size limit, and only the payer signs the writes', async () => {
     const svm = new Svm(features);
     const { payer, transactions } = await deployed(svm, () => key());
     expect(transactions.slice(1, -1).map(({ signers }) => signers)).toEqual(transactions.slice(1, -1).map(() => ['payer']));
     for (const { instructions } of transactions) {
       const tx = new Transaction({ recentBlockhash: PublicKey.default.toBase58(), feePayer: payer.publicKey }).add(...instructions);
-      expect(wireOf(tx).length).toBeLessThanOrEqual(1_232 - 60); // room for a compute budget
+      expect(wireOf(tx).length).toBeLessThanOrEqual(1_232 - 60); // leaves room for a compute budget
     }
   });
 });
 
-describe('whether the deployed bytes are the committed ones', () => {
+describe('deployedProgramMatches and programBytesAddress', () => {
   const bytes = Buffer.from([1, 2, 3, 0, 4]);
   const header = Buffer.alloc(45);
   header.writeUInt32LE(3);
   const programData = (...parts: readonly Uint8Array[]) => ({ owner: UPGRADEABLE_LOADER, data: Buffer.concat([header, ...parts]) });
 
-  test('is so byte by byte, zeros behind them aside', () => {
+  test('deployedProgramMatches compares all bytes and ignores zeros after them', () => {
     expect(deployedProgramMatches(programData(bytes), bytes)).toBe(true);
     expect(deployedProgramMatches(programData(bytes, Buffer.alloc(100)), bytes)).toBe(true);
     expect(deployedProgramMatches(programData(bytes, Buffer.from([0, 1])), bytes)).toBe(false);
@@ -91,16 +91,16 @@ describe('whether the deployed bytes are the committed ones', () => {
     expect(deployedProgramMatches({ owner: LOADER_2, data: bytes.subarray(1) }, bytes)).toBe(false);
   });
 
-  test('is not so for what is no deployed program', () => {
+  test('deployedProgramMatches returns false for an account that is not a deployed program', () => {
     expect(deployedProgramMatches(null, bytes)).toBe(false);
     expect(deployedProgramMatches({ owner: key(), data: bytes }, bytes)).toBe(false);
     const buffer = Buffer.concat([header, bytes]);
-    buffer.writeUInt32LE(1); // the loader's buffer before deployment
+    buffer.writeUInt32LE(1); // a buffer account of the loader
     expect(deployedProgramMatches({ owner: UPGRADEABLE_LOADER, data: buffer }, bytes)).toBe(false);
     expect(deployedProgramMatches({ owner: UPGRADEABLE_LOADER, data: Buffer.alloc(3) }, bytes)).toBe(false);
   });
 
-  test('is looked up where the program’s own account says', () => {
+  test('programBytesAddress returns the account of the bytes for each loader', () => {
     const program = key();
     const state = Buffer.alloc(36);
     state.writeUInt32LE(2);

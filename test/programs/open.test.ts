@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { Keypair, PublicKey, SYSVAR_CLOCK_PUBKEY, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 import { associatedTokenAddress, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
-import { type Change, FEATURES } from './svm.ts';
+import { type AccountChange, FEATURES } from './svm.ts';
 import { wallets } from './tree.ts';
-import { account, DAY, edited, key, World } from './world.ts';
+import { account, changedInstruction, DAY, key, World } from './world.ts';
 
 const TOKEN_2022_PROGRAM = new PublicKey('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 
 describe.each(FEATURES)('open, %s', (features) => {
-  test('publishes an epoch that is funded, and says all of it', () => {
+  test('open creates an epoch account with all fields', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5), 7n);
     world.must([...world.funding(epoch), world.opening(epoch)], world.authority);
@@ -29,7 +29,7 @@ describe.each(FEATURES)('open, %s', (features) => {
     expect(world.svm.lamports(epoch.epochAccount)).toBe(BigInt(world.svm.rent(240)));
   });
 
-  test('may be paid for by the authority', () => {
+  test('the authority may pay for open', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     world.must(world.funding(epoch), world.authority);
@@ -37,107 +37,110 @@ describe.each(FEATURES)('open, %s', (features) => {
     expect(world.state(epoch).state).toBe('open');
   });
 
-  test('refuses a vault that does not hold the total, and takes one that holds more', () => {
+  test('open rejects a vault with less than the total and accepts a vault with more', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
-    expect(world.refusal([world.opening(epoch)], world.authority)).toBe('BadVault');
-    expect(world.refusal([world.tokenAccount(epoch.epochAccount, epoch.mint), world.opening(epoch)], world.authority)).toBe('Unfunded');
+    expect(world.errorOf([world.opening(epoch)], world.authority)).toBe('BadVault');
+    expect(world.errorOf([world.tokenAccount(epoch.epochAccount, epoch.mint), world.opening(epoch)], world.authority)).toBe('Unfunded');
     world.must(world.funding(epoch, epoch.total - 1n), world.authority);
-    expect(world.refusal([world.opening(epoch)], world.authority)).toBe('Unfunded');
+    expect(world.errorOf([world.opening(epoch)], world.authority)).toBe('Unfunded');
     world.must(world.funding(epoch, 100n), world.authority);
     world.must([world.opening(epoch)], world.authority);
   });
 
-  test('refuses an epoch without leaves or without a total', () => {
+  test('open rejects an epoch without leaves or without a total', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     world.must(world.funding(epoch), world.authority);
-    expect(world.refusal([world.opening(epoch, { total: 0n })], world.authority)).toBe('EmptyEpoch');
-    expect(world.refusal([world.opening(epoch, { leaves: 0 })], world.authority)).toBe('EmptyEpoch');
+    expect(world.errorOf([world.opening(epoch, { total: 0n })], world.authority)).toBe('EmptyEpoch');
+    expect(world.errorOf([world.opening(epoch, { leaves: 0 })], world.authority)).toBe('EmptyEpoch');
   });
 
-  test('ends between a day and 400 days from now', () => {
+  test('open accepts an expiry from 1 to 400 days ahead', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     world.must(world.funding(epoch), world.authority);
     const { now } = world.svm;
     const opening = world.opening(epoch);
     const at = (expiry: bigint) =>
-      edited(opening, {
+      changedInstruction(opening, {
         data: (data) => {
           data.writeBigInt64LE(expiry, 24);
           return data;
         },
       });
     for (const expiry of [now + DAY - 1, now + 400 * DAY + 1, now, 0, -1]) {
-      expect(world.refusal([at(BigInt(expiry))], world.authority)).toBe('BadExpiry');
+      expect(world.errorOf([at(BigInt(expiry))], world.authority)).toBe('BadExpiry');
     }
-    expect(world.refusal([at(2n ** 63n - 1n)], world.authority)).toBe('BadExpiry');
-    expect(world.refusal([at(-(2n ** 63n))], world.authority)).toBe('BadExpiry');
+    expect(world.errorOf([at(2n ** 63n - 1n)], world.authority)).toBe('BadExpiry');
+    expect(world.errorOf([at(-(2n ** 63n))], world.authority)).toBe('BadExpiry');
     world.must([at(BigInt(now + DAY))], world.authority);
     const later = world.plan(epoch.mint, wallets(5), 2n);
     world.must([...world.funding(later), world.opening(later, { expiry: now + 400 * DAY })], world.authority);
   });
 
-  test('opens a number once: not while it is open, not when it is settled, never again', () => {
+  test('open fails for a number that was opened before, also after settle and close', () => {
     const world = new World(features);
     const epoch = world.open(world.mint(), wallets(5));
     const again = [...world.funding(epoch), world.opening(epoch)];
-    expect(world.refusal(again, world.authority)).toBe('AlreadyOpened');
+    expect(world.errorOf(again, world.authority)).toBe('AlreadyOpened');
     world.must([world.settling(epoch)], world.authority);
-    expect(world.refusal(again, world.authority)).toBe('AlreadyOpened');
+    expect(world.errorOf(again, world.authority)).toBe('AlreadyOpened');
     world.must([world.closing(epoch)]);
-    expect(world.refusal(again, world.authority)).toBe('AlreadyOpened');
+    expect(world.errorOf(again, world.authority)).toBe('AlreadyOpened');
     expect(world.state(epoch).state).toBe('closed');
   });
 
-  test('keeps numbers apart by authority and by mint', () => {
+  test('epoch numbers are separate for each authority and mint', () => {
     const world = new World(features);
     const claims = wallets(5);
     const first = world.open(world.mint(), claims);
     const second = world.open(world.mint(), claims);
     expect(second.epochAccount).not.toEqual(first.epochAccount);
     const stranger = Keypair.generate();
-    const theirs = world.plan(first.mint, claims);
-    const opening = world.opening(theirs, { authority: stranger.publicKey });
-    expect(world.refusal([edited(opening, { keys: { 3: { pubkey: theirs.epochAccount } } })], stranger)).toBe('WrongAddress');
+    const refund = world.plan(first.mint, claims);
+    const opening = world.opening(refund, { authority: stranger.publicKey });
+    expect(world.errorOf([changedInstruction(opening, { keys: { 3: { pubkey: refund.epochAccount } } })], stranger)).toBe('WrongAddress');
   });
 
-  test('is signed by the authority whose epoch it is', () => {
+  test('open needs the signature of the authority', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     world.must(world.funding(epoch), world.authority);
-    expect(world.refusal([edited(world.opening(epoch), { keys: { 1: { isSigner: false } } })])).toBe('MissingSignature');
-    expect(world.refusal([edited(world.opening(epoch), { keys: { 1: { pubkey: world.payer.publicKey } } })])).toBe('WrongAddress');
+    expect(world.errorOf([changedInstruction(world.opening(epoch), { keys: { 1: { isSigner: false } } })])).toBe('MissingSignature');
+    expect(world.errorOf([changedInstruction(world.opening(epoch), { keys: { 1: { pubkey: world.payer.publicKey } } })])).toBe('WrongAddress');
   });
 
-  test('takes no other number’s address, and no other program as the system', () => {
+  test('open rejects the address of another number, and another program as the system program', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     const other = world.plan(epoch.mint, wallets(5), 2n);
     world.must([...world.funding(epoch), ...world.funding(other)], world.authority);
-    expect(world.refusal([edited(world.opening(epoch), { keys: { 3: { pubkey: other.epochAccount } } })], world.authority)).toBe('WrongAddress');
+    expect(world.errorOf([changedInstruction(world.opening(epoch), { keys: { 3: { pubkey: other.epochAccount } } })], world.authority)).toBe(
+      'WrongAddress',
+    );
     for (const pubkey of [TOKEN_PROGRAM, key(), SYSVAR_CLOCK_PUBKEY]) {
-      expect(world.refusal([edited(world.opening(epoch), { keys: { 6: { pubkey } } })], world.authority)).toBe('WrongProgram');
+      expect(world.errorOf([changedInstruction(world.opening(epoch), { keys: { 6: { pubkey } } })], world.authority)).toBe('WrongProgram');
     }
   });
 });
 
-describe.each(FEATURES)('the mint of an epoch, %s', (features) => {
-  test('may freeze only where that is accepted', () => {
+describe.each(FEATURES)('mint of an epoch, %s', (features) => {
+  test('open rejects a mint with a freeze authority, unless the flag accepts it', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(key()), wallets(5));
     world.must(world.funding(epoch), world.authority);
-    expect(world.refusal([world.opening(epoch)], world.authority)).toBe('MintCanFreeze');
+    expect(world.errorOf([world.opening(epoch)], world.authority)).toBe('MintCanFreeze');
     world.must([world.opening(epoch, { mintMayFreeze: true })], world.authority);
   });
 
-  test('is a mint of the classic token program, initialized', () => {
+  test('open accepts only an initialized mint of the classic token program', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     world.must(world.funding(epoch), world.authority);
     const real = world.svm.account(epoch.mint);
-    const using = (change: Change) => world.svm.forging(epoch.mint, change, () => world.refusal([world.opening(epoch)], world.authority));
+    const using = (change: AccountChange) =>
+      world.svm.withForgedAccount(epoch.mint, change, () => world.errorOf([world.opening(epoch)], world.authority));
     expect(using({ owner: TOKEN_2022_PROGRAM })).toBe('BadMint');
     expect(using({ owner: TOKEN_2022_PROGRAM, data: Buffer.concat([real.data, Buffer.alloc(200)]) })).toBe('BadMint');
     expect(using({ owner: key() })).toBe('BadMint');
@@ -150,20 +153,20 @@ describe.each(FEATURES)('the mint of an epoch, %s', (features) => {
   });
 });
 
-describe.each(FEATURES)('the vault of an epoch, %s', (features) => {
-  test('is the epoch’s own associated token account and nothing else', () => {
+describe.each(FEATURES)('vault of an epoch, %s', (features) => {
+  test('open accepts as vault only the associated token account of the epoch', () => {
     const world = new World(features);
     const mint = world.mint();
     const epoch = world.plan(mint, wallets(5));
     const junk = world.plan(world.mint(), wallets(5));
     world.must([...world.funding(epoch), ...world.funding(junk)], world.authority);
-    const using = (pubkey: PublicKey) => world.refusal([edited(world.opening(epoch), { keys: { 4: { pubkey } } })], world.authority);
+    const using = (pubkey: PublicKey) => world.errorOf([changedInstruction(world.opening(epoch), { keys: { 4: { pubkey } } })], world.authority);
     expect(using(junk.vault)).toBe('BadVault');
     expect(using(junk.mint)).toBe('BadVault');
-    expect(using(mint)).toBe('BadAccounts'); // the mint again
+    expect(using(mint)).toBe('BadAccounts'); // the mint, which repeats an account
     expect(using(key())).toBe('BadVault');
 
-    // A token account of the mint that belongs to the epoch, at another address.
+    // A token account of the mint and the epoch at another address.
     const elsewhere = Keypair.generate();
     const create = SystemProgram.createAccount({
       fromPubkey: world.payer.publicKey,
@@ -182,18 +185,19 @@ describe.each(FEATURES)('the vault of an epoch, %s', (features) => {
     world.must([world.opening(epoch)], world.authority);
   });
 
-  test('is nobody else’s to take from, and not frozen', () => {
+  test('open rejects a vault that is frozen or has a delegate or close authority', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     world.must(world.funding(epoch), world.authority);
     const real = world.svm.account(epoch.vault);
-    const using = (change: Change) => world.svm.forging(epoch.vault, change, () => world.refusal([world.opening(epoch)], world.authority));
+    const using = (change: AccountChange) =>
+      world.svm.withForgedAccount(epoch.vault, change, () => world.errorOf([world.opening(epoch)], world.authority));
     expect(using(({ data }) => data.writeUInt32LE(1, 72))).toBe('BadVault'); // a delegate
     expect(using(({ data }) => data.writeUInt32LE(1, 129))).toBe('BadVault'); // a close authority
     expect(using(({ data }) => data.writeUInt8(0, 108))).toBe('BadVault'); // not initialized
     expect(using(({ data }) => data.writeUInt8(3, 108))).toBe('BadVault'); // a state that does not exist
     expect(using(({ data }) => data.writeUInt8(2, 108))).toBe('VaultFrozen');
-    expect(using(({ data }) => data.fill(9, 32, 64))).toBe('BadVault'); // somebody else's
+    expect(using(({ data }) => data.fill(9, 32, 64))).toBe('BadVault'); // of another owner
     expect(using(({ data }) => data.fill(9, 0, 32))).toBe('BadVault'); // of another mint
     expect(using({ owner: key() })).toBe('BadVault'); // written by another program
     expect(using({ data: Buffer.concat([real.data, Buffer.from([2])]) })).toBe('BadVault');
@@ -203,33 +207,34 @@ describe.each(FEATURES)('the vault of an epoch, %s', (features) => {
   });
 });
 
-describe.each(FEATURES)('the refund account of an epoch, %s', (features) => {
-  test('is an associated token account of the mint, of whoever', () => {
+describe.each(FEATURES)('refund account of an epoch, %s', (features) => {
+  test('open accepts as refund account the associated token account of any owner', () => {
     const world = new World(features);
     const mint = world.mint();
     const epoch = world.plan(mint, wallets(5));
-    const somebody = Keypair.generate();
-    const theirs = associatedTokenAddress(somebody.publicKey, mint);
-    world.must([...world.funding(epoch), world.tokenAccount(somebody.publicKey, mint)], world.authority);
-    const using = (pubkey: PublicKey) => world.refusal([edited(world.opening(epoch), { keys: { 5: { pubkey } } })], world.authority);
+    const owner = Keypair.generate();
+    const refund = associatedTokenAddress(owner.publicKey, mint);
+    world.must([...world.funding(epoch), world.tokenAccount(owner.publicKey, mint)], world.authority);
+    const using = (pubkey: PublicKey) => world.errorOf([changedInstruction(world.opening(epoch), { keys: { 5: { pubkey } } })], world.authority);
     expect(using(key())).toBe('BadRefund');
-    expect(using(mint)).toBe('BadAccounts'); // the mint again
+    expect(using(mint)).toBe('BadAccounts'); // the mint, which repeats an account
     expect(using(epoch.vault)).toBe('BadAccounts'); // the vault itself
     expect(using(associatedTokenAddress(world.treasury.publicKey, world.mint()))).toBe('BadRefund'); // of another mint
 
-    // Given away: its owner could not be paid at this address again once it is closed.
-    const given = Buffer.concat([Buffer.from([6, 2, 1]), key().toBuffer()]);
-    const keys = [account(theirs, true), account(somebody.publicKey, false, true)];
-    world.must([new TransactionInstruction({ programId: TOKEN_PROGRAM, keys, data: given })], somebody);
-    expect(using(theirs)).toBe('WrongAddress');
+    // Changes the owner. After closing, the account could not be created again for this owner at this address.
+    const setOwner = Buffer.concat([Buffer.from([6, 2, 1]), key().toBuffer()]);
+    const keys = [account(refund, true), account(owner.publicKey, false, true)];
+    world.must([new TransactionInstruction({ programId: TOKEN_PROGRAM, keys, data: setOwner })], owner);
+    expect(using(refund)).toBe('WrongAddress');
     expect(using(epoch.refund)).toBeNull();
   });
 
-  test('exists and is not frozen', () => {
+  test('open rejects a refund account that does not exist or is frozen', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(5));
     world.must(world.funding(epoch), world.authority);
-    const using = (change: Change) => world.svm.forging(epoch.refund, change, () => world.refusal([world.opening(epoch)], world.authority));
+    const using = (change: AccountChange) =>
+      world.svm.withForgedAccount(epoch.refund, change, () => world.errorOf([world.opening(epoch)], world.authority));
     expect(using(({ data }) => data.writeUInt8(2, 108))).toBe('RefundFrozen');
     expect(using(({ data }) => data.writeUInt8(0, 108))).toBe('BadRefund');
     expect(using({ owner: key() })).toBe('BadRefund');

@@ -2,27 +2,27 @@ import { describe, expect, test } from '@jest/globals';
 import { PublicKey } from '@solana/web3.js';
 import { CLAIMS_PER_PAGE, decodePage, isClaimed, pageAddress, pageBytes } from '#platform/solana/distributor/index.ts';
 import { FEATURES } from './svm.ts';
-import { type Plan, planOf, planOfPath, wallets } from './tree.ts';
-import { edited, key, World } from './world.ts';
+import { type EpochTree, treeOf, treeOfPath, wallets } from './tree.ts';
+import { changedInstruction, key, World } from './world.ts';
 
-/** One tree for all: 9,000 claims on two whole pages and a short one. */
+/** The tree of all tests: 9,000 claims on two full pages and a short page. */
 const claims = wallets(9_000);
-const plan: Plan = planOf(claims, 1n);
+const plan: EpochTree = treeOf(claims, 1n);
 
 describe.each(FEATURES)('pages, %s', (features) => {
-  test('hold 4,096 claims each, and the last as many as there are', () => {
+  test('a page holds 4,096 claims, and the last page the rest', () => {
     const world = new World(features);
     const epoch = world.open(world.mint(), plan);
     const indexes = [0, 1, 7, 8, 4_095, 4_096, 8_191, 8_192, 8_999];
     for (const index of indexes) world.claim(epoch, index);
     const claimed = [0, 1, 2].flatMap((number) => {
       const page = decodePage(world.program, world.svm.get(pageAddress(world.program, epoch.epochAccount, number)));
-      if (!page) throw new Error(`no page ${number}`);
+      if (!page) throw new Error(`page ${number} does not exist`);
       const length = Math.min(CLAIMS_PER_PAGE, 9_000 - number * CLAIMS_PER_PAGE);
       return Array.from({ length }, (_, i) => number * CLAIMS_PER_PAGE + i).filter((index) => isClaimed(page, index));
     });
     expect(claimed).toEqual(indexes);
-    for (const index of indexes) expect(world.refusal([world.claiming(epoch, index)])).toBe('AlreadyClaimed');
+    for (const index of indexes) expect(world.errorOf([world.claiming(epoch, index)])).toBe('AlreadyClaimed');
     const pages = [0, 4_096, 8_192].map((index) => world.svm.account(world.page(epoch, index)));
     expect(pages.map(({ data }) => data.length)).toEqual([560, 560, 48 + 101]);
     expect(pages.map(({ data }) => data.length)).toEqual([0, 1, 2].map((page) => pageBytes(9_000, page)));
@@ -32,10 +32,10 @@ describe.each(FEATURES)('pages, %s', (features) => {
     }
   });
 
-  test.each([4_095, 4_096, 4_097, 8_192])('are as many as %i leaves need', (leaves) => {
+  test.each([4_095, 4_096, 4_097, 8_192])('an epoch with %i leaves has no more pages than needed', (leaves) => {
     const world = new World(features);
     const path = { index: leaves - 1, claim: { wallet: key(), amount: 3n }, depth: 13, leaves };
-    const epoch = world.open(world.mint(), planOfPath(path));
+    const epoch = world.open(world.mint(), treeOfPath(path));
     world.claim(epoch, leaves - 1);
     expect(world.isClaimed(epoch, leaves - 1)).toBe(true);
     const page = Math.floor((leaves - 1) / CLAIMS_PER_PAGE);
@@ -43,26 +43,26 @@ describe.each(FEATURES)('pages, %s', (features) => {
     expect(world.svm.get(pageAddress(world.program, epoch.epochAccount, page + 1))).toBeNull();
   });
 
-  test('are taken at their own address only', () => {
+  test('a claim accepts a page only at its own address', () => {
     const world = new World(features);
     const mint = world.mint();
     const epoch = world.open(mint, plan);
-    const other = world.open(mint, planOf(claims.slice(0, 50), 2n), 2n);
+    const other = world.open(mint, treeOf(claims.slice(0, 50), 2n), 2n);
     for (const index of [0, 5_000]) world.claim(epoch, index);
     world.claim(other, 0);
     world.destination(epoch, 1);
-    const at = (pubkey: PublicKey) => world.refusal([edited(world.claiming(epoch, 1), { keys: { 2: { pubkey } } })]);
+    const at = (pubkey: PublicKey) => world.errorOf([changedInstruction(world.claiming(epoch, 1), { keys: { 2: { pubkey } } })]);
     expect(at(world.page(epoch, 5_000))).toBe('NotAPage'); // another page of the epoch
-    expect(at(world.page(epoch, 8_500))).toBe('WrongAddress'); // one that is not there yet
+    expect(at(world.page(epoch, 8_500))).toBe('WrongAddress'); // a page that does not exist yet
     expect(at(world.page(other, 0))).toBe('NotAPage'); // a page of another epoch
     expect(at(other.epochAccount)).toBe('NotAPage'); // an epoch
-    expect(at(key())).toBe('WrongAddress'); // an address nobody has used
+    expect(at(key())).toBe('WrongAddress'); // an unused address
     expect(at(world.payer.publicKey)).toBe('BadAccounts');
     expect(at(mint)).toBe('NotAPage'); // an account of another program
     expect(world.isClaimed(epoch, 1)).toBe(false);
   });
 
-  test('with another bump are another bitmap, and refused', () => {
+  test('a claim rejects a page with a bump that is not canonical', () => {
     const world = new World(features);
     const epoch = world.open(world.mint(), plan);
     world.claim(epoch, 0);
@@ -78,23 +78,23 @@ describe.each(FEATURES)('pages, %s', (features) => {
     }).filter((address) => address !== null);
     expect(others.length).toBeGreaterThan(2);
     for (const pubkey of others.slice(-3)) {
-      expect(world.refusal([edited(world.claiming(epoch, 0), { keys: { 2: { pubkey } } })])).toBe('WrongAddress');
+      expect(world.errorOf([changedInstruction(world.claiming(epoch, 0), { keys: { 2: { pubkey } } })])).toBe('WrongAddress');
       expect(world.svm.get(pubkey)).toBeNull();
     }
   });
 
-  test('end where the claims end: none is empty', () => {
+  test('a claim rejects a page with a number beyond the last page', () => {
     const world = new World(features);
-    const epoch = world.open(world.mint(), planOfPath({ index: 4_095, depth: 12, leaves: 4_096, claim: { wallet: key(), amount: 3n } }));
+    const epoch = world.open(world.mint(), treeOfPath({ index: 4_095, depth: 12, leaves: 4_096, claim: { wallet: key(), amount: 3n } }));
     world.claim(epoch, 4_095);
     const page = world.page(epoch, 0);
     const { data } = world.svm.account(page);
-    const empty = Buffer.from(data.subarray(0, 48));
-    empty.writeUInt32LE(1, 12);
-    expect(world.svm.forging(page, { data: empty }, () => world.refusal([world.claiming(epoch, 4_095)]))).toBe('NotAPage');
+    const beyond = Buffer.from(data.subarray(0, 48));
+    beyond.writeUInt32LE(1, 12);
+    expect(world.svm.withForgedAccount(page, { data: beyond }, () => world.errorOf([world.claiming(epoch, 4_095)]))).toBe('NotAPage');
   });
 
-  test('are read again only as what they were made', () => {
+  test('a claim rejects a page account that is forged', () => {
     const world = new World(features);
     const epoch = world.open(world.mint(), plan);
     world.claim(epoch, 0);
@@ -102,8 +102,8 @@ describe.each(FEATURES)('pages, %s', (features) => {
     const page = world.page(epoch, 0);
     const { data } = world.svm.account(page);
     const bump = data.readUInt8(9);
-    const using = (change: Parameters<typeof world.svm.forging>[1]) =>
-      world.svm.forging(page, change, () => world.refusal([world.claiming(epoch, 1)]));
+    const using = (change: Parameters<typeof world.svm.withForgedAccount>[1]) =>
+      world.svm.withForgedAccount(page, change, () => world.errorOf([world.claiming(epoch, 1)]));
     expect(using({ owner: key() })).toBe('NotAPage');
     expect(using({ data: Buffer.alloc(0) })).toBe('NotAPage');
     expect(using({ data: Buffer.alloc(7) })).toBe('NotAPage');
@@ -118,7 +118,7 @@ describe.each(FEATURES)('pages, %s', (features) => {
     expect(using((account) => account.data.writeUInt32LE(1, 12))).toBe('WrongAddress'); // another page's number
     expect(using((account) => account.data.writeUInt32LE(3, 12))).toBe('NotAPage'); // a number beyond the last page
     expect(using((account) => account.data.writeUInt32LE(2 ** 32 - 1, 12))).toBe('NotAPage');
-    expect(using((account) => account.data.fill(1, 16, 48))).toBe('NotAPage'); // another epoch's
+    expect(using((account) => account.data.fill(1, 16, 48))).toBe('NotAPage'); // of another epoch
     expect(using({})).toBeNull();
   });
 });

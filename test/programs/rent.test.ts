@@ -2,17 +2,17 @@ import { describe, expect, test } from '@jest/globals';
 import { Keypair, type PublicKey, SYSVAR_RENT_PUBKEY, SystemProgram } from '@solana/web3.js';
 import { EPOCH_BYTES, pageBytes } from '#platform/solana/distributor/index.ts';
 import { FEATURES } from './svm.ts';
-import { planOf, wallets } from './tree.ts';
-import { edited, World } from './world.ts';
+import { treeOf, wallets } from './tree.ts';
+import { changedInstruction, World } from './world.ts';
 
-describe.each(FEATURES)('accounts at addresses that are known beforehand, %s', (features) => {
+describe.each(FEATURES)('accounts at addresses that hold lamports already, %s', (features) => {
   test.each([
-    ['too little', (needed: number) => needed - 1],
-    ['just enough', (needed: number) => needed],
-    ['plenty', (needed: number) => needed * 3],
-    ['one lamport more', (needed: number) => needed + 1],
-    ['the least an empty account may hold', (_: number, least: number) => least],
-  ])('are made though somebody sent %s there first, and the payer adds what is missing', (_, amount) => {
+    ['less than the rent', (needed: number) => needed - 1],
+    ['exactly the rent', (needed: number) => needed],
+    ['three times the rent', (needed: number) => needed * 3],
+    ['one lamport more than the rent', (needed: number) => needed + 1],
+    ['the rent of an empty account', (_: number, least: number) => least],
+  ])('an account is created at an address that received %s, and the payer adds the missing rent', (_, amount) => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(3));
     const least = world.svm.rent(0);
@@ -28,33 +28,33 @@ describe.each(FEATURES)('accounts at addresses that are known beforehand, %s', (
     const sentToEpoch = amount(world.svm.rent(EPOCH_BYTES), least);
     send(epoch.epochAccount, sentToEpoch);
     world.must(world.funding(epoch), world.authority);
-    const open = () => world.must([edited(world.opening(epoch), byTreasury)], world.treasury, world.authority);
+    const open = () => world.must([changedInstruction(world.opening(epoch), byTreasury)], world.treasury, world.authority);
     expect(cost(open)).toBe(Math.max(0, world.svm.rent(EPOCH_BYTES) - sentToEpoch));
     expect(world.state(epoch).state).toBe('open');
 
     const sentToPage = amount(world.svm.rent(pageBytes(3, 0)), least);
     send(world.page(epoch, 0), sentToPage);
     world.destination(epoch, 0);
-    const claim = () => world.must([edited(world.claiming(epoch, 0), byTreasury)], world.treasury);
+    const claim = () => world.must([changedInstruction(world.claiming(epoch, 0), byTreasury)], world.treasury);
     expect(cost(claim)).toBe(Math.max(0, world.svm.rent(pageBytes(3, 0)) - sentToPage));
     expect(world.isClaimed(epoch, 0)).toBe(true);
     expect(world.svm.account(world.page(epoch, 0)).owner).toEqual(world.program);
   });
 
-  test('are not made over what somebody else has made there', () => {
+  test('an account is not created at an address that has data or another owner', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(3));
     world.must(world.funding(epoch), world.authority);
     const junk = { owner: SystemProgram.programId, lamports: 10_000_000n, data: Buffer.alloc(240), executable: false };
     world.svm.set(epoch.epochAccount, junk);
-    expect(world.refusal([world.opening(epoch)], world.authority)).toBe('AlreadyOpened');
+    expect(world.errorOf([world.opening(epoch)], world.authority)).toBe('AlreadyOpened');
     world.svm.set(epoch.epochAccount, { ...junk, owner: SYSVAR_RENT_PUBKEY, data: Buffer.alloc(0) });
-    expect(world.refusal([world.opening(epoch)], world.authority)).toBe('AlreadyOpened');
+    expect(world.errorOf([world.opening(epoch)], world.authority)).toBe('AlreadyOpened');
     world.svm.set(epoch.epochAccount, { ...junk, data: Buffer.alloc(0) });
     world.must([world.opening(epoch)], world.authority);
     world.destination(epoch, 0);
     world.svm.set(world.page(epoch, 0), junk);
-    expect(world.refusal([world.claiming(epoch, 0)])).toBe('NotAPage');
+    expect(world.errorOf([world.claiming(epoch, 0)])).toBe('NotAPage');
     world.svm.set(world.page(epoch, 0), { ...junk, data: Buffer.alloc(0) });
     world.must([world.claiming(epoch, 0)]);
   });
@@ -68,7 +68,7 @@ describe.each(FEATURES)('rent, %s', (features) => {
     [696n, 1],
     [348n, 2],
     [1n, 1],
-  ])('is what the cluster asks for: %i lamports a byte, %i times', (price, threshold) => {
+  ])('an account gets the rent of the cluster: %i lamports per byte, threshold %i', (price, threshold) => {
     const world = new World(features);
     const mint = world.mint();
     world.svm.setRent(price, threshold);
@@ -78,7 +78,7 @@ describe.each(FEATURES)('rent, %s', (features) => {
     expect(world.svm.lamports(world.page(epoch, 0))).toBe((128n + 49n) * price * BigInt(threshold));
   });
 
-  test('is refused where it is none that is known, rather than guessed', () => {
+  test('unsupported rent parameters are rejected', () => {
     const world = new World(features);
     const epoch = world.plan(world.mint(), wallets(3));
     const opened = world.open(epoch.mint, wallets(3), 2n);
@@ -94,16 +94,16 @@ describe.each(FEATURES)('rent, %s', (features) => {
       [0n, 2],
     ] as const) {
       world.svm.setRent(price, threshold);
-      expect(world.refusal([world.claiming(opened, 0)])).toBe('BadRent');
-      expect(world.refusal([world.opening(epoch)], world.authority)).toBe('BadRent');
+      expect(world.errorOf([world.claiming(opened, 0)])).toBe('BadRent');
+      expect(world.errorOf([world.opening(epoch)], world.authority)).toBe('BadRent');
     }
     world.svm.setRent(...known);
     world.must([world.opening(epoch), world.claiming(opened, 0)], world.authority);
   });
 
-  test('may fall and rise while an epoch is open: pages that are there stay, new ones cost what they cost then', () => {
+  test('a change of the rent does not affect existing pages and applies to new pages', () => {
     const world = new World(features);
-    const epoch = world.open(world.mint(), planOf(wallets(5_000), 1n));
+    const epoch = world.open(world.mint(), treeOf(wallets(5_000), 1n));
     for (const index of [0, 1, 2, 4_999]) world.destination(epoch, index);
     world.must([world.claiming(epoch, 0)]);
     world.svm.setRent(69n, 1);
@@ -116,14 +116,14 @@ describe.each(FEATURES)('rent, %s', (features) => {
     world.must([world.settling(epoch), world.closing(epoch), world.closingPage(epoch, 0), world.closingPage(epoch, 1)], world.authority);
   });
 
-  test('is paid by a payer who can: one who cannot changes nothing', () => {
+  test('a claim whose payer cannot pay the rent fails and changes nothing', () => {
     const world = new World(features);
     const epoch = world.open(world.mint(), wallets(3));
     const poor = Keypair.generate();
     world.svm.fund(poor.publicKey, BigInt(world.svm.rent(0)) + 1_000n);
     world.destination(epoch, 0);
-    const claiming = edited(world.claiming(epoch, 0), { keys: { 0: { pubkey: poor.publicKey } } });
-    expect(world.refusal([claiming], poor)).toBe('Custom 1');
+    const claiming = changedInstruction(world.claiming(epoch, 0), { keys: { 0: { pubkey: poor.publicKey } } });
+    expect(world.errorOf([claiming], poor)).toBe('Custom 1');
     expect(world.svm.get(world.page(epoch, 0))).toBeNull();
   });
 });

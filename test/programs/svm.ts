@@ -2,23 +2,23 @@ import { type Keypair, PublicKey, SystemProgram, Transaction, type TransactionIn
 import native from 'litesvm/dist/internal.js';
 import { distributorError } from '#platform/solana/distributor/index.ts';
 
-/** As clusters have them now, and with everything that is being prepared. */
+/** The feature sets of the tests: the features of current clusters, and all features. */
 export const FEATURES = ['default features', 'all features'] as const;
 export type Features = (typeof FEATURES)[number];
 
-/** An account; `data` may be written to, and goes back by `set`. */
-export interface Account {
+/** An account. Changes of `data` take effect through `set`. */
+export interface SvmAccount {
   owner: PublicKey;
   lamports: bigint;
   data: Buffer;
   executable: boolean;
 }
 
-/** How an account is forged. */
-export type Change = Partial<Account> | ((account: Account) => unknown);
+/** A change to an account: new fields, or a function that changes a copy. */
+export type AccountChange = Partial<SvmAccount> | ((account: SvmAccount) => unknown);
 
-/** What came of a transaction: `error` is the program's own name for it, `Custom 17` for another program's, or the runtime's; null: it landed. */
-export interface Outcome {
+/** The result of a transaction. `error` is the distributor's error name, `Custom 17` for another program, or the runtime's text; null on success. */
+export interface SvmResult {
   readonly error: string | null;
   readonly units: number;
   readonly logs: readonly string[];
@@ -31,14 +31,14 @@ function nameOf(error: ReturnType<InstanceType<typeof native.FailedTransactionMe
   return /failed: (.*)/.exec(logs.at(-1) ?? '')?.[1] ?? `instruction error ${String(inner)}`;
 }
 
-/** A transaction's bytes; unlike `serialize`, longer ones too: newer formats carry more than 1,232. */
+/** Serializes a transaction. Unlike `serialize`, it accepts more than 1,232 bytes, which newer formats allow. */
 export function wireOf(tx: Transaction): Buffer {
   const message = tx.compileMessage();
   const signatures = Array.from({ length: message.header.numRequiredSignatures }, (_, i) => tx.signatures[i]?.signature ?? Buffer.alloc(64));
   return Buffer.concat([Buffer.from([signatures.length]), ...signatures, message.serialize()]);
 }
 
-/** The real SVM with the programs every cluster has. Its clock stands until it is set. */
+/** The real SVM with the programs of every cluster. Its clock changes only when it is set. */
 export class Svm {
   readonly #vm = new native.LiteSvm();
 
@@ -63,7 +63,7 @@ export class Svm {
     this.#vm.setClock(new native.Clock(slot, epochStartTimestamp, epoch, leaderScheduleEpoch, BigInt(seconds)));
   }
 
-  /** A program that is deployed can be called from the next slot on. */
+  /** Advances one slot. A deployed program can be called from the next slot on. */
   nextSlot(): void {
     this.#vm.warpToSlot(this.#vm.getClock().slot + 1n);
   }
@@ -80,13 +80,13 @@ export class Svm {
     this.#vm.addProgram(program.toBytes(), bytes);
   }
 
-  /** Makes lamports out of nothing. */
+  /** Adds lamports to an account. */
   fund(key: PublicKey, lamports: bigint): void {
     const account = this.get(key) ?? { owner: SystemProgram.programId, lamports: 0n, data: Buffer.alloc(0), executable: false };
     this.set(key, { ...account, lamports: account.lamports + lamports });
   }
 
-  get(key: PublicKey): Account | null {
+  get(key: PublicKey): SvmAccount | null {
     const account = this.#vm.getAccount(key.toBytes());
     if (!account || account.lamports() === 0n) return null;
     return {
@@ -97,20 +97,20 @@ export class Svm {
     };
   }
 
-  /** Writes an account as no transaction could. */
-  set(key: PublicKey, { owner, lamports, data, executable }: Account): void {
+  /** Writes an account directly, without a transaction. */
+  set(key: PublicKey, { owner, lamports, data, executable }: SvmAccount): void {
     this.#vm.setAccount(key.toBytes(), new native.Account(lamports, data, owner.toBytes(), executable, 0n));
   }
 
-  /** @throws Error where there is none */
-  account(key: PublicKey): Account {
+  /** Returns an account. @throws when it does not exist */
+  account(key: PublicKey): SvmAccount {
     const account = this.get(key);
     if (!account) throw new Error(`no account at ${key.toBase58()}`);
     return account;
   }
 
-  /** What comes of something while an account is other than any transaction could make it; then it is as before. */
-  forging<T>(key: PublicKey, change: Change, then: () => T): T {
+  /** Runs `then` while an account is changed, and restores the account. */
+  withForgedAccount<T>(key: PublicKey, change: AccountChange, then: () => T): T {
     const real = this.account(key);
     const forged = { ...real, data: Buffer.from(real.data) };
     if (typeof change === 'function') change(forged);
@@ -127,8 +127,8 @@ export class Svm {
     return this.get(key)?.lamports ?? 0n;
   }
 
-  /** Signs, by whoever of these must, and executes; the first pays the fee. */
-  send(instructions: readonly TransactionInstruction[], signers: readonly [Keypair, ...Keypair[]]): Outcome {
+  /** Signs and executes a transaction. The first signer pays the fee; the others sign only if an instruction needs them. */
+  send(instructions: readonly TransactionInstruction[], signers: readonly [Keypair, ...Keypair[]]): SvmResult {
     const tx = new Transaction({ recentBlockhash: this.#vm.latestBlockhash(), feePayer: signers[0].publicKey });
     tx.add(...instructions);
     const needed = new Set(instructions.flatMap(({ keys }) => keys.filter(({ isSigner }) => isSigner).map(({ pubkey }) => pubkey.toBase58())));
@@ -139,8 +139,8 @@ export class Svm {
     return { error: failed ? nameOf(result.err(), meta.logs()) : null, units: Number(meta.computeUnitsConsumed()), logs: meta.logs() };
   }
 
-  /** Sends what must land. @throws Error with the logs where it did not */
-  must(instructions: readonly TransactionInstruction[], signers: readonly [Keypair, ...Keypair[]]): Outcome {
+  /** Sends a transaction. @throws with the logs when it fails */
+  must(instructions: readonly TransactionInstruction[], signers: readonly [Keypair, ...Keypair[]]): SvmResult {
     const outcome = this.send(instructions, signers);
     if (outcome.error !== null) throw new Error(`${outcome.error}\n${outcome.logs.join('\n')}`);
     return outcome;

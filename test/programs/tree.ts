@@ -2,25 +2,25 @@ import { createHash, randomBytes } from 'node:crypto';
 import { PublicKey } from '@solana/web3.js';
 import { MerkleTree } from 'merkletreejs';
 
-export interface Claim {
+export interface TreeClaim {
   readonly wallet: PublicKey;
   readonly amount: bigint;
 }
 
-/** A tree of claims, and what an epoch says of it. */
-export interface Plan {
+/** A tree of claims, with the fields of its epoch. */
+export interface EpochTree {
   readonly epoch: bigint;
   readonly root: Buffer;
   readonly leaves: number;
   readonly total: bigint;
-  claim(index: number): Claim;
+  claim(index: number): TreeClaim;
   proof(index: number): Buffer[];
 }
 
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
-/** What is hashed for a leaf: 53 bytes. */
-export function leafBytes(epoch: bigint, index: number, { wallet, amount }: Claim): Buffer {
+/** Returns the 53 bytes that are hashed for a leaf. */
+export function leafBytes(epoch: bigint, index: number, { wallet, amount }: TreeClaim): Buffer {
   const bytes = Buffer.alloc(53);
   bytes.writeBigUInt64LE(epoch, 1);
   bytes.writeUInt32LE(index, 9);
@@ -31,18 +31,18 @@ export function leafBytes(epoch: bigint, index: number, { wallet, amount }: Clai
 
 export const nodeOf = (a: Buffer, b: Buffer): Buffer => sha256(Buffer.concat(Buffer.compare(a, b) < 0 ? [a, b] : [b, a]));
 
-/** Wallets of nobody in particular, with 1,000, 1,001, … to get. */
-export const wallets = (count: number): Claim[] =>
+/** Returns claims of random wallets with the amounts 1,000, 1,001, … */
+export const wallets = (count: number): TreeClaim[] =>
   Array.from({ length: count }, (_, i) => ({ wallet: new PublicKey(randomBytes(32)), amount: 1_000n + BigInt(i) }));
 
 function at<T>(list: readonly T[], index: number): T {
   const value = list[index];
-  if (value === undefined) throw new RangeError(`there is no ${index}`);
+  if (value === undefined) throw new RangeError(`the index ${index} is out of range`);
   return value;
 }
 
-/** The tree as another implementation builds it. */
-export function planOf(claims: readonly Claim[], epoch: bigint): Plan {
+/** Builds a tree with merkletreejs, an implementation independent of the service. */
+export function treeOf(claims: readonly TreeClaim[], epoch: bigint): EpochTree {
   const hashes = claims.map((claim, index) => sha256(leafBytes(epoch, index, claim)));
   const tree = new MerkleTree(hashes, sha256, { sortPairs: true });
   return {
@@ -55,8 +55,8 @@ export function planOf(claims: readonly Claim[], epoch: bigint): Plan {
   };
 }
 
-/** A tree of which only one path is known: for indexes and depths that would take a real tree of millions. */
-export function planOfPath(path: { index: number; claim: Claim; depth: number; leaves: number; total?: bigint; epoch?: bigint }): Plan {
+/** Builds a tree of which only one path is known, for indexes and depths that would need millions of leaves. */
+export function treeOfPath(path: { index: number; claim: TreeClaim; depth: number; leaves: number; total?: bigint; epoch?: bigint }): EpochTree {
   const { index, claim, epoch = 1n } = path;
   const proof = Array.from({ length: path.depth }, (_, level) => sha256(Buffer.from(`sibling ${level}`)));
   return {
@@ -69,8 +69,12 @@ export function planOfPath(path: { index: number; claim: Claim; depth: number; l
   };
 }
 
-/** A tree as a corner of a larger one: of so many leaves, with so many nodes more in each proof. */
-export function deepened(plan: Plan, above: number, leaves: number): Plan {
+/**
+ * Extends a tree as the first part of a larger tree.
+ * @param above additional nodes in each proof
+ * @param leaves number of leaves of the larger tree
+ */
+export function deepened(plan: EpochTree, above: number, leaves: number): EpochTree {
   const siblings = Array.from({ length: above }, (_, level) => sha256(Buffer.from(`sibling above ${level}`)));
   return { ...plan, leaves, root: siblings.reduce(nodeOf, plan.root), proof: (index) => [...plan.proof(index), ...siblings] };
 }

@@ -24,8 +24,8 @@ import {
   mintTo,
   TOKEN_PROGRAM,
 } from '#platform/solana/tokens.ts';
-import { type Features, type Outcome, Svm } from './svm.ts';
-import { type Claim, type Plan, planOf } from './tree.ts';
+import { type Features, Svm, type SvmResult } from './svm.ts';
+import { type EpochTree, type TreeClaim, treeOf } from './tree.ts';
 
 export const PROGRAM_BYTES = readFileSync(join(import.meta.dirname, '../../programs/distributor/distributor.so'));
 export const fixture = (name: string) => readFileSync(join(import.meta.dirname, `fixtures/${name}.so`));
@@ -34,8 +34,8 @@ export const DAY = 86_400;
 export const key = () => Keypair.generate().publicKey;
 export const account = (pubkey: PublicKey, isWritable = false, isSigner = false): AccountMeta => ({ pubkey, isWritable, isSigner });
 
-/** An instruction with some accounts or its data changed. */
-export function edited(
+/** Returns a copy of an instruction with changed accounts or data. */
+export function changedInstruction(
   instruction: TransactionInstruction,
   change: {
     keys?: Record<number, Partial<AccountMeta>>;
@@ -45,16 +45,16 @@ export function edited(
     program?: PublicKey;
   },
 ): TransactionInstruction {
-  const kept = instruction.keys.slice(0, instruction.keys.length - (change.fewer ?? 0));
+  const rest = instruction.keys.slice(0, instruction.keys.length - (change.fewer ?? 0));
   return new TransactionInstruction({
     programId: change.program ?? instruction.programId,
-    keys: [...kept.map((meta, i) => ({ ...meta, ...change.keys?.[i] })), ...(change.more ?? [])],
+    keys: [...rest.map((meta, i) => ({ ...meta, ...change.keys?.[i] })), ...(change.more ?? [])],
     data: Buffer.from(change.data?.(Buffer.from(instruction.data)) ?? instruction.data),
   });
 }
 
-/** An epoch that is on the chain, or is to be. */
-export interface Epoch extends Plan {
+/** An epoch with its tree and addresses; it may not be opened yet. */
+export interface SvmEpoch extends EpochTree {
   readonly program: PublicKey;
   readonly authority: PublicKey;
   readonly mint: PublicKey;
@@ -63,7 +63,7 @@ export interface Epoch extends Plan {
   readonly refund: PublicKey;
 }
 
-/** A cluster with the program on it, somebody who pays, somebody who opens epochs, and a treasury that gets what is left. */
+/** An SVM with the program, a payer, an epoch authority, and a treasury that owns the refund accounts. */
 export class World {
   readonly svm: Svm;
   readonly program: PublicKey;
@@ -78,21 +78,21 @@ export class World {
     for (const { publicKey } of [this.payer, this.authority, this.treasury]) this.svm.fund(publicKey, 1_000_000_000_000n);
   }
 
-  /** Sends with the payer paying, and whoever else must sign. */
-  send(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): Outcome {
+  /** Sends a transaction of the payer, with additional signers. */
+  send(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): SvmResult {
     return this.svm.send(instructions, [this.payer, ...signers]);
   }
 
-  must(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): Outcome {
+  must(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): SvmResult {
     return this.svm.must(instructions, [this.payer, ...signers]);
   }
 
-  /** Why a transaction is refused; null where it landed. */
-  refusal(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): string | null {
+  /** Sends a transaction. @returns its error; null on success */
+  errorOf(instructions: readonly TransactionInstruction[], ...signers: Keypair[]): string | null {
     return this.send(instructions, ...signers).error;
   }
 
-  /** A mint of the authority's with a token account for the treasury. */
+  /** Creates a mint of the authority, and the treasury's token account. */
   mint(freezeAuthority?: PublicKey): PublicKey {
     const mint = Keypair.generate();
     const initialize = Buffer.concat([
@@ -121,9 +121,9 @@ export class World {
     return createAssociatedTokenAccount(this.payer.publicKey, owner, mint);
   }
 
-  /** An epoch as it would be opened. */
-  plan(mint: PublicKey, claims: readonly Claim[] | Plan, epoch = 1n): Epoch {
-    const plan = 'root' in claims ? claims : planOf(claims, epoch);
+  /** Returns an epoch without opening it. */
+  plan(mint: PublicKey, claims: readonly TreeClaim[] | EpochTree, epoch = 1n): SvmEpoch {
+    const plan = 'root' in claims ? claims : treeOf(claims, epoch);
     const authority = this.authority.publicKey;
     const epochAccount = epochAddress(this.program, authority, mint, plan.epoch);
     const vault = vaultAddress(epochAccount, mint);
@@ -131,63 +131,63 @@ export class World {
     return { ...plan, program: this.program, authority, mint, epochAccount, vault, refund };
   }
 
-  /** Makes the vault and puts tokens into it. */
-  funding(epoch: Epoch, amount = epoch.total): TransactionInstruction[] {
+  /** Builds the instructions that open and fund the vault. */
+  funding(epoch: SvmEpoch, amount = epoch.total): TransactionInstruction[] {
     return [this.tokenAccount(epoch.epochAccount, epoch.mint), mintTo(epoch.mint, epoch.vault, this.authority.publicKey, amount)];
   }
 
-  opening(epoch: Epoch, change: Partial<Parameters<typeof openEpoch>[0]> = {}): TransactionInstruction {
+  opening(epoch: SvmEpoch, change: Partial<Parameters<typeof openEpoch>[0]> = {}): TransactionInstruction {
     const payer = this.payer.publicKey;
     return openEpoch({ ...epoch, payer, expiry: this.svm.now + 90 * DAY, refundOwner: this.treasury.publicKey, ...change });
   }
 
-  open(mint: PublicKey, claims: readonly Claim[] | Plan, epoch = 1n): Epoch {
+  open(mint: PublicKey, claims: readonly TreeClaim[] | EpochTree, epoch = 1n): SvmEpoch {
     const planned = this.plan(mint, claims, epoch);
     this.must([...this.funding(planned), this.opening(planned, { mintMayFreeze: true })], this.authority);
     return planned;
   }
 
-  /** The instruction that claims a leaf, the wallet's token account being there. */
-  claiming(epoch: Epoch, index: number): TransactionInstruction {
+  /** Builds the claim of a leaf. Precondition: the wallet's token account exists. */
+  claiming(epoch: SvmEpoch, index: number): TransactionInstruction {
     const claim = epoch.claim(index);
     return claimReward({ ...epoch, payer: this.payer.publicKey, index, ...claim, proof: epoch.proof(index) });
   }
 
-  /** Makes the token account of a leaf's wallet. */
-  destination(epoch: Epoch, index: number): PublicKey {
+  /** Opens the token account of a leaf's wallet. */
+  destination(epoch: SvmEpoch, index: number): PublicKey {
     const { wallet } = epoch.claim(index);
     this.must([this.tokenAccount(wallet, epoch.mint)]);
     return associatedTokenAddress(wallet, epoch.mint);
   }
 
-  /** Claims a leaf as the service would. */
-  claim(epoch: Epoch, index: number): Outcome {
+  /** Opens the wallet's token account and claims a leaf, in one transaction. */
+  claim(epoch: SvmEpoch, index: number): SvmResult {
     return this.must([this.tokenAccount(epoch.claim(index).wallet, epoch.mint), this.claiming(epoch, index)]);
   }
 
-  settling = (epoch: Epoch): TransactionInstruction => settleEpoch(epoch);
-  closing = (epoch: Epoch): TransactionInstruction => closeEpoch(epoch);
-  closingPage = (epoch: Epoch, page: number): TransactionInstruction => closePage({ ...epoch, page });
+  settling = (epoch: SvmEpoch): TransactionInstruction => settleEpoch(epoch);
+  closing = (epoch: SvmEpoch): TransactionInstruction => closeEpoch(epoch);
+  closingPage = (epoch: SvmEpoch, page: number): TransactionInstruction => closePage({ ...epoch, page });
 
   balance(tokenAccount: PublicKey): bigint {
     return decodeTokenAccount(this.svm.get(tokenAccount))?.amount ?? 0n;
   }
 
-  paid(epoch: Epoch, index: number): bigint {
+  paid(epoch: SvmEpoch, index: number): bigint {
     return this.balance(associatedTokenAddress(epoch.claim(index).wallet, epoch.mint));
   }
 
-  state(epoch: Epoch): EpochAccount {
+  state(epoch: SvmEpoch): EpochAccount {
     const state = decodeEpoch(this.program, this.svm.get(epoch.epochAccount));
-    if (!state) throw new Error('no such epoch');
+    if (!state) throw new Error('the epoch does not exist');
     return state;
   }
 
-  page(epoch: Epoch, index: number): PublicKey {
+  page(epoch: SvmEpoch, index: number): PublicKey {
     return pageAddress(this.program, epoch.epochAccount, pageOf(index));
   }
 
-  isClaimed(epoch: Epoch, index: number): boolean {
+  isClaimed(epoch: SvmEpoch, index: number): boolean {
     const page = decodePage(this.program, this.svm.get(this.page(epoch, index)));
     return page !== null && isClaimed(page, index);
   }

@@ -7,10 +7,10 @@ import { account, World } from './world.ts';
 
 const NATIVE_MINT = new PublicKey('So11111111111111111111111111111111111111112');
 
-/** SOL as a token: lamports sent to a token account of this mint count once it is told to look. */
+/** Transfers lamports to a token account of the native mint, and syncs its token balance. */
 function wrap(world: World, to: PublicKey, lamports: number) {
-  const look = new TransactionInstruction({ programId: TOKEN_PROGRAM, keys: [account(to, true)], data: Buffer.from([17]) });
-  return [SystemProgram.transfer({ fromPubkey: world.payer.publicKey, toPubkey: to, lamports }), look];
+  const syncNative = new TransactionInstruction({ programId: TOKEN_PROGRAM, keys: [account(to, true)], data: Buffer.from([17]) });
+  return [SystemProgram.transfer({ fromPubkey: world.payer.publicKey, toPubkey: to, lamports }), syncNative];
 }
 
 function worldWithNativeMint(features: (typeof FEATURES)[number]) {
@@ -24,7 +24,7 @@ function worldWithNativeMint(features: (typeof FEATURES)[number]) {
 }
 
 describe.each(FEATURES)('an epoch of wrapped SOL, %s', (features) => {
-  test('pays and gives back like any other, to the lamport', () => {
+  test('an epoch of wrapped SOL pays claims and refunds all lamports', () => {
     const world = worldWithNativeMint(features);
     const epoch = world.plan(NATIVE_MINT, wallets(3));
     world.must([world.tokenAccount(epoch.epochAccount, NATIVE_MINT), ...wrap(world, epoch.vault, Number(epoch.total))]);
@@ -32,7 +32,7 @@ describe.each(FEATURES)('an epoch of wrapped SOL, %s', (features) => {
     world.claim(epoch, 1);
     expect(world.paid(epoch, 1)).toBe(1_001n);
 
-    // Lamports that come later: those that count as tokens go where tokens go, the others are the account's own.
+    // Later lamports: synced lamports are refunded as tokens, the others belong to the account and go to the authority.
     world.must([...wrap(world, epoch.vault, 50), ...wrap(world, epoch.vault, 7).slice(0, 1)]);
     const [refund, authority] = [world.svm.lamports(epoch.refund), world.svm.lamports(epoch.authority)];
     world.must([world.settling(epoch), world.closing(epoch)], world.authority);
@@ -42,12 +42,12 @@ describe.each(FEATURES)('an epoch of wrapped SOL, %s', (features) => {
     expect(world.svm.get(epoch.vault)).toBeNull();
   });
 
-  test('is not funded by lamports that nobody counted', () => {
+  test('lamports that are not synced to the vault do not fund an epoch of wrapped SOL', () => {
     const world = worldWithNativeMint(features);
     const epoch = world.plan(NATIVE_MINT, wallets(3));
     const [send] = wrap(world, epoch.vault, Number(epoch.total));
-    if (!send) throw new Error('no transfer');
+    if (!send) throw new Error('the transfer is missing');
     world.must([world.tokenAccount(epoch.epochAccount, NATIVE_MINT), send]);
-    expect(world.refusal([world.opening(epoch)], world.authority)).toBe('Unfunded');
+    expect(world.errorOf([world.opening(epoch)], world.authority)).toBe('Unfunded');
   });
 });

@@ -7,16 +7,16 @@ import { openContext } from '#context';
 import type { Clock } from '#lib/clock.ts';
 import type { App } from '#platform/app.ts';
 import { drainStreams } from '#platform/events/sse.ts';
-import { noteSuccesses } from './http/successes.ts';
+import { recordSuccesses } from './http/successes.ts';
 
 /**
- * A further API process of a test application, as far as one process can be two: a context and a server of its own.
- * Returns once its Redis answers, or after a second without.
+ * Starts a second API of a test application in this process, with its own context and server.
+ * Returns when its Redis connection is ready, or after a second.
  */
 export async function startApi(env: Readonly<Record<string, string>>, clock?: Clock): Promise<{ app: App; url: string; close(): Promise<void> }> {
   const app = await openContext(readConfig({ ...env }), 'test-api', clock ? { clock } : {});
   const server = createServer(createApp(app).callback());
-  noteSuccesses(server);
+  recordSuccesses(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   if (app.redis.status !== 'ready') await once(app.redis, 'ready', { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
   const { port } = server.address() as AddressInfo;

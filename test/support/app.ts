@@ -5,33 +5,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '#app';
-import { attachVerification } from '#areas/arcade';
+import { attachSessionServer } from '#areas/arcade';
 import { readConfig } from '#config';
 import { openContext, type Timeouts } from '#context';
 import type { Clock } from '#lib/clock.ts';
 import type { App } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
+import { setAppClock } from '#platform/db/app-clock.ts';
 import { drainStreams } from '#platform/events/sse.ts';
 import { openServer } from '#platform/http/server.ts';
 import { untilReady } from '#platform/redis/connection.ts';
 import { publishEvents } from '#workers/publish-events.ts';
 import { serveQueues } from '#workers/worker-pool.ts';
 import { createDatabase, testRedisUrl } from './database.ts';
-import { noteSuccesses } from './http/successes.ts';
+import { recordSuccesses } from './http/successes.ts';
 
 /** The admin token that every test application accepts. */
 export const ADMIN_TOKEN = 'test-admin-token-0123456789';
 
-/** Tests share a machine that may stand still for seconds; how soon a process gives up is tested with `hurried`, or with `startApi`. */
-const UNHURRIED: Timeouts = { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 };
+/** Timeouts for tests, because a loaded machine may pause for seconds. Tests of timeouts use `productionTimeouts` or `startApi`. */
+const LONG_TIMEOUTS: Timeouts = { sqlMs: 60_000, redisMs: 30_000, queueMs: 30_000 };
 
-/** A clock that tests move; the database's moves along. */
+/** A clock that tests can set. It also sets `app_now()` of the database. */
 export interface TestClock extends Clock {
-  /** Moves both clocks so that they read `at` now. */
+  /** Sets the current time of both clocks. */
   set(at: Date): Promise<void>;
 }
 
-/** One running application: API and workers in this process, on parts of its own. */
+/** A running application: API and workers in this process, with its own database and Redis prefix. */
 export interface TestApp {
   readonly app: App;
   readonly url: string;
@@ -41,18 +41,15 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
-const setShift = statement(
-  'test_set_clock',
-  `with gone as (delete from app_clock) insert into app_clock (shift) select make_interval(secs => $1::float8 / 1000)`,
-);
-
 /**
- * Starts an application on a database and a Redis prefix of its own.
- * @param options.workers false: nobody serves the queues
- * @param options.env further environment, such as GATE or caps
- * @param options.hurried gives up on dependencies as soon as in production
+ * Starts an application with its own database and Redis prefix.
+ * @param options.workers false: starts no worker
+ * @param options.env further environment variables, such as GATE
+ * @param options.productionTimeouts uses the timeouts of production
  */
-export async function startTestApp(options: { workers?: boolean; env?: Record<string, string>; hurried?: boolean } = {}): Promise<TestApp> {
+export async function startTestApp(
+  options: { workers?: boolean; env?: Record<string, string>; productionTimeouts?: boolean } = {},
+): Promise<TestApp> {
   const database = await createDatabase();
   const name = `test-${randomBytes(6).toString('hex')}`;
   const folder = join(tmpdir(), `coinop-media-${name}`);
@@ -69,12 +66,12 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   };
   let shift = 0;
   const clock: Clock = { now: () => new Date(Date.now() + shift) };
-  const app = await openContext(readConfig(env), 'test-api', { clock, ...(options.hurried ? {} : { timeouts: UNHURRIED }) });
-  await reached(app);
+  const app = await openContext(readConfig(env), 'test-api', { clock, ...(options.productionTimeouts ? {} : { timeouts: LONG_TIMEOUTS }) });
+  await waitForRedis(app);
   const koa = createApp(app);
   const server = openServer(koa);
-  noteSuccesses(server);
-  const verification = attachVerification(server, app, koa);
+  recordSuccesses(server);
+  const verification = attachSessionServer(server, app, koa);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address() as AddressInfo;
   const worker = options.workers === false ? null : await startWorker(env, clock);
@@ -87,7 +84,7 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
       now: clock.now,
       async set(at) {
         shift = at.getTime() - Date.now();
-        await app.tx((tx) => tx.query(setShift, [shift]));
+        await app.tx((tx) => tx.query(setAppClock, [shift]));
       },
     },
     async close() {
@@ -106,14 +103,14 @@ export async function startTestApp(options: { workers?: boolean; env?: Record<st
   };
 }
 
-/** Waits for Redis, as `/readyz` would; not for one that a test keeps away. */
-async function reached(app: App): Promise<void> {
+/** Waits until Redis is ready, or for two seconds, because some tests use an unreachable Redis. */
+async function waitForRedis(app: App): Promise<void> {
   await Promise.race([untilReady(app.redis), sleep(2_000, undefined, { ref: false })]);
 }
 
-/** A worker of an application, in this process. */
+/** Starts a worker of an application in this process. */
 export async function startWorker(env: Record<string, string>, clock?: Clock): Promise<{ app: App; close(): Promise<void> }> {
-  const app = await openContext(readConfig(env), 'test-worker', { timeouts: UNHURRIED, ...(clock ? { clock } : {}) });
+  const app = await openContext(readConfig(env), 'test-worker', { timeouts: LONG_TIMEOUTS, ...(clock ? { clock } : {}) });
   const fleet = await serveQueues(app, app.config.queues);
   const publisher = publishEvents(app);
   return {

@@ -15,7 +15,7 @@ function required(name: string): string {
   return value;
 }
 
-/** The Redis that tests share; every application in it has a prefix of its own. */
+/** Returns the URL of the Redis that all tests share. Each application uses its own prefix. */
 export const testRedisUrl = (): string => required('TEST_REDIS_URL');
 
 const serverUrl = (): string => required('TEST_DATABASE_URL');
@@ -24,7 +24,7 @@ function urlOf(database: string): string {
   return serverUrl().replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${database}`);
 }
 
-async function asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withServer<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: urlOf('postgres') });
   await client.connect();
   try {
@@ -34,7 +34,7 @@ async function asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   }
 }
 
-/** Changes with everything that a fresh database is made of. */
+/** Returns a hash of the migrations and seeds that create a new database. */
 function schemaHash(): string {
   const hash = createHash('sha256');
   const folder = join(root, 'platform/db/migrations');
@@ -43,7 +43,7 @@ function schemaHash(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Migrates and seeds one database per schema, for all test files to be cloned from. */
+/** Creates a migrated and seeded template database if this schema has none. Test databases are copies of it. @returns its name */
 async function template(client: pg.Client): Promise<string> {
   const name = `coinop_template_${schemaHash()}`;
   await client.query(`select pg_advisory_lock(hashtext('coinop-template'))`);
@@ -68,17 +68,17 @@ async function template(client: pg.Client): Promise<string> {
   return name;
 }
 
-/** A migrated, seeded database of the caller's own. */
+/** Creates a migrated and seeded database for one caller. */
 export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await asOwner(async (client) => {
+  await withServer(async (client) => {
     const from = await template(client);
-    // Through the log, as PostgreSQL does it by itself since 15, a copy takes twice as long.
+    // The default strategy since PostgreSQL 15 (wal_log) takes twice as long as file_copy.
     const { rows } = await client.query<{ chosen: boolean }>(`select current_setting('server_version_num')::int >= 150000 as chosen`);
     await client.query(`create database ${name} template ${from}${rows[0]?.chosen ? ' strategy file_copy' : ''}`);
   });
   return {
     url: urlOf(name),
-    drop: () => asOwner(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
+    drop: () => withServer(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
   };
 }

@@ -4,8 +4,8 @@ import { boards } from '#tools/audit/checks/boards.ts';
 import { playerChecks, scoreChecks } from '#tools/audit/checks/players.ts';
 import { pointChecks } from '#tools/audit/checks/points.ts';
 
-/** Where a system's record and its boards are. */
-export interface Places {
+/** Addresses of the database and of the Redis of a system. */
+export interface SystemAddresses {
   databaseUrl: string;
   redisUrl: string;
   redisPrefix: string;
@@ -14,11 +14,11 @@ export interface Places {
 const CHECKS = [...pointChecks, boards, ...playerChecks, ...scoreChecks];
 
 /**
- * What does not add up between ledger, standings, scores and the boards in Redis, by the checks of the audit: empty when all is well.
- * Something that could not be looked at is no less of a contradiction.
+ * Returns the differences that the audit finds between ledger, standings, scores and the boards in Redis; empty if there are none. A check
+ * that could not run counts as a difference.
  */
-export async function contradictions({ databaseUrl, redisUrl, redisPrefix }: Places): Promise<string[]> {
+export async function contradictions({ databaseUrl, redisUrl, redisPrefix }: SystemAddresses): Promise<string[]> {
   const config = readConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix });
-  const results = await runChecks(config, CHECKS, { patience: { looks: 2, everyMs: 20 } });
+  const results = await runChecks(config, CHECKS, { recheck: { attempts: 2, intervalMs: 20 } });
   return results.flatMap(({ check, listed, failure }) => [...listed, ...(failure === null ? [] : [failure])].map((what) => `${check.name}: ${what}`));
 }

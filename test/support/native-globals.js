@@ -1,8 +1,8 @@
-/** What stands for `@jest/globals`. Modules that several test files share import it once, so it leads to those of the file that runs. */
+/** Replaces `@jest/globals`. A shared module imports it only once, so each export forwards to the globals of the current test file. */
 let current = {};
 
-/** @param globals those of the file that runs next */
-export function becomeGlobals(globals) {
+/** Sets the globals of the current test file. */
+export function setGlobals(globals) {
   current = globals;
 }
 
@@ -20,5 +20,5 @@ export const describe = live('describe');
 export const expect = live('expect');
 export const it = live('it');
 export const test = live('test');
-/** Spies. Nothing replaces a module. */
+/** Only spies are supported; modules cannot be mocked. */
 export const jest = { spyOn: (object, name, access) => current.jest.spyOn(object, name, access) };

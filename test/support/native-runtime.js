@@ -1,7 +1,7 @@
 import { createRequire, flushCompileCache, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import JestRuntime from 'jest-runtime';
-import { becomeGlobals } from './native-globals.js';
+import { setGlobals } from './native-globals.js';
 
 const require = createRequire(import.meta.url);
 const GLOBALS = import.meta.resolve('./native-globals.js');
@@ -11,13 +11,13 @@ registerHooks({
 });
 
 /**
- * Has jest import tests as Node does, not into a virtual machine per file. A process loads and compiles each module once for all
- * the files that it runs; in a machine of its own each file would load the whole service for itself, which takes longer than most
- * tests. It is also the way in which the service's modules are loaded in production. Files share what modules hold, so nothing may
- * be kept there but what belongs to the process; what belongs to an application is kept by its `App`.
+ * Imports test files with Node's own module loader, not with a virtual machine per file. A process loads and compiles each module once
+ * for all of its test files; with a virtual machine, each file would load the whole service, which takes longer than most tests. Modules
+ * are also loaded as in production. Test files share module state, so a module may hold only state of the process; state of an
+ * application belongs to its `App`.
  */
 export default class NativeRuntime extends JestRuntime {
-  /** Jest's own modules: the framework anew for each file, for its state is that of one file. */
+  /** Loads a module of Jest itself. The test framework is loaded again for each file, because its state belongs to one file. */
   requireInternalModule(path) {
     delete require.cache[path];
     delete globalThis[Symbol.for('EVENT_HANDLERS')];
@@ -25,7 +25,7 @@ export default class NativeRuntime extends JestRuntime {
   }
 
   setGlobalsForRuntime(globals) {
-    becomeGlobals({ ...globals, jest: this._environment.moduleMocker });
+    setGlobals({ ...globals, jest: this._environment.moduleMocker });
   }
 
   unstable_shouldLoadAsEsm() {
@@ -38,7 +38,7 @@ export default class NativeRuntime extends JestRuntime {
 
   teardown() {
     super.teardown();
-    // Not left to the end of the process: other processes that the tests start profit, and jest gives workers little time to end.
+    // Writes the compile cache now, so that processes which the tests start can use it, and because Jest gives workers little time to exit.
     flushCompileCache();
   }
 }

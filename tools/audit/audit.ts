@@ -5,39 +5,39 @@ import type { Queryable } from '#platform/db/sql.ts';
 import { FAIL_FAST } from '#platform/redis/connection.ts';
 import { openChain } from '#platform/solana/solana.ts';
 import { openStorage } from '#platform/storage/open.ts';
-import { type Audit, type Check, type Differences, noteMoment, type Scope } from './check.ts';
+import { type Audit, type Check, type Differences, type Scope, setMomentSql } from './check.ts';
 
-/** What an audit looks at by default. */
+/** Default scope of an audit. */
 export const DEFAULT_SCOPE: Scope = { days: 8, epochs: 3, rounds: 20, sample: 500, all: false };
 
-/** How a check ended. */
+/** The result of a check. */
 export interface Result extends Differences {
   readonly check: Check;
   readonly ms: number;
-  /** Why it could not be made; null where it was. */
+  /** Error that kept the check from running; null when it ran. */
   readonly failure: string | null;
 }
 
 export interface Options {
   readonly scope?: Scope;
-  /** How long one statement may take, ms. */
+  /** Timeout per SQL statement, ms. */
   readonly statementMs?: number;
-  readonly patience?: Audit['patience'];
-  /** Called with each check before it is made. */
+  readonly recheck?: Audit['recheck'];
+  /** Called before each check. */
   readonly onStart?: (check: Check) => void;
-  /** Called with each result as it is there. */
+  /** Called after each check. */
   readonly onResult?: (result: Result) => void;
 }
 
-const PATIENCE: Audit['patience'] = { looks: 6, everyMs: 2_000 };
+const RECHECK: Audit['recheck'] = { attempts: 6, intervalMs: 2_000 };
 const STATEMENT_MS = 120_000;
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 10_000;
 /**
- * Memory for each sort and hash of a statement. Tables are read from the beginning to the end: what follows an index through a large one, or
- * looks up row by row, takes ten times as long, and is chosen where the costs are those of short statements. So no statement about large tables
- * may need a nested loop: its price would hide that of everything else. Lists are taken apart by functions in the list of columns, and what is
- * one row for all (a day, a bucket) is written in as a value.
+ * Settings of the database session. The checks read tables from beginning to end: a scan along an index of a large table, or a lookup per
+ * row, takes ten times as long, and the planner would choose it with the costs meant for short statements. So no statement about large
+ * tables may need a nested loop: the planner's penalty for one would hide all other costs. Lists are unnested by functions in the column
+ * list, and a value that is the same for all rows (a day, a bucket) is a literal.
  */
 const SESSION = `
   set work_mem = '128MB'; set hash_mem_multiplier = 2; set jit = off; set random_page_cost = 8; set enable_nestloop = off;
@@ -53,8 +53,8 @@ const messageOf = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-/** One check, whatever becomes of it. */
-async function make(check: Check, audit: Audit, ready: Promise<unknown>): Promise<Result> {
+/** Runs one check. An error becomes the `failure` of its result. */
+async function runCheck(check: Check, audit: Audit, ready: Promise<unknown>): Promise<Result> {
   const begin = performance.now();
   const ended = (found: Differences, failure: string | null): Result => ({ check, ...found, failure, ms: Math.round(performance.now() - begin) });
   try {
@@ -66,19 +66,20 @@ async function make(check: Check, audit: Audit, ready: Promise<unknown>): Promis
 }
 
 /**
- * Makes checks, one after the other, and writes nothing. Each of those of the record sees it as of one moment: a transaction, which keeps the
- * database from cleaning up while it lasts, so each has its own. Then come those that look at it together with Redis, the chain and the storage.
- * A dependency that is down fails the checks that need it, and no others.
+ * Runs checks one after the other; read-only. First come the checks of the database alone: each reads one snapshot, in a transaction of
+ * its own, because a transaction keeps the database from vacuuming. Then come the checks that compare the database with Redis, the chain
+ * or the storage.
+ * A dependency that is down fails only the checks that need it.
  */
 export async function runChecks(config: Config, checks: readonly Check[], options: Options = {}): Promise<Result[]> {
-  const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, patience = PATIENCE, onStart = () => undefined, onResult = () => undefined } = options;
+  const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, recheck = RECHECK, onStart = () => undefined, onResult = () => undefined } = options;
   const client = new pg.Client({
     connectionString: config.database.url,
     application_name: 'coinop-audit',
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
   });
-  // A lost connection is told by the check that needs it.
+  // The next check reports a lost connection.
   client.on('error', () => undefined);
   const redis = new Redis(config.redis.url, {
     ...FAIL_FAST,
@@ -89,9 +90,9 @@ export async function runChecks(config: Config, checks: readonly Check[], option
   });
   redis.on('error', () => undefined);
   const storage = openStorage(config.storage);
-  const audit: Audit = { config, scope, db: queryable(client), redis, chain: openChain(config), storage, patience };
+  const audit: Audit = { config, scope, db: queryable(client), redis, chain: openChain(config), storage, recheck };
   const results: Result[] = [];
-  const take = (result: Result) => {
+  const add = (result: Result) => {
     results.push(result);
     onResult(result);
   };
@@ -100,23 +101,23 @@ export async function runChecks(config: Config, checks: readonly Check[], option
     () => true,
     () => false,
   );
-  // Of a connection that there never was, nothing would be answered.
-  const tell = async (text: string) => isOpen && (await client.query(text).catch(() => undefined));
+  // A query on a connection that never opened would wait forever.
+  const run = async (text: string) => isOpen && (await client.query(text).catch(() => undefined));
   try {
     for (const check of checks.filter(({ live }) => !live)) {
       onStart(check);
-      take(
-        await make(
+      add(
+        await runCheck(
           check,
           audit,
-          connected.then(() => client.query(`begin isolation level repeatable read; ${noteMoment(scope)}`)),
+          connected.then(() => client.query(`begin isolation level repeatable read; ${setMomentSql(scope)}`)),
         ),
       );
-      await tell('rollback');
+      await run('rollback');
     }
     for (const check of checks.filter(({ live }) => live)) {
       onStart(check);
-      take(await make(check, audit, connected));
+      add(await runCheck(check, audit, connected));
     }
     return results;
   } finally {

@@ -4,70 +4,70 @@ import type { Queryable } from '#platform/db/sql.ts';
 import type { Chain } from '#platform/solana/solana.ts';
 import type { Storage } from '#platform/storage/storage.ts';
 
-/** How much is looked at. What is older than `days` is covered by sums; what never changes, by the audits of earlier days. */
+/** How much is compared. Sums cover all rows, including those older than `days`; immutable rows were checked by earlier audits. */
 export interface Scope {
-  /** Row by row, the UTC days before today that are compared. */
+  /** UTC days before today that are compared row by row. */
   readonly days: number;
-  /** Epochs that are computed again, the newest. */
+  /** Number of newest epochs that are recomputed. */
   readonly epochs: number;
-  /** Rounds that are computed again, the newest. */
+  /** Number of newest rounds that are recomputed. */
   readonly rounds: number;
-  /** Signatures, records and files that are looked at, the newest. */
+  /** Number of newest signatures, records and files that are checked. */
   readonly sample: number;
-  /** Everything that there ever was, instead. */
+  /** Everything is compared, without these limits. */
   readonly all: boolean;
 }
 
-/** What checks work with. They write nothing. */
+/** The dependencies of checks. Checks are read-only. */
 export interface Audit {
   readonly config: Config;
   readonly scope: Scope;
-  /** The record: for checks that compare it with itself as of one moment, for the others (`live`) as it is. */
+  /** The database: one snapshot per check, but the current state for `live` checks. */
   readonly db: Queryable;
   readonly redis: Redis;
   readonly chain: Chain;
   readonly storage: Storage;
-  /** What two systems say differently may be on its way: how often it is looked at, and the time in between, ms. */
-  readonly patience: { readonly looks: number; readonly everyMs: number };
+  /** A difference between two systems may be temporary: how often it is compared, and the delay between comparisons, ms. */
+  readonly recheck: { readonly attempts: number; readonly intervalMs: number };
 }
 
-/** What differs: how many there are, and the first of them in a sentence each. */
+/** The differences found: their number, and the first of them as one sentence each. */
 export interface Differences {
   readonly total: number;
   readonly listed: readonly string[];
 }
 
-/** Something that must always hold. */
+/** A check of one invariant. */
 export interface Check {
   readonly name: string;
-  /** What holds, in a sentence. */
+  /** The invariant, in one sentence. */
   readonly invariant: string;
-  /** Compares with Redis, the chain or the storage, or reads what never changes: outside the snapshot. */
+  /** The check compares with Redis, the chain or the storage, or reads immutable rows: it runs outside a snapshot. */
   readonly live?: true;
-  /** What it finds is for people to look at, and no contradiction. */
-  readonly warns?: true;
-  /** @throws where it could not look */
+  /** A difference is a warning for operators and not a violation. */
+  readonly warnsOnly?: true;
+  /** @throws when the comparison was not possible */
   run(audit: Audit): Promise<Differences>;
 }
 
-/** Of all that differs, so many are listed. */
-export const MOST_LISTED = 20;
+/** Maximum differences that are listed. */
+export const MAX_LISTED = 20;
 
 /**
- * The moment of the snapshot, its UTC day, and the first day that is compared row by row: for SQL. They are written into it as they are, so that
- * the planner knows how much lies after them.
+ * SQL: the time of the snapshot, its UTC day, and the first day that is compared row by row. Statements get them as literals, so that the
+ * planner can estimate how many rows come after them.
  */
 export const AT = `(select current_setting('audit.at')::timestamptz)`;
 export const DAY = `(select current_setting('audit.day')::int)`;
 export const FROM = `(select current_setting('audit.from')::int)`;
 
-/** Notes what `AT`, `DAY` and `FROM` are. The first statement of a snapshot. */
-export const noteMoment = ({ days, all }: Scope) => `
+/** Returns SQL that sets `AT`, `DAY` and `FROM`: the first statement of a snapshot. */
+export const setMomentSql = ({ days, all }: Scope) => `
   select set_config('audit.at', at::text, true), set_config('audit.day', day::text, true),
     set_config('audit.from', (case when ${all} then 0 else day - ${Math.trunc(days)} end)::text, true)
   from (select app_now() as at) t, lateral (select floor(extract(epoch from at) / 86400)::int as day) d`;
 
-/** @returns SQL with the moment that was noted written into it */
+/** Replaces `AT`, `DAY` and `FROM` in a statement by their values. */
 async function atMoment(db: Queryable, sql: string): Promise<string> {
   const names = [AT, DAY, FROM].filter((name) => sql.includes(name));
   if (names.length === 0) return sql;
@@ -76,37 +76,43 @@ async function atMoment(db: Queryable, sql: string): Promise<string> {
 }
 
 /**
- * SQL: whether a wallet is compared one by one today: an eighth of them, another one each day, where sums cannot tell. All with `all`.
- * Checks that do so say it.
+ * Returns SQL: whether a wallet belongs to today's eighth of all wallets (with `all`: always true). Used where sums cannot find a
+ * difference; the invariant of the check says so.
  */
 export const inSlice = ({ all }: Scope): string => (all ? 'true' : `(hashtext(wallet) & 7) = (${DAY} & 7)`);
 
-/** Of everything that a statement finds, how much there is, and the first. @param sql rows of one column, `what`: a sentence each */
+/**
+ * Runs a statement and returns how many rows it finds, and the first of them.
+ * @param sql selects rows of one column, `what`: a sentence each
+ */
 export async function differences(db: Queryable, sql: string): Promise<Differences> {
-  const text = `select what, count(*) over ()::int as total from (${await atMoment(db, sql)}) found order by what limit ${MOST_LISTED}`;
+  const text = `select what, count(*) over ()::int as total from (${await atMoment(db, sql)}) found order by what limit ${MAX_LISTED}`;
   const rows = await db.query<{ what: string; total: number }>({ text });
   return { total: rows[0]?.total ?? 0, listed: rows.map(({ what }) => what) };
 }
 
-/** A check of the record against itself. @param sql see `differences` */
-export const recordCheck = (name: string, invariant: string, sql: string | ((audit: Audit) => string)): Check => ({
+/**
+ * Creates a check of the database against itself.
+ * @param sql see `differences`
+ */
+export const databaseCheck = (name: string, invariant: string, sql: string | ((audit: Audit) => string)): Check => ({
   name,
   invariant,
   run: (audit) => differences(audit.db, typeof sql === 'string' ? sql : sql(audit)),
 });
 
-/** SQL: a number below 2³¹ in size, at random but always the same for the same values. */
+/** Returns SQL of a pseudo-random number below 2³¹ in size that depends only on the values. */
 export const weight = (...values: readonly string[]): string => `hashtextextended(concat_ws(' ', ${values.join(', ')}), 7) % 2147483647`;
 
 /**
- * A check of large tables against each other, by fingerprints first: each side adds up its numbers, every one times the weight of the row that
- * it belongs to, in one pass that keeps nothing. What differs anywhere changes the sums, but for a chance in a billion; only then it is
- * looked for row by row.
- * @param sides SQL: two statements of a few rows each, which are the same where everything holds
+ * Creates a check that compares large tables by fingerprints first: each side sums its numbers, each multiplied by the weight of its row,
+ * in one pass without intermediate storage. Any difference changes the sums, except with a chance of one in a billion. Only when sums
+ * differ are rows compared.
+ * @param sides two SQL statements of a few rows each, which are equal when the invariant holds
  * @param sql see `differences`
- * @param always the same, of what sums do not tell
+ * @param always SQL that runs every time, for differences that sums cannot find
  */
-export const summedCheck = (
+export const checksumCheck = (
   name: string,
   invariant: string,
   sides: readonly [string, string],
@@ -116,27 +122,28 @@ export const summedCheck = (
   name,
   invariant,
   async run({ db, scope }) {
-    const besides = always === undefined ? { total: 0, listed: [] } : await differences(db, always(scope));
-    if (besides.total > 0) return besides;
+    const extra = always === undefined ? { total: 0, listed: [] } : await differences(db, always(scope));
+    if (extra.total > 0) return extra;
     const [ours, theirs] = sides.map((side) => `(select jsonb_agg(to_jsonb(s) order by to_jsonb(s)) from (${side}) s)`);
     const text = await atMoment(db, `select ${ours} is not distinct from ${theirs} as same`);
     const [row] = await db.query<{ same: boolean }>({ text });
     if (row?.same === true) return { total: 0, listed: [] };
     const found = await differences(db, sql);
-    // Zeros on one side and nothing on the other are different sums of the same: where every row was looked at, the rows say.
+    // The sums also differ when one side has a row of zero and the other has no row (null); if all rows were compared, the row comparison
+    // decides.
     if (found.total > 0 || scope.all || !sql.includes(FROM)) return found;
-    return { total: 1, listed: ['sums differ, because of something that is older than what is looked at row by row: --all tells what'] };
+    return { total: 1, listed: ['the sums differ because of rows older than --days; run again with --all to find them'] };
   },
 });
 
-/** Collects what differs, and keeps as much as is listed. */
-export class Found implements Differences {
+/** Collects differences, and lists the first `MAX_LISTED`. */
+export class DifferenceList implements Differences {
   total = 0;
   readonly listed: string[] = [];
 
   add(what: string): void {
     this.total += 1;
-    if (this.listed.length < MOST_LISTED) this.listed.push(what);
+    if (this.listed.length < MAX_LISTED) this.listed.push(what);
   }
 
   addAll({ total, listed }: Differences): void {

@@ -6,7 +6,6 @@ import { burnChecks } from './checks/burns.ts';
 import { claimChecks } from './checks/claims.ts';
 import { draws } from './checks/draws.ts';
 import { epochChecks } from './checks/epochs.ts';
-import { landingChecks } from './checks/landing.ts';
 import { logChecks } from './checks/logs.ts';
 import { paymentChecks } from './checks/payments.ts';
 import { playerChecks, scoreChecks } from './checks/players.ts';
@@ -16,12 +15,13 @@ import { roundChecks } from './checks/rounds.ts';
 import { signatures } from './checks/signatures.ts';
 import { socialChecks } from './checks/social.ts';
 import { streamChecks } from './checks/stream.ts';
+import { transactionChecks } from './checks/transactions.ts';
 import { treasuryChecks } from './checks/treasury.ts';
 import { vaults } from './checks/vaults.ts';
 import { guards } from './guards.ts';
 import { orphans } from './references.ts';
 
-/** Everything that must always hold. */
+/** All checks, in the order of the report. */
 export const CHECKS: readonly Check[] = [
   ...pointChecks,
   boards,
@@ -33,7 +33,7 @@ export const CHECKS: readonly Check[] = [
   ...burnChecks,
   ...socialChecks,
   ...paymentChecks,
-  ...landingChecks,
+  ...transactionChecks,
   ...claimChecks,
   vaults,
   signatures,

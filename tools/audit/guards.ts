@@ -1,6 +1,6 @@
-import { recordCheck } from './check.ts';
+import { databaseCheck } from './check.ts';
 
-/** The triggers that keep what must not change, and what the record keeps by itself. */
+/** The triggers that make tables append-only or rows immutable, or that maintain counters. */
 export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
   ['admin_audit', 'admin_audit_append_only'],
   ['beta_conversions', 'beta_conversions_append_only'],
@@ -26,10 +26,10 @@ export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
   ['tickets', 'tickets_kept'],
 ];
 
-export const guards = recordCheck(
+export const guards = databaseCheck(
   'guards',
-  'the database refuses to change what must not change',
-  `select format('the trigger %s of %s is %s', g.name, g.relation, case when t.oid is null then 'not there' else 'off' end) as what
+  'the triggers that protect immutable tables and rows exist and are enabled',
+  `select format('the trigger %s of %s is %s', g.name, g.relation, case when t.oid is null then 'missing' else 'disabled' end) as what
    from (values ${GUARDS.map(([table, trigger]) => `('${table}', '${trigger}')`).join(', ')}) g(relation, name)
    left join pg_trigger t on t.tgrelid = to_regclass(g.relation) and t.tgname = g.name
    where t.tgenabled is distinct from 'O' and t.tgenabled is distinct from 'A'`,

@@ -4,30 +4,30 @@ import { DEFAULT_SCOPE, type Result, runChecks } from './audit.ts';
 import type { Check, Scope } from './check.ts';
 import { CHECKS } from './checks.ts';
 
-const say = (line: string) => void process.stdout.write(`${line}\n`);
-const complain = (line: string) => void process.stderr.write(`${line}\n`);
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+const printError = (line: string) => void process.stderr.write(`${line}\n`);
 
 const USAGE = `usage: bin/audit [--only NAME,…] [--skip NAME,…] [--all] [--days N] [--epochs N] [--rounds N] [--sample N] [--timeout SEC] [--verbose] [--json]
 
-Proves on a live system what must always hold: that the record agrees with itself, with Redis, and with the chain. Writes nothing.
-Ends with 0 where everything holds, 1 where something differs, 2 where something could not be checked.
+Checks the invariants of a live system: the database must be consistent with itself, with Redis and with the chain. Read-only.
+Exit status: 0 when all invariants hold, 1 when there are differences, 2 when a check could not run.
 
-Takes the service's own configuration: DATABASE_URL, REDIS_URL, REDIS_PREFIX and SOLANA_RPC_URL; MEDIA_* for clip-media; and, where they
-are set for the service, its caps, mints, TREASURY_ADDRESS and DRAND_*. No key is read.
+Reads the configuration of the service: DATABASE_URL, REDIS_URL, REDIS_PREFIX and SOLANA_RPC_URL; MEDIA_* for clip-media; and the caps,
+mints, TREASURY_ADDRESS and DRAND_* if the service sets them. It reads no private key.
 
-Each check reads the record as of one moment, in a transaction of its own: the database cleans up after each. Large tables are compared by
-sums of weighted rows, and row by row only where these differ. Where sums cannot tell, an eighth of the wallets is compared, another each
-day; a check that does so says it.
+Each check reads one snapshot of the database, in a transaction of its own, so that vacuuming is delayed for one check at most. Large
+tables are compared by sums of weighted rows, and row by row only when the sums differ. Where sums cannot find a difference, a check
+compares an eighth of the wallets, a different eighth each day; its description says so.
 
---only, --skip  names of checks, with commas; --list shows them
---all           everything there ever was; else rows of the last --days (${DEFAULT_SCOPE.days}), the newest --epochs (${DEFAULT_SCOPE.epochs}) and --rounds (${DEFAULT_SCOPE.rounds}) are computed again,
-                and the newest --sample (${DEFAULT_SCOPE.sample}) signatures are looked up; sums are always those of everything
---timeout       the longest that one statement may take (120)
---verbose       names each check on standard error before it is made
---json          one object at the end, and progress on standard error`;
+--only, --skip  names of checks, separated by commas; --list prints all names
+--all           compares everything; without it rows of the last --days (${DEFAULT_SCOPE.days}), the newest --epochs (${DEFAULT_SCOPE.epochs}) and --rounds (${DEFAULT_SCOPE.rounds}) are compared,
+                and the newest --sample (${DEFAULT_SCOPE.sample}) signatures are looked up; sums always cover all rows
+--timeout       timeout of one SQL statement, seconds (120)
+--verbose       prints the name of each check on standard error before it runs
+--json          prints one JSON object at the end, and progress on standard error`;
 
-/** What was asked for. */
-interface Asked {
+/** The parsed command line. */
+interface CommandLine {
   readonly checks: readonly Check[];
   readonly scope: Scope;
   readonly statementMs: number;
@@ -35,8 +35,11 @@ interface Asked {
   readonly verbose: boolean;
 }
 
-/** @throws for what cannot be asked */
-function ask(): Asked | 'help' | 'list' {
+/**
+ * Parses the command line.
+ * @throws when an option or a name of a check is unknown
+ */
+function parseCommandLine(): CommandLine | 'help' | 'list' {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   const numbers = { days: text, epochs: text, rounds: text, sample: text, timeout: text };
@@ -44,10 +47,10 @@ function ask(): Asked | 'help' | 'list' {
   if (values.help) return 'help';
   if (values.list) return 'list';
   const named = (names: string | undefined) => {
-    const asked = names?.split(',') ?? [];
-    const unknown = asked.find((name) => !CHECKS.some((check) => check.name === name));
-    if (unknown !== undefined) throw new Error(`there is no check ${unknown}`);
-    return new Set(asked);
+    const given = names?.split(',') ?? [];
+    const unknown = given.find((name) => !CHECKS.some((check) => check.name === name));
+    if (unknown !== undefined) throw new Error(`unknown check ${unknown}; --list prints all names`);
+    return new Set(given);
   };
   const [only, skip] = [named(values.only), named(values.skip)];
   const number = (name: keyof typeof numbers, fallback: number) => {
@@ -72,12 +75,13 @@ function ask(): Asked | 'help' | 'list' {
 }
 
 /** `fine`, `differs`, `warns`, or `unchecked`. */
-const statusOf = ({ check, total, failure }: Result) => (failure !== null ? 'unchecked' : total === 0 ? 'fine' : check.warns ? 'warns' : 'differs');
+const statusOf = ({ check, total, failure }: Result) =>
+  failure !== null ? 'unchecked' : total === 0 ? 'fine' : check.warnsOnly ? 'warns' : 'differs';
 
 function linesOf(result: Result): string[] {
   const { check, total, listed, failure, ms } = result;
   const head = `${statusOf(result).padEnd(9)} ${check.name.padEnd(18)} ${(ms / 1_000).toFixed(1).padStart(6)} s  ${check.invariant}`;
-  if (failure !== null) return [head, `          could not be checked: ${failure}`];
+  if (failure !== null) return [head, `          the check could not run: ${failure}`];
   const rest = total > listed.length ? [`          … and ${total - listed.length} more`] : [];
   return [head, ...listed.map((what) => `          ${what}`), ...rest];
 }
@@ -98,34 +102,34 @@ function exitCode(results: readonly Result[]): number {
 }
 
 async function main(): Promise<number> {
-  let asked: ReturnType<typeof ask>;
+  let commandLine: ReturnType<typeof parseCommandLine>;
   let config: Config;
   try {
-    asked = ask();
+    commandLine = parseCommandLine();
     config = readConfig();
   } catch (error) {
-    complain(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    printError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
     return 2;
   }
-  if (asked === 'help') say(USAGE);
-  else if (asked === 'list') for (const { name, invariant } of CHECKS) say(`${name.padEnd(18)} ${invariant}`);
-  if (typeof asked === 'string') return 0;
+  if (commandLine === 'help') print(USAGE);
+  else if (commandLine === 'list') for (const { name, invariant } of CHECKS) print(`${name.padEnd(18)} ${invariant}`);
+  if (typeof commandLine === 'string') return 0;
 
-  const { checks, scope, statementMs, json, verbose } = asked;
-  const tell = json ? complain : say;
+  const { checks, scope, statementMs, json, verbose } = commandLine;
+  const report = json ? printError : print;
   const begin = performance.now();
   const onResult = (result: Result) => {
-    for (const line of linesOf(result)) tell(line);
+    for (const line of linesOf(result)) report(line);
   };
   const onStart = ({ name }: Check) => {
-    if (verbose) complain(`${((performance.now() - begin) / 1_000).toFixed(1).padStart(6)} s  ${name} …`);
+    if (verbose) printError(`${((performance.now() - begin) / 1_000).toFixed(1).padStart(6)} s  ${name} …`);
   };
   const results = await runChecks(config, checks, { scope, statementMs, onStart, onResult });
   const ms = Math.round(performance.now() - begin);
-  if (json) say(JSON.stringify(jsonOf(results, ms)));
+  if (json) print(JSON.stringify(jsonOf(results, ms)));
   const count = (status: string) => results.filter((result) => statusOf(result) === status).length;
-  tell(
-    `${results.length} checks in ${(ms / 1_000).toFixed(1)} s: ${count('differs')} differ, ${count('warns')} warn, ${count('unchecked')} could not be made`,
+  report(
+    `${results.length} checks in ${(ms / 1_000).toFixed(1)} s: ${count('differs')} differ, ${count('warns')} warn, ${count('unchecked')} could not run`,
   );
   return exitCode(results);
 }

@@ -7,52 +7,55 @@ import { z } from 'zod';
 import { boardKeys } from '#areas/points';
 import { withoutKeys } from '#dev/stack/localnet.ts';
 import { type System, startSystem } from '#dev/stack/system.ts';
-import { fillArcade } from './support/arcade.ts';
+import { fillArcadeHistory } from './support/arcade.ts';
 import { cpuSeconds, secondsOf } from './support/cpu.ts';
 import { peakMemory } from './support/days.ts';
 import { report } from './support/report.ts';
 import { withDatabase } from './support/wallets.ts';
 
-/** `bin/audit` on what an arcade of a million wallets has left behind: eight million rows of the ledger, five of scores, ten of activities. */
+/**
+ * Measures `bin/audit` on the data of an arcade with a million wallets: eight million ledger rows, five million scores, ten million
+ * activities.
+ */
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 const LIMIT = { seconds: 300, megabytes: 300 };
-/** There is no chain here, and no clip: what these look at is bounded by a sample, or by what is open. */
-const ELSEWHERE = ['signatures', 'vaults', 'treasury', 'hand-payments', 'clip-media'];
-/** Checks that take less are reported together, s. */
-const WORTH_TELLING = 1;
+/** Skipped checks: this system has no chain and no clips, and these checks are bounded by a sample or by open epochs. */
+const SKIPPED = ['signatures', 'vaults', 'treasury', 'hand-payments', 'clip-media'];
+/** Checks that take less are reported as one sum, s. */
+const MIN_REPORTED_SEC = 1;
 
-const Told = z.object({
+const AuditOutput = z.object({
   ms: z.number(),
   checks: z.array(
     z.object({ name: z.string(), status: z.string(), ms: z.number(), differences: z.array(z.string()), failure: z.string().nullable() }),
   ),
 });
 
-const system = await startSystem({ env: { QUEUES: 'points,upkeep' } });
+const system = await startSystem({ env: { QUEUES: 'points,maintenance' } });
 try {
   await system.workers[0]?.stop();
   const begin = performance.now();
-  await withDatabase(system, (db) => fillArcade(db, WALLETS, (line) => console.log(line)));
-  report(`${WALLETS} wallets made`, (performance.now() - begin) / 1_000, 's');
+  await withDatabase(system, (db) => fillArcadeHistory(db, WALLETS, (line) => console.log(line)));
+  report(`data of ${WALLETS} wallets created`, (performance.now() - begin) / 1_000, 's');
   await fillBoards(system);
   const before = cpuSeconds(system).postgresql;
-  const { told, megabytes, seconds } = await audit(system);
+  const { output, megabytes, seconds } = await audit(system);
   const after = cpuSeconds(system).postgresql;
-  const slow = told.checks.filter(({ ms }) => ms >= 1_000 * WORTH_TELLING).sort((a, b) => b.ms - a.ms);
+  const slow = output.checks.filter(({ ms }) => ms >= 1_000 * MIN_REPORTED_SEC).sort((a, b) => b.ms - a.ms);
   for (const { name, ms } of slow) report(`check ${name}`, ms / 1_000, 's');
-  report(`the other ${told.checks.length - slow.length} checks`, (told.ms - slow.reduce((sum, { ms }) => sum + ms, 0)) / 1_000, 's');
-  report(`audit of ${WALLETS} wallets`, told.ms / 1_000, 's', { atMost: LIMIT.seconds });
-  if (before !== undefined && after !== undefined) report('CPU of PostgreSQL for it', after - before, 's');
-  report('CPU of its process', seconds, 's');
-  report('its process, at most', megabytes ?? 0, 'MB', { atMost: LIMIT.megabytes });
-  for (const { name, status, differences, failure } of told.checks) {
+  report(`the other ${output.checks.length - slow.length} checks`, (output.ms - slow.reduce((sum, { ms }) => sum + ms, 0)) / 1_000, 's');
+  report(`audit of ${WALLETS} wallets`, output.ms / 1_000, 's', { atMost: LIMIT.seconds });
+  if (before !== undefined && after !== undefined) report('CPU of PostgreSQL during the audit', after - before, 's');
+  report('CPU of the audit process', seconds, 's');
+  report('peak memory of the audit process', megabytes ?? 0, 'MB', { atMost: LIMIT.megabytes });
+  for (const { name, status, differences, failure } of output.checks) {
     if (status !== 'fine') throw new Error(`${name} ${status}: ${failure ?? differences.join('\n')}`);
   }
 } finally {
   await system.stop();
 }
 
-/** Has workers fill the boards in Redis from the standings. */
+/** Lets workers fill the boards in Redis from the standings. */
 async function fillBoards(of: System): Promise<void> {
   const redis = new Redis(of.redis.url);
   await redis.flushall();
@@ -62,9 +65,9 @@ async function fillBoards(of: System): Promise<void> {
   redis.disconnect();
 }
 
-/** Runs the command as cron would. */
-async function audit(of: System): Promise<{ told: z.infer<typeof Told>; megabytes: number | null; seconds: number }> {
-  const args = [join(import.meta.dirname, '../audit/main.ts'), '--json', '--skip', ELSEWHERE.join(',')];
+/** Runs bin/audit as a command. */
+async function audit(of: System): Promise<{ output: z.infer<typeof AuditOutput>; megabytes: number | null; seconds: number }> {
+  const args = [join(import.meta.dirname, '../audit/main.ts'), '--json', '--skip', SKIPPED.join(',')];
   const child = spawn(process.execPath, args, { env: { ...withoutKeys(of.env), NODE_ENV: 'audit' }, stdio: ['ignore', 'pipe', 'inherit'] });
   let megabytes: number | null = null;
   let seconds = 0;
@@ -72,7 +75,7 @@ async function audit(of: System): Promise<{ told: z.infer<typeof Told>; megabyte
     megabytes = peakMemory(child.pid ?? 0) ?? megabytes;
     seconds = Math.max(seconds, secondsOf(child.pid ?? 0));
   }, 200);
-  const told = Told.parse(JSON.parse(await text(child.stdout)));
+  const output = AuditOutput.parse(JSON.parse(await text(child.stdout)));
   clearInterval(watching);
-  return { told, megabytes, seconds };
+  return { output, megabytes, seconds };
 }

@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { type System, startSystem } from '#dev/stack/system.ts';
-import { cpuPerRequest, cpuSeconds, served } from './support/cpu.ts';
+import { cpuPerRequest, cpuSeconds, totalWithoutLoad } from './support/cpu.ts';
 import { load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
 import { type BenchWallet, openGame, openPlays, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
- * Boards of 10³, 10⁵ and 10⁶ wallets over HTTP: the top-100 page, a wallet's own rank, a score's write. Everything on one machine.
- * What grows with the wallets is reported against the smallest board.
+ * Measures boards of 10³, 10⁵ and 10⁶ wallets over HTTP: the top-100 page, a wallet's own rank, and the write of a score. All processes
+ * share one machine. Values that grow with the number of wallets are compared with the smallest board.
  */
 const SIZES = (process.env.BENCH_SIZES ?? '1000,100000,1000000').split(',').map(Number);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 6);
@@ -46,7 +46,7 @@ try {
           : null;
       },
     });
-    const cost = served(cpuPerRequest(before, cpuSeconds(system), write.requests));
+    const cost = totalWithoutLoad(cpuPerRequest(before, cpuSeconds(system), write.requests));
     const name = `${size.toLocaleString('en')} wallets`;
     const beside = (value: number | undefined) => (smallest === null || value === undefined ? '' : { peer: smallest.name, value });
     report(`${name}: both boards rebuilt`, rebuilt / 1_000, 's');
@@ -60,7 +60,7 @@ try {
   await system.stop();
 }
 
-/** Gives the global board and the game's board `size` wallets, among them none of those that sign in. */
+/** Fills the global board and the board of the game with `size` wallets that never sign in. */
 async function fill(of: System, size: number): Promise<void> {
   await withDatabase(of, async (db) => {
     await db.query(
@@ -75,7 +75,7 @@ async function fill(of: System, size: number): Promise<void> {
   });
 }
 
-/** Has Redis forget the boards, and waits until workers have filled them again; ms. */
+/** Invalidates the boards in Redis and waits until workers have rebuilt them. @returns ms */
 async function rebuild(of: System, size: number): Promise<number> {
   const redis = new Redis(of.redis.url);
   const begin = performance.now();

@@ -7,9 +7,9 @@ import { report } from './support/report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
- * Claims over HTTP until they are final on a cluster with mainnet's timing: slots of 400 ms, final after 32 blocks. One API and one
- * worker process, PostgreSQL that waits for the disk, Redis, the cluster and this load on one machine. What is asked for at once is
- * kept asked for: as one claim becomes final, the next one is asked for.
+ * Measures claims over HTTP until they are finalized, on a cluster with the timing of mainnet: slots of 400 ms, finalized after 32 blocks.
+ * One API process, one worker process, PostgreSQL with durable commits, Redis, the cluster and this load share one machine. The number of
+ * claims in flight is constant: a finalized claim is replaced by a new one.
  */
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 30);
 const SLOT_MS = Number(process.env.BENCH_SLOT_MS ?? 400);
@@ -36,7 +36,7 @@ const chain = new Connection(system.localnet?.url ?? '', 'confirmed');
 const feePayer = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(system.env.FEE_PAYER_KEY ?? '[]'))).publicKey;
 let day = Math.floor(Date.now() / 86_400_000);
 
-interface Ask {
+interface ClaimRequest {
   readonly by: BenchWallet;
   readonly epoch: number;
   readonly proof: readonly string[];
@@ -48,58 +48,61 @@ try {
   const opening = await claimAll(first.slice(0, WALLETS), WALLETS, Number.POSITIVE_INFINITY);
   report('a claim that opens a token account', opening.lamports, 'lamports');
   for (const level of LEVELS) {
-    const asks = await openEpoch(wallets);
+    const claims = await openEpoch(wallets);
     const before = cpuSeconds(system);
-    const { done, seconds, lamports, ids } = await claimAll(asks, level, SECONDS);
+    const { done, seconds, lamports, ids } = await claimAll(claims, level, SECONDS);
     const cpu = cpuPerRequest(before, cpuSeconds(system), done);
     const what = `${level} in flight`;
-    const { signed, confirmed, final } = await whereTheTimeGoes(system, ids);
+    const { signed, confirmed, final } = await stageLatencies(system, ids);
     report(
-      `${what}: final claims`,
+      `${what}: finalized claims`,
       done / seconds,
       '/s',
       final === undefined ? '' : { peer: 'in flight ÷ time to finality', value: (1_000 * level) / final },
     );
-    report(`${what}: asked for until signed, median`, signed ?? Number.NaN, 'ms');
-    report(`${what}: asked for until confirmed, median`, confirmed ?? Number.NaN, 'ms');
-    report(`${what}: asked for until final, median`, final ?? Number.NaN, 'ms', { peer: '32 slots', value: 32 * SLOT_MS });
-    report(`${what}: a claim`, lamports, 'lamports');
+    report(`${what}: request until signed, median`, signed ?? Number.NaN, 'ms');
+    report(`${what}: request until confirmed, median`, confirmed ?? Number.NaN, 'ms');
+    report(`${what}: request until finalized, median`, final ?? Number.NaN, 'ms', { peer: '32 slots', value: 32 * SLOT_MS });
+    report(`${what}: cost of a claim`, lamports, 'lamports');
     reportCpu(what, cpu);
   }
 } finally {
   await system.stop();
 }
 
-/** Puts an epoch in which every wallet has a reward on the chain, and reads the proofs. */
-async function openEpoch(wallets: readonly BenchWallet[]): Promise<Ask[]> {
+/** Imports an epoch with a reward for every wallet, waits until it is on the chain, and reads the proofs. */
+async function openEpoch(wallets: readonly BenchWallet[]): Promise<ClaimRequest[]> {
   const epoch = --day;
   const response = await fetch(`${url}/api/rewards/epoch/import`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ epoch, distribution: wallets.map(({ wallet }) => ({ wallet, amount: AMOUNT })) }),
   });
-  if (!response.ok) throw new Error(`import answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`the import returned ${response.status}: ${await response.text()}`);
   while (Epoch.parse(await (await fetch(`${url}/api/rewards/epoch/${epoch}`)).json()).status !== 'committed') await sleep(100);
-  const asks: Ask[] = [];
+  const requests: ClaimRequest[] = [];
   for (const by of wallets) {
     const { proof } = Proof.parse(await (await fetch(`${url}/api/rewards/epoch/${epoch}/proof/${by.wallet}`)).json());
-    asks.push({ by, epoch, proof });
+    requests.push({ by, epoch, proof });
   }
-  return asks;
+  return requests;
 }
 
-async function ask({ by, epoch, proof }: Ask): Promise<string> {
+async function requestClaim({ by, epoch, proof }: ClaimRequest): Promise<string> {
   const response = await fetch(`${url}/api/rewards/claim`, {
     method: 'POST',
     headers: { Cookie: by.cookie, Origin: url, 'Content-Type': 'application/json', Prefer: 'wait=0' },
     body: JSON.stringify({ epoch, proof }),
   });
-  if (!response.ok) throw new Error(`claim answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`the claim returned ${response.status}: ${await response.text()}`);
   return Receipt.parse(await response.json()).claimId;
 }
 
-/** Keeps so many claims asked for until the time is over, and waits for the last of them. Lamports are the fee payer's, rents included. */
-async function claimAll(asks: readonly Ask[], inFlight: number, seconds: number) {
+/**
+ * Keeps `inFlight` claims in flight for `seconds`, and waits for the last of them. `lamports` is the fee payer's cost per claim, including
+ * rent.
+ */
+async function claimAll(claims: readonly ClaimRequest[], inFlight: number, seconds: number) {
   const balance = await chain.getBalance(feePayer, 'finalized');
   const started = performance.now();
   const waiting = new Map<string, () => void>();
@@ -115,17 +118,17 @@ async function claimAll(asks: readonly Ask[], inFlight: number, seconds: number)
       }
     }
   });
-  const next = asks.values();
+  const next = claims.values();
   const worker = async () => {
     for (const one of next) {
-      const id = await ask(one);
+      const id = await requestClaim(one);
       await new Promise<void>((resolve) => waiting.set(id, resolve));
       ids.push(id);
       if (performance.now() - started > seconds * 1_000) return;
     }
   };
   try {
-    await Promise.all(Array.from({ length: Math.min(inFlight, asks.length) }, worker));
+    await Promise.all(Array.from({ length: Math.min(inFlight, claims.length) }, worker));
   } finally {
     left = false;
     await watching;
@@ -135,7 +138,7 @@ async function claimAll(asks: readonly Ask[], inFlight: number, seconds: number)
   return { done: ids.length, seconds: took, lamports: Math.round(spent / ids.length), ids };
 }
 
-async function whereTheTimeGoes(of: System, ids: readonly string[]): Promise<Partial<Record<'signed' | 'confirmed' | 'final', number>>> {
+async function stageLatencies(of: System, ids: readonly string[]): Promise<Partial<Record<'signed' | 'confirmed' | 'final', number>>> {
   return await withDatabase(of, async (db) => {
     const { rows } = await db.query(
       `select percentile_cont(0.5) within group (order by extract(epoch from a.signed_at - c.created_at)) * 1000 as signed,

@@ -10,7 +10,7 @@ import {
   asAdmin,
   computeDay,
   EPOCH_QUEUES,
-  type Probed,
+  type Latencies,
   peakMemory,
   probe,
   readEpoch,
@@ -18,14 +18,14 @@ import {
   untilComputed,
   urlOf,
 } from './support/days.ts';
-import { cannot, report } from './support/report.ts';
+import { report, reportUnavailable } from './support/report.ts';
 
 /**
- * A reward epoch of a million wallets: computed by one worker, its file read by a client, another one imported; with what
- * callers of the API notice meanwhile. Then its tree alone, side by side with two well-known implementations.
+ * Measures a reward epoch of a million wallets: computed by one worker, its file downloaded by a client, another epoch imported, each with
+ * the latency of other API requests during that time. Then compares the tree with two well-known implementations.
  */
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
-/** Fewer leaves for the peers: they take a gigabyte, or minutes, for a million. Their time grows as the number does, or faster. */
+/** Leaves for the peers; fewer, because a million would take a gigabyte or minutes. Their time grows at least linearly. */
 const PEER_LEAVES = { merkletreejs: 100_000, '@openzeppelin/merkle-tree': 20_000 };
 const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, times: 20 };
 const DAY = 20_000;
@@ -40,7 +40,7 @@ try {
   await system.stop();
 }
 
-/** Ours for all, theirs for as many as they take, and per leaf. */
+/** Measures our tree with all leaves and the peers' trees with fewer leaves, each per leaf. */
 function trees(): void {
   const hashes = new Uint8Array(32 * WALLETS);
   const wallets = new Uint8Array(randomBytes(32 * WALLETS));
@@ -72,8 +72,8 @@ async function computed(of: System): Promise<void> {
   const epoch = await readEpoch(of, DAY);
   const memory = peakMemory(of.workers[0]?.pid ?? 0);
   report(`epoch of ${WALLETS} wallets, ${epoch?.leaves} leaves, stored`, seconds, 's', { atMost: TARGET.seconds });
-  reportMemory('the worker that computed it, at most', memory);
-  reportProbe('the API while it is computed', probed);
+  reportMemory('peak memory of the worker that computed it', memory);
+  reportProbe('API latency during the computation', probed);
 }
 
 async function read(of: System): Promise<void> {
@@ -83,11 +83,11 @@ async function read(of: System): Promise<void> {
     return { size, seconds: (performance.now() - begin) / 1_000 };
   });
   report(`file of its leaves, ${Math.round(result.size / 1e6)} MB`, result.seconds, 's');
-  reportMemory('the API that sent it, at most', peakMemory(of.apis[0]?.pid ?? 0));
-  reportProbe('the API while it sends the file', probed);
+  reportMemory('peak memory of the API that sent it', peakMemory(of.apis[0]?.pid ?? 0));
+  reportProbe('API latency during the download', probed);
 }
 
-/** Of a day before the first: those since are computed by themselves as soon as they are closed. */
+/** Imports an epoch of a day before the first closed day, because later days are computed automatically. */
 async function imported(of: System): Promise<void> {
   const lines = [JSON.stringify({ epoch: DAY - 1 }), ...anyWallets(WALLETS).map((wallet) => JSON.stringify({ wallet, amount: '1000' }))];
   const body = gzipSync(lines.join('\n'), { level: 1 });
@@ -96,18 +96,18 @@ async function imported(of: System): Promise<void> {
     const begin = performance.now();
     const response = await asAdmin(of, '/api/rewards/epoch/import', { method: 'POST', body, headers });
     const answered = (performance.now() - begin) / 1_000;
-    if (response.status !== 202) throw new Error(`the import answered ${response.status}: ${await response.text()}`);
+    if (response.status !== 202) throw new Error(`the import returned ${response.status}: ${await response.text()}`);
     await untilComputed(of, DAY - 1);
     return { answered, seconds: (performance.now() - begin) / 1_000 };
   });
   report(`import of ${WALLETS} rows, ${Math.round(body.length / 1e6)} MB: read and stored`, result.answered, 's');
-  report('the same until computed', result.seconds, 's');
-  reportMemory('the API that read it, at most', peakMemory(of.apis[0]?.pid ?? 0));
-  reportMemory('the worker that computed it, at most', peakMemory(of.workers[0]?.pid ?? 0));
-  reportProbe('the API while it imports', probed);
+  report('the same import until computed', result.seconds, 's');
+  reportMemory('peak memory of the API that read it', peakMemory(of.apis[0]?.pid ?? 0));
+  reportMemory('peak memory of the worker that computed it', peakMemory(of.workers[0]?.pid ?? 0));
+  reportProbe('API latency during the import', probed);
 }
 
-/** Reads an answer as cheaply as can be: what is measured shares this process. */
+/** Downloads a response at low cost, because the measured processes share the machine. */
 function sizeOf(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, (response) => {
@@ -121,7 +121,7 @@ function sizeOf(url: string): Promise<number> {
   });
 }
 
-/** The best of three. */
+/** Runs the work three times and returns the fastest run. */
 function timed<T>(work: () => T): { ms: number; result: T } {
   const once = () => {
     const begin = performance.now();
@@ -138,11 +138,11 @@ function bytes(node: unknown): Buffer {
 }
 
 function reportMemory(what: string, megabytes: number | null): void {
-  if (megabytes === null) cannot(what, 'this system does not tell');
+  if (megabytes === null) reportUnavailable(what, 'not reported by this operating system');
   else report(what, megabytes, 'MB', { atMost: TARGET.megabytes });
 }
 
-function reportProbe(what: string, { p50, p99, max }: Probed): void {
+function reportProbe(what: string, { p50, p99, max }: Latencies): void {
   report(`${what}: p50`, p50, 'ms');
   report(`${what}: p99`, p99, 'ms', { atMost: TARGET.p99 });
   report(`${what}: max`, max, 'ms');

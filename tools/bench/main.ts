@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Figure, table } from './support/report.ts';
 
-/** `bin/bench [name …]`: runs benches one after another, each in a process of its own, and prints the table of all their figures. */
-/** About how long each takes on two cores, minutes. */
-const BENCHES: Readonly<Record<string, number>> = {
+/** Benchmarks with their approximate duration on two cores, minutes. Each runs in a process of its own. */
+const MINUTES: Readonly<Record<string, number>> = {
   startup: 1,
   scores: 2.5,
   mixed: 2,
@@ -19,15 +18,15 @@ const BENCHES: Readonly<Record<string, number>> = {
   audit: 15,
 };
 
-const wanted = process.argv.slice(2);
-const names = wanted.length === 0 || wanted.includes('all') ? Object.keys(BENCHES) : wanted;
-const unknown = names.filter((name) => BENCHES[name] === undefined);
+const requested = process.argv.slice(2);
+const names = requested.length === 0 || requested.includes('all') ? Object.keys(MINUTES) : requested;
+const unknown = names.filter((name) => MINUTES[name] === undefined);
 if (unknown.length > 0) {
-  console.error(`usage: bin/bench [${Object.keys(BENCHES).join('|')}|all]; there is no ${unknown.join(', ')}`);
+  console.error(`usage: bin/bench [${Object.keys(MINUTES).join('|')}|all]; unknown: ${unknown.join(', ')}`);
   process.exit(2);
 }
-const minutes = Math.ceil(names.reduce((sum, name) => sum + (BENCHES[name] ?? 0), 0));
-console.log(`${names.join(', ')}: about ${minutes} min on two cores, if nothing else runs there`);
+const minutes = Math.ceil(names.reduce((sum, name) => sum + (MINUTES[name] ?? 0), 0));
+console.log(`${names.join(', ')}: about ${minutes} min on two cores, on an otherwise idle machine`);
 
 const figures: Figure[] = [];
 for (const name of names) {
@@ -35,7 +34,7 @@ for (const name of names) {
   child.on('message', (figure: Figure) => void figures.push(figure));
   const [code, signal] = await once(child, 'close');
   if (code === 0) continue;
-  figures.push({ bench: name, what: `broke: ${signal ?? `exit code ${code}`}`, figure: '–', against: 'see above', ratio: '' });
+  figures.push({ bench: name, what: `failed: ${signal ?? `exit code ${code}`}`, figure: '–', against: 'see above', ratio: '' });
   process.exitCode = 1;
 }
 console.log(`\n${table(figures)}`);

@@ -4,19 +4,19 @@ import { notification } from '#areas/social/events.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import { startSystem } from '#dev/stack/system.ts';
-import { type Cpu, cpuPerRequest, cpuSeconds, served } from './support/cpu.ts';
-import { type Kind, kindsOf } from './support/kinds.ts';
+import { type Cpu, cpuPerRequest, cpuSeconds, totalWithoutLoad } from './support/cpu.ts';
 import { load, percentiles, request } from './support/load.ts';
 import { openRound } from './support/open-round.ts';
 import { report, reportLoad } from './support/report.ts';
+import { type RequestType, requestMix } from './support/request-mix.ts';
 import { mark, startSubscribers } from './support/subscribers.ts';
 import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
- * All at once on a whole system: the kinds of requests that `kinds.ts` lists, in its proportions, while subscribers hear the stream, which
- * carries every entry and the best scores. Before, each kind alone on as many connections: a kind's latency in the mixture is held
- * against that, and the CPU time of a request against the sum of what its parts cost alone. One API and one worker process, PostgreSQL
- * that waits for the disk, Redis, a cluster, the subscribers and this load on one machine.
+ * Measures a mixed load on a whole system: the request types of `request-mix.ts` in their proportions, while subscribers receive the event
+ * stream with every entry and the best scores. Before, each type is measured alone with as many connections. The latency in the mix is
+ * compared with the latency alone, and the CPU time of a request with the weighted sum of the types alone. One API process, one worker
+ * process, PostgreSQL with durable commits, Redis, a cluster, the subscribers and this load share one machine.
  */
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
 const ALONE_SECONDS = Math.max(2, SECONDS / 5);
@@ -42,23 +42,23 @@ try {
   const wallets = await signedInWallets(system, WALLETS);
   const plays = await openPlays(system, wallets, GAME, Math.ceil(((ALONE_SECONDS + 2) * 5_000 + (SECONDS + 2) * 1_500) / WALLETS));
   await openRound(url, 3_600);
-  const kinds = kindsOf({ url, gameId: GAME, wallets, plays });
-  await subscribers.ask({ do: 'open', port, path: '/events?categories=system,gameplay,chat', count: SUBSCRIBERS });
+  const kinds = requestMix({ url, gameId: GAME, wallets, plays });
+  await subscribers.send({ do: 'open', port, path: '/events?categories=system,gameplay,chat', count: SUBSCRIBERS });
 
-  // Sessions as they are in use: in the cache. Then until the compilers have seen the code.
+  // Warms the session cache, then the compiled code.
   const unread = [...wallets];
   const me = () => request('GET', '/me', `localhost:${port}`, { Cookie: unread.pop()?.cookie ?? '' });
   await load({ port, connections: 16, seconds: 20, next: () => (unread.length > 0 ? me() : null) });
   await run(kinds, 2);
 
-  const alone = new Map<Kind, { p50: number; p99: number; cpu: Cpu }>();
+  const alone = new Map<RequestType, { p50: number; p99: number; cpu: Cpu }>();
   for (const kind of kinds) {
     const { result, cpu } = await run([kind], ALONE_SECONDS);
     reportLoad(`${kind.name}, alone`, result);
-    alone.set(kind, { ...result, cpu: { all: served(cpu), ...cpu } });
+    alone.set(kind, { ...result, cpu: { all: totalWithoutLoad(cpu), ...cpu } });
   }
 
-  await subscribers.ask({ do: 'begin', seq: 0 });
+  await subscribers.send({ do: 'begin', seq: 0 });
   const marking = new AbortController();
   const marked = sendMarks(marking.signal);
   const { result, cpu, latencies, counts } = await run(kinds, SECONDS);
@@ -73,47 +73,47 @@ try {
     report(`${kind.name}, mixed: p99`, p99, 'ms', { peer: 'alone', value: p99Alone });
   }
   const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
-  for (const [part, spent] of Object.entries({ all: served(cpu), ...cpu })) {
+  for (const [part, spent] of Object.entries({ all: totalWithoutLoad(cpu), ...cpu })) {
     const value = [...counts].reduce((sum, [kind, n]) => sum + (n / total) * (alone.get(kind)?.cpu[part] ?? 0), 0);
-    report(`a request, mixed: CPU, ${part}`, spent, 'µs', { peer: 'its parts alone', value });
+    report(`a request, mixed: CPU, ${part}`, spent, 'µs', { peer: 'sum of its types alone', value });
   }
-  const heard = await untilHeard(sent);
-  report('events delivered meanwhile: p99', heard.p99, 'ms', { atMost: DELIVERED_WITHIN_MS });
-  report('events not delivered', sent * SUBSCRIBERS - heard.events, '', { atMost: 0 });
+  const delivered = await untilDelivered(sent);
+  report('events delivered during the mix: p99', delivered.p99, 'ms', { atMost: DELIVERED_WITHIN_MS });
+  report('events not delivered', sent * SUBSCRIBERS - delivered.events, '', { atMost: 0 });
 } finally {
   subscribers.stop();
   await sender.close();
   await system.stop();
 }
 
-/** Sends requests of some kinds, as often as their shares say. */
-async function run(kinds: readonly Kind[], seconds: number) {
+/** Sends requests of some types in the proportion of their shares. */
+async function run(kinds: readonly RequestType[], seconds: number) {
   const deck = kinds.flatMap((kind) => Array.from({ length: kind.share }, () => kind));
-  const asked = new Map<Buffer, Kind>();
-  const latencies = new Map<Kind, number[]>(kinds.map((kind) => [kind, []]));
-  const counts = new Map<Kind, number>();
+  const sent = new Map<Buffer, RequestType>();
+  const latencies = new Map<RequestType, number[]>(kinds.map((kind) => [kind, []]));
+  const counts = new Map<RequestType, number>();
   const before = cpuSeconds(system);
   const result = await load({
     ...{ port, connections: CONNECTIONS, seconds, warmupSeconds: 1 },
     next() {
       const kind = deck[randomInt(deck.length)];
       const bytes = kind?.next() ?? null;
-      if (kind && bytes) asked.set(bytes, kind);
+      if (kind && bytes) sent.set(bytes, kind);
       return bytes;
     },
     answered(bytes, { status, body, ms }) {
-      const kind = asked.get(bytes);
-      asked.delete(bytes);
+      const kind = sent.get(bytes);
+      sent.delete(bytes);
       if (!kind) return;
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       if (ms !== null) latencies.get(kind)?.push(ms);
-      if (status === '200') kind.answered?.(body);
+      if (status === '200') kind.onResponse?.(body);
     },
   });
   return { result, cpu: cpuPerRequest(before, cpuSeconds(system), result.requests), latencies, counts };
 }
 
-/** Events whose delivery is timed. @returns how many, once it is told to end */
+/** Sends events with timestamps until the signal aborts. @returns their number */
 async function sendMarks(until: AbortSignal): Promise<number> {
   let seq = 0;
   while (!until.aborted) {
@@ -123,11 +123,11 @@ async function sendMarks(until: AbortSignal): Promise<number> {
   return seq;
 }
 
-async function untilHeard(seq: number) {
+async function untilDelivered(seq: number) {
   const deadline = performance.now() + 10_000;
   for (;;) {
-    const report = await subscribers.ask({ do: 'report' });
-    if (report.least >= seq || performance.now() > deadline) return report;
+    const report = await subscribers.send({ do: 'report' });
+    if (report.lowestSeq >= seq || performance.now() > deadline) return report;
     await sleep(100);
   }
 }

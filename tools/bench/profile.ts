@@ -4,8 +4,9 @@ import { report } from './support/report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
- * What a wallet reads of itself, for one that has played for a year: 10,000 ledger rows, 500 referred wallets, 2,000 weeks of games.
- * One API process, PostgreSQL, Redis and this load on one machine; beside each, what a request costs that reads nothing.
+ * Measures the endpoints that return data of one wallet, for a wallet that has played for a year: 10,000 ledger rows, 500 referred
+ * wallets, 2,000 weeks of games. One API process, PostgreSQL, Redis and this load share one machine. Each value is compared with a request
+ * that reads nothing.
  */
 const P99_MS = 20;
 const CONNECTIONS = 4;
@@ -14,7 +15,7 @@ const LEDGER_ROWS = 10_000;
 const REFERRED = 500;
 const DAYS = 365;
 
-/** What quest entries of the ledger keep. */
+/** Factors of quest rows in the ledger. */
 const FACTORS = JSON.stringify({ rule: 1, questVersion: 1, basePoints: 100, basisPoints: 10_000, streakDays: 0, linked: false, holding: false });
 
 const own = (path: string) => ({ path, own: true });
@@ -35,7 +36,7 @@ const PATHS = [
   { path: '/users/{wallet}/stats', own: false },
 ];
 
-/** A year of everything, of one wallet. */
+/** Inserts a year of data of one wallet. */
 async function seedYear(wallet: string, referred: readonly BenchWallet[]): Promise<void> {
   await withDatabase(system, async (db) => {
     const insert = (text: string) => db.query(text.replaceAll('$wallet', `'${wallet}'`).replaceAll('$today', '(select app_day())'));
@@ -64,7 +65,7 @@ async function seedYear(wallet: string, referred: readonly BenchWallet[]): Promi
 const system = await startSystem({ durable: true, env: { SESSION_KEYS: SESSION_KEY } });
 try {
   const [heavy, ...others] = await signedInWallets(system, 5_000);
-  if (!heavy) throw new Error('no wallet was made');
+  if (!heavy) throw new Error('no wallet was created');
   await seedYear(heavy.wallet, others.slice(0, REFERRED));
   const port = Number(new URL(system.urls[0] ?? '').port);
   const measure = (path: string, cookie: string | null) =>
@@ -75,14 +76,14 @@ try {
       warmupSeconds: 1,
       next: () => request('GET', path.replace('{wallet}', heavy.wallet), `localhost:${port}`, cookie ? { Cookie: cookie } : {}),
     });
-  const least = await measure('/healthz', null);
-  report('/healthz: p50', least.p50, 'ms');
+  const baseline = await measure('/healthz', null);
+  report('/healthz: p50', baseline.p50, 'ms');
   for (const { path, own: isOwn } of PATHS) {
     const result = await measure(path, isOwn ? heavy.cookie : null);
-    report(`${path}: p50`, result.p50, 'ms', { peer: '/healthz', value: least.p50 });
+    report(`${path}: p50`, result.p50, 'ms', { peer: '/healthz', value: baseline.p50 });
     report(`${path}: p99`, result.p99, 'ms', { atMost: P99_MS });
     const failed = result.requests === 0 || Object.keys(result.statuses).some((status) => status !== '200');
-    if (failed) throw new Error(`${path} answered ${JSON.stringify(result.statuses)}`);
+    if (failed) throw new Error(`${path} returned ${JSON.stringify(result.statuses)}`);
   }
 } finally {
   await system.stop();

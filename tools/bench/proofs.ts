@@ -5,8 +5,8 @@ import { load, request } from './support/load.ts';
 import { reportLoad } from './support/report.ts';
 
 /**
- * Proofs over HTTP, for random wallets of an epoch of a million: one API process, PostgreSQL and this load on one machine.
- * Nothing is kept of a proof but the upper part of its tree.
+ * Measures proofs over HTTP for random wallets of an epoch of a million wallets: one API process, PostgreSQL and this load share one
+ * machine. Only the upper part of the tree is cached.
  */
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
@@ -27,7 +27,7 @@ try {
       seconds: SECONDS,
       next: () => request('GET', `/api/rewards/epoch/${DAY}/proof/${oneOf(wallets)}`, `localhost:${port}`, {}),
     });
-    // Wallets whose share comes to nothing have no leaf.
+    // Wallets whose amount is zero have no leaf.
     const { 404: _, ...statuses } = result.statuses;
     reportLoad(`proofs, ${connections} connections`, { ...result, statuses }, { perSec: TARGET_PER_SEC });
     reportCpu(`proofs, ${connections} connections`, cpuPerRequest(before, cpuSeconds(system), result.requests));

@@ -8,9 +8,9 @@ import { report, reportLoad } from './support/report.ts';
 import { SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
- * A round of 100,000 entries, from chat to the drawn winners: entries over HTTP with sessions, receipts and the broadcast on, freeze,
- * root, commitment on a cluster with mainnet's slots, draw, audit, downloads. One API and one worker process, PostgreSQL that waits for the
- * disk, Redis, the cluster, the subscribers and this load on one machine.
+ * Measures a round of 100,000 entries, from chat to the winners: entries over HTTP with sessions, receipts and broadcast; freeze; root;
+ * commitment on a cluster with the slots of mainnet; draw; audit; downloads. One API process, one worker process, PostgreSQL with durable
+ * commits, Redis, the cluster, the subscribers and this load share one machine.
  */
 const ENTRIES = Number(process.env.BENCH_ENTRIES ?? 100_000);
 const WALLETS = 5_000;
@@ -50,13 +50,8 @@ try {
   const what = `entries through chat, ${CONNECTIONS} connections`;
   reportLoad(what, { ...result, perSec: accepted / seconds }, { perSec: TARGET_PER_SEC });
   reportCpu(what, cpuPerRequest(before, cpuSeconds(system), result.requests));
-  await untilHeard(subscribers, accepted);
-  report(
-    'entries that the worst of the subscribers was not told of',
-    Math.max(0, accepted - Math.min(...subscribers.map((one) => one.entries))),
-    '',
-    { atMost: 0 },
-  );
+  await untilDelivered(subscribers, accepted);
+  report('entries missing at the slowest subscriber', Math.max(0, accepted - Math.min(...subscribers.map((one) => one.entries))), '', { atMost: 0 });
 
   const times = await withDatabase(system, async (db) => {
     for (;;) {
@@ -69,10 +64,10 @@ try {
       await sleep(200);
     }
   });
-  // What was on its way when the load ended is stored, and not counted.
+  // Entries in flight at the end of the load are stored but not counted.
   if (times.state !== 'finalized' || times.entries < accepted) throw new Error(`the round is ${times.state} with ${times.entries} entries`);
   report(`root of ${accepted} entries, after the freeze`, times.root, 's', { atMost: ROOT_WITHIN_SEC });
-  report('draw and audit, after the beacon’s round', times.draw, 's', { atMost: DRAW_WITHIN_SEC });
+  report('draw and audit, after the beacon round', times.draw, 's', { atMost: DRAW_WITHIN_SEC });
   for (const [what, path] of [
     ['audit', `/chat/round/${round}/audit`],
     ['entries', `/chat/round/${round}/entries?format=ndjson`],
@@ -80,7 +75,7 @@ try {
     const start = performance.now();
     const response = await fetch(`${url}${path}`);
     const bytes = (await response.arrayBuffer()).byteLength;
-    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    if (!response.ok) throw new Error(`${path} returned ${response.status}`);
     report(`download of the ${what}`, performance.now() - start, 'ms', `${(bytes / 1e6).toFixed(1)} MB`);
   }
   for (const one of subscribers) one.response.destroy();
@@ -97,7 +92,7 @@ interface Subscriber {
   entries: number;
 }
 
-/** Counts the entries that a subscriber is told of; what is split between two chunks is counted by its first bytes. */
+/** Opens a subscriber that counts entries. An entry split over two chunks is counted once. */
 function subscribe(): Promise<Subscriber> {
   const needle = Buffer.from('event: new_entry');
   return new Promise((resolve, reject) => {
@@ -114,7 +109,7 @@ function subscribe(): Promise<Subscriber> {
   });
 }
 
-async function untilHeard(subscribers: readonly Subscriber[], entries: number): Promise<void> {
+async function untilDelivered(subscribers: readonly Subscriber[], entries: number): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (subscribers.some((one) => one.entries < entries) && performance.now() < deadline) await sleep(50);
 }

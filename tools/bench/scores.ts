@@ -6,14 +6,14 @@ import { reportLoad } from './support/report.ts';
 import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
- * Scores over HTTP, everything on: session, origin check, validation job, a play used up, caps, PostgreSQL commit to disk,
- * boards, rank in the reply, event. One API and one worker process, PostgreSQL, Redis and this load on one machine.
+ * Measures scores over HTTP with all features: session, origin check, validation job, consumed play, caps, durable PostgreSQL commit,
+ * boards, rank in the response, event. One API process, one worker process, PostgreSQL, Redis and this load share one machine.
  */
 const TARGETS = [
   { connections: 32, perSec: 2_000, p99: 60 },
   { connections: 128, perSec: 4_000, p99: 120 },
 ];
-/** Not a target: until the compilers have seen the code. */
+/** Load before the measurements, until the code is compiled. */
 const WARMUP = { connections: 64, perSec: Number.NaN, p99: Number.NaN };
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 const WALLETS = 5_000;
@@ -48,7 +48,7 @@ try {
         const wallet = unread.pop();
         return wallet ? request('GET', '/me', `localhost:${port}`, { Cookie: wallet.cookie }) : null;
       };
-      // Sessions as they are in use: in the cache.
+      // Loads the sessions into the cache.
       await load({ port, connections: 16, seconds: 30, next: me });
       await load({ port, connections: target.connections, seconds: 5, next });
       continue;

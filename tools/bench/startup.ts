@@ -7,60 +7,61 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutKeys } from '#dev/stack/localnet.ts';
-import { anyPorts } from '#dev/stack/ports.ts';
+import { freePorts } from '#dev/stack/ports.ts';
 import { startSystem } from '#dev/stack/system.ts';
 import { secondsOf } from './support/cpu.ts';
 import { percentiles } from './support/load.ts';
-import { type Against, cannot, report } from './support/report.ts';
+import { type Against, report, reportUnavailable } from './support/report.ts';
 
 /**
- * How soon a process serves after it was started, and how soon it is gone after SIGTERM: API and worker on a database and a Redis that
- * are there, beside a bare Koa and nothing but Node. With the compile cache warm, as on every start but the first; and empty. Medians.
+ * Measures the time from the start of a process until it is ready, and from SIGTERM until it has exited: API and worker on a running
+ * database and Redis, compared with a bare Koa server and with Node alone; with a warm compile cache, as after the first start, and with
+ * an empty one. Reports medians.
  */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
-/** A process that is replaced should be missed for no longer than a client waits before it tries again. Ms. */
-const LIMIT = { ready: 2_000, gone: 1_000 };
+/** Limits, ms: shorter than the delay after which clients retry. */
+const LIMIT = { ready: 2_000, exit: 1_000 };
 const checkout = join(import.meta.dirname, '../..');
-/** Runs something and ends, having said what CPU time it took. */
-const ending = (work: string) => [
+/** Returns the arguments of a process that runs code, prints its CPU time and exits. */
+const printCpuOf = (work: string) => [
   ...['--input-type=module', '--eval'],
   `${work}; const { user, system } = process.cpuUsage(); console.log('cpu ms', (user + system) / 1_000); process.exit()`,
 ];
-const modules = (path: string) => ending(`await import(${JSON.stringify(join(checkout, path))})`);
+const modules = (path: string) => printCpuOf(`await import(${JSON.stringify(join(checkout, path))})`);
 
 const system = await startSystem();
-const [port = 0] = await anyPorts(1);
+const [port = 0] = await freePorts(1);
 await Promise.all([...system.apis, ...system.workers].map((one) => one.stop()));
 const env: NodeJS.ProcessEnv = { ...system.env, LOG_LEVEL: 'info', PORT: String(port), METRICS_PORT: '0' };
 
-/** What is started; it is ready when it answers at `path`, says `says`, or, with neither, has ended. */
+/** A process to start. It is ready when `path` returns 200 or when it prints `logLine`; with neither, when it has exited. */
 interface Subject {
   readonly name: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly path?: string;
-  readonly says?: string;
+  readonly logLine?: string;
 }
 const subjects: readonly Subject[] = [
-  { name: 'node alone', args: ending('0'), env },
+  { name: 'node alone', args: printCpuOf('0'), env },
   { name: 'bare koa', args: [join(import.meta.dirname, 'support/bare-server.ts')], env, path: '/' },
-  { name: 'api, its modules alone', args: modules('src/app.ts'), env },
+  { name: 'api, imports only', args: modules('src/app.ts'), env },
   { name: 'api', args: [join(checkout, 'src/server.ts')], env: withoutKeys(env), path: '/readyz' },
-  { name: 'worker, its modules alone', args: modules('workers/worker-pool.ts'), env },
-  { name: 'worker', args: [join(checkout, 'workers/main.ts')], env, says: 'worker is ready' },
+  { name: 'worker, imports only', args: modules('workers/worker-pool.ts'), env },
+  { name: 'worker', args: [join(checkout, 'workers/main.ts')], env, logLine: 'worker is ready' },
 ];
 
 interface Started {
   readonly readyMs: number;
-  /** CPU time until then; NaN where the system does not tell. */
+  /** CPU time until ready; NaN where the operating system does not report it. */
   readonly cpuMs: number;
-  readonly goneMs: number;
+  readonly exitMs: number;
 }
 
 const cold = mkdtempSync(join(tmpdir(), 'coinop-compiled-'));
 try {
   const found = new Map<string, Started[]>();
-  // All of them in each round, so that what else goes on meets all alike. The first round only fills the caches.
+  // Each round starts all processes, so that other load on the machine affects all equally. The first round only fills the caches.
   for (let round = 0; round <= ROUNDS; round++) {
     for (const subject of subjects) {
       const warmly = await start(subject, subject.env.NODE_COMPILE_CACHE ?? '');
@@ -68,23 +69,23 @@ try {
       if (round === 0) continue;
       for (const [name, one] of [
         [subject.name, warmly],
-        [`${subject.name}, nothing compiled`, coldly],
+        [`${subject.name}, empty compile cache`, coldly],
       ] as const)
         found.set(name, [...(found.get(name) ?? []), one]);
     }
   }
   const median = (name: string, of: keyof Started) => percentiles((found.get(name) ?? []).map((one) => one[of])).p50;
   for (const [name] of found) {
-    const peer = name.endsWith('compiled') ? 'bare koa, nothing compiled' : 'bare koa';
+    const peer = name.endsWith('compile cache') ? 'bare koa, empty compile cache' : 'bare koa';
     const beside = (of: keyof Started): Against => (peer === name || name.startsWith('node') ? '' : { peer, value: median(peer, of) });
     report(`${name}: until ready`, median(name, 'readyMs'), 'ms', beside('readyMs'));
     const cpu = median(name, 'cpuMs');
-    if (Number.isNaN(cpu)) cannot(`${name}: CPU until ready`, 'this system does not tell');
+    if (Number.isNaN(cpu)) reportUnavailable(`${name}: CPU until ready`, 'not reported by this operating system');
     else report(`${name}: CPU until ready`, cpu, 'ms', beside('cpuMs'));
   }
   for (const name of ['api', 'worker']) {
-    report(`${name}: until ready, at most`, Math.max(...(found.get(name) ?? []).map((one) => one.readyMs)), 'ms', { atMost: LIMIT.ready });
-    report(`${name}: SIGTERM until gone`, median(name, 'goneMs'), 'ms', { atMost: LIMIT.gone });
+    report(`${name}: until ready, maximum`, Math.max(...(found.get(name) ?? []).map((one) => one.readyMs)), 'ms', { atMost: LIMIT.ready });
+    report(`${name}: SIGTERM until exit`, median(name, 'exitMs'), 'ms', { atMost: LIMIT.exit });
   }
 } finally {
   rmSync(cold, { recursive: true, force: true });
@@ -92,7 +93,7 @@ try {
 }
 
 /** Starts a process, waits until it is ready, and stops it. */
-async function start({ args, env: given, path, says }: Subject, compiled: string): Promise<Started> {
+async function start({ args, env: given, path, logLine }: Subject, compiled: string): Promise<Started> {
   const began = performance.now();
   const child = spawn(process.execPath, args, {
     cwd: checkout,
@@ -101,32 +102,32 @@ async function start({ args, env: given, path, says }: Subject, compiled: string
   });
   const exited = once(child, 'exit');
   const lines: string[] = [];
-  const said = new Promise<void>((resolve) => {
+  const printed = new Promise<void>((resolve) => {
     createInterface(child.stdout).on('line', (line) => {
       lines.push(line);
-      if (says !== undefined && line.includes(says)) resolve();
+      if (logLine !== undefined && line.includes(logLine)) resolve();
     });
   });
-  const isService = path !== undefined || says !== undefined;
+  const isService = path !== undefined || logLine !== undefined;
   if (path !== undefined) while (child.exitCode === null && !(await answers(path))) await sleep(5);
-  else await Promise.race([once(child, 'close'), said]);
+  else await Promise.race([once(child, 'close'), printed]);
   const readyMs = performance.now() - began;
-  if (child.exitCode !== null && (isService || child.exitCode !== 0)) throw new Error(`node ${args.join(' ')} ended with ${child.exitCode}`);
-  if (!isService) return { readyMs, cpuMs: Number(lines.at(-1)?.replace('cpu ms', '')), goneMs: 0 };
+  if (child.exitCode !== null && (isService || child.exitCode !== 0)) throw new Error(`node ${args.join(' ')} exited with ${child.exitCode}`);
+  if (!isService) return { readyMs, cpuMs: Number(lines.at(-1)?.replace('cpu ms', '')), exitMs: 0 };
   const cpuMs = 1_000 * secondsOf(child.pid ?? 0) || Number.NaN;
-  const asked = performance.now();
+  const signaled = performance.now();
   child.kill('SIGTERM');
   const [code] = await exited;
-  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}`);
-  return { readyMs, cpuMs, goneMs: performance.now() - asked };
+  if (code !== 0) throw new Error(`node ${args.join(' ')} exited with ${code}`);
+  return { readyMs, cpuMs, exitMs: performance.now() - signaled };
 }
 
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = get({ port, host: '127.0.0.1', path, agent: false }, (response) => {
+    const request = get({ port, host: '127.0.0.1', path, agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
-    asked.on('error', () => resolve(false));
+    request.on('error', () => resolve(false));
   });
 }

@@ -7,20 +7,23 @@ import { Connection, headerOf } from './connection.ts';
 import type { OwnTarget, Target } from './target.ts';
 
 const MB = 1024 * 1024;
-/** What the service may compute before it answers somebody else meanwhile, ms. */
-const PROMPT_MS = 4_000;
+/** Maximum processor time of the API process before it answers another client, ms. */
+const MAX_COMPUTE_MS = 4_000;
 
-/** The most that the service computed while somebody else waited for an answer during an attack, ms. That he never gets one is an error. */
-export async function meanwhile(target: OwnTarget, attack: () => Promise<void>): Promise<number> {
-  let most = 0;
+/**
+ * Returns the maximum processor time of the API process during one request of another client while an attack runs, ms.
+ * @throws when that client gets no 200 response
+ */
+export async function maxComputeDuring(target: OwnTarget, attack: () => Promise<void>): Promise<number> {
+  let maxMs = 0;
   let isOver = false;
   const watching = (async () => {
     while (!isOver) {
-      const before = target.computed();
+      const before = target.cpuMs();
       const response = await fetch(`${target.url}/healthz`, { signal: AbortSignal.timeout(60_000) });
       await response.arrayBuffer();
-      if (response.status !== 200) throw new Error(`/healthz answered ${response.status}`);
-      most = Math.max(most, target.computed() - before);
+      if (response.status !== 200) throw new Error(`/healthz returned ${response.status}`);
+      maxMs = Math.max(maxMs, target.cpuMs() - before);
       await sleep(20);
     }
   })();
@@ -30,29 +33,32 @@ export async function meanwhile(target: OwnTarget, attack: () => Promise<void>):
     isOver = true;
     await watching;
   }
-  return most;
+  return maxMs;
 }
 
-/** What is wrong after an attack: it has kept others waiting, or the process has grown. */
-async function withstand(target: OwnTarget, mayGrow: number, attack: () => Promise<string[]>): Promise<string[]> {
+/**
+ * Runs an attack and returns its faults, including a delay of other clients and growth of the process.
+ * @param maxGrowth maximum growth of the process, bytes
+ */
+async function checkResilience(target: OwnTarget, maxGrowth: number, attack: () => Promise<string[]>): Promise<string[]> {
   const before = target.memory();
-  let most = before;
+  let peak = before;
   const faults: string[] = [];
-  const waited = await meanwhile(target, async () => {
+  const computeMs = await maxComputeDuring(target, async () => {
     const watch = setInterval(() => {
-      most = Math.max(most, target.memory());
+      peak = Math.max(peak, target.memory());
     }, 50);
     faults.push(...(await attack().finally(() => clearInterval(watch))));
   });
-  if (waited > PROMPT_MS) faults.push(`others waited while it computed for ${waited} ms`);
-  if (most - before > mayGrow) faults.push(`the process grew by ${Math.round((most - before) / MB)} MB`);
-  if (!target.api.isRunning) faults.push('the process has died');
+  if (computeMs > MAX_COMPUTE_MS) faults.push(`other clients waited while the process computed for ${computeMs} ms`);
+  if (peak - before > maxGrowth) faults.push(`the process grew by ${Math.round((peak - before) / MB)} MB`);
+  if (!target.api.isRunning) faults.push('the process exited');
   return faults;
 }
 
 const portOf = (target: Target) => Number(new URL(target.url).port);
 
-/** Opens connections, and sends something on each. */
+/** Opens `n` connections and sends the bytes on each. */
 async function openMany(target: Target, n: number, bytes: string): Promise<Socket[]> {
   const open = () =>
     new Promise<Socket>((resolve, reject) => {
@@ -69,36 +75,40 @@ async function openMany(target: Target, n: number, bytes: string): Promise<Socke
 }
 
 /**
- * Connections that say nothing, that never end a head, that never end a body, and that never read: a quarter of each.
- * The service goes on answering others.
+ * Opens connections that send nothing, that never end a head, that never end a body, and that never read: a quarter of each. The service
+ * must still answer other clients.
  */
 export async function silentConnections(target: OwnTarget, n: number): Promise<string[]> {
   const body = 'POST /auth/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"publicKey": "';
-  return await withstand(target, 300 * MB, async () => {
+  return await checkResilience(target, 300 * MB, async () => {
     const kinds = ['', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ', body, 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'];
     const sockets = (await Promise.all(kinds.map((bytes) => openMany(target, n / kinds.length, bytes)))).flat();
     const { cookie } = await signIn(target);
     const me = await fetch(`${target.url}/me`, { headers: { Cookie: cookie } });
     await me.arrayBuffer();
     for (const socket of sockets) socket.destroy();
-    return me.status === 200 ? [] : [`/me answered ${me.status} beside ${n} connections`];
+    return me.status === 200 ? [] : [`/me returned ${me.status} with ${n} silent connections`];
   });
 }
 
-/** Streams of events that nobody reads. */
+/** Opens event streams whose clients do not read. */
 export async function manyStreams(target: OwnTarget, n: number): Promise<string[]> {
-  return await withstand(target, 300 * MB, async () => {
+  return await checkResilience(target, 300 * MB, async () => {
     const sockets = await openMany(target, n, 'GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
     const { cookie } = await signIn(target);
-    const sent = await send(target, '/chat/message', { json: { text: 'is anybody there?' }, headers: { Cookie: cookie } });
+    const sent = await send(target, '/chat/message', { json: { text: 'hello' }, headers: { Cookie: cookie } });
     await sent.arrayBuffer();
     for (const socket of sockets) socket.destroy();
-    return sent.status === 201 ? [] : [`/chat/message answered ${sent.status} beside ${n} streams`];
+    return sent.status === 201 ? [] : [`/chat/message returned ${sent.status} with ${n} unread streams`];
   });
 }
 
-/** gzip of many times the same bytes, as a body that comes in chunks. */
-function packed(block: Buffer, times: number, before = ''): ReadableStream<Uint8Array> {
+/**
+ * Returns a chunked gzip body that repeats one block.
+ * @param times number of repetitions
+ * @param before text before the first block
+ */
+function gzipStream(block: Buffer, times: number, before = ''): ReadableStream<Uint8Array> {
   const gzip = createGzip({ level: zlib.Z_BEST_SPEED, chunkSize: 256 * 1024 });
   const write = async () => {
     gzip.write(before);
@@ -110,18 +120,18 @@ function packed(block: Buffer, times: number, before = ''): ReadableStream<Uint8
   return ReadableStream.from(gzip);
 }
 
-/** Imports that unpack to far more than they are. */
+/** Sends imports whose gzip bodies decompress to a much larger size. */
 export async function bombs(target: OwnTarget, megabytes: number): Promise<string[]> {
   const header = '{"epoch":20000}\n';
   const row = Buffer.from(`{"wallet":"9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin","amount":"1"}\n`);
   const rows = Buffer.concat(Array.from({ length: Math.floor(MB / row.length) }, () => row));
   const shapes: readonly (readonly [string, ReadableStream<Uint8Array>])[] = [
-    ['one line without an end', packed(Buffer.alloc(MB, 'a'), megabytes, header)],
-    ['empty lines', packed(Buffer.alloc(MB, '\n'), megabytes, header)],
-    ['the same row', packed(rows, megabytes, header)],
-    ['gzip of nothing', packed(Buffer.alloc(0), 0)],
+    ['one line without an end', gzipStream(Buffer.alloc(MB, 'a'), megabytes, header)],
+    ['empty lines', gzipStream(Buffer.alloc(MB, '\n'), megabytes, header)],
+    ['the same row', gzipStream(rows, megabytes, header)],
+    ['gzip of nothing', gzipStream(Buffer.alloc(0), 0)],
   ];
-  return await withstand(target, 900 * MB, async () => {
+  return await checkResilience(target, 900 * MB, async () => {
     const faults: string[] = [];
     for (const [shape, body] of shapes) {
       const response = await fetch(`${target.url}/api/rewards/epoch/import`, {
@@ -131,7 +141,7 @@ export async function bombs(target: OwnTarget, megabytes: number): Promise<strin
         duplex: 'half',
         signal: AbortSignal.timeout(120_000),
       }).catch((error: unknown) => String(error));
-      // Who is refused while he sends may see the connection end instead.
+      // The service may close the connection while the body is being sent.
       if (typeof response === 'string') faults.push(...(/ECONNRESET|EPIPE|fetch failed|terminated/.test(response) ? [] : [`${shape}: ${response}`]));
       else if (![400, 413].includes(response.status)) faults.push(`${shape}: ${response.status} ${await response.text()}`);
     }
@@ -139,10 +149,10 @@ export async function bombs(target: OwnTarget, megabytes: number): Promise<strin
   });
 }
 
-/** What a client sees that goes on sending and does not read why it was let go. */
-const CUT = 1006;
+/** WebSocket close code of a client that keeps sending and does not read the close frame. */
+const ABNORMAL_CLOSURE = 1006;
 
-/** A play that is verified by heartbeats. */
+/** Begins a play that is verified by heartbeats. */
 async function beginPlay(target: Target): Promise<{ player: SignedIn; playId: string }> {
   const player = await signIn(target);
   const play = await player.fetch('/game/star-raiders/play', { method: 'POST' });
@@ -150,35 +160,35 @@ async function beginPlay(target: Target): Promise<{ player: SignedIn; playId: st
   return { player, playId };
 }
 
-/** WebSockets that send too much, too often, too many at once. */
+/** Opens WebSockets that send too much or too often, and too many of them. */
 export async function socketFloods(target: OwnTarget, n: number): Promise<string[]> {
-  return await withstand(target, 200 * MB, async () => {
+  return await checkResilience(target, 200 * MB, async () => {
     const faults: string[] = [];
     const { player, playId } = await beginPlay(target);
-    const ask = { playId, cookie: player.cookie };
+    const credentials = { playId, cookie: player.cookie };
     const closing = async (what: string, codes: readonly number[], flood: (client: SessionClient) => void) => {
-      const client = await SessionClient.open(target.url, ask);
+      const client = await SessionClient.open(target.url, credentials);
       flood(client);
-      const closed = await Promise.race([client.closed, sleep(20_000, { code: 0, reason: 'it is open still' }, { ref: false })]);
+      const closed = await Promise.race([client.closed, sleep(20_000, { code: 0, reason: 'still open' }, { ref: false })]);
       if (!codes.includes(closed.code)) faults.push(`${what}: ${closed.code} ${closed.reason}`);
       client.socket.terminate();
     };
-    await closing('a frame of 16 MB', [1009, CUT], (client) => client.send(Buffer.alloc(16 * MB)));
-    await closing('a message in 100,000 fragments', [1009, CUT], (client) => {
+    await closing('a frame of 16 MB', [1009, ABNORMAL_CLOSURE], (client) => client.send(Buffer.alloc(16 * MB)));
+    await closing('a message in 100,000 fragments', [1009, ABNORMAL_CLOSURE], (client) => {
       for (let i = 0; i < 100_000; i++) client.socket.send('{', { fin: false });
     });
-    await closing('many messages', [1008, CUT], (client) => {
+    await closing('many messages', [1008, ABNORMAL_CLOSURE], (client) => {
       for (let i = 0; i < n; i++) client.send();
     });
-    await closing('many pings', [1008, CUT], (client) => {
+    await closing('many pings', [1008, ABNORMAL_CLOSURE], (client) => {
       for (let i = 0; i < n; i++) client.socket.ping();
     });
     await closing('no JSON', [1008], (client) => client.send('['.repeat(200)));
     await closing('another type', [1008], (client) => client.send({ type: 'admin' }));
     await closing('binary', [1008], (client) => client.send(Buffer.from('{"type":"heartbeat"}')));
-    // Of many connections of one play the last one stays.
+    // Only the latest connection of a play stays open.
     const clients = await Promise.all(
-      Array.from({ length: Math.min(n, 200) }, () => SessionClient.open(target.url, ask).catch((error: unknown) => String(error))),
+      Array.from({ length: Math.min(n, 200) }, () => SessionClient.open(target.url, credentials).catch((error: unknown) => String(error))),
     );
     await sleep(500);
     const open = clients.filter((client) => typeof client !== 'string' && client.socket.readyState === client.socket.OPEN);
@@ -190,7 +200,7 @@ export async function socketFloods(target: OwnTarget, n: number): Promise<string
   });
 }
 
-/** Forms that are made to be expensive. Each is refused. */
+/** Sends forms that are expensive to parse. The service must reject each. */
 export async function forms(target: OwnTarget): Promise<string[]> {
   const { cookie } = await signIn(target);
   const connection = new Connection(portOf(target));
@@ -216,11 +226,11 @@ export async function forms(target: OwnTarget): Promise<string[]> {
     ],
     ['a file name of 1 MB', type, `--b\r\nContent-Disposition: form-data; name="file"; filename="${'../'.repeat(300_000)}"\r\n\r\nx\r\n--b--\r\n`],
   ];
-  return await withstand(target, 200 * MB, async () => {
+  return await checkResilience(target, 200 * MB, async () => {
     const faults: string[] = [];
     for (const [what, contentType, body] of shapes) {
       const head = `POST /clip/upload HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n`;
-      const outcome = await connection.send({ bytes: Buffer.from(head + body), methods: ['POST'], withinMs: 30_000 });
+      const outcome = await connection.send({ bytes: Buffer.from(head + body), methods: ['POST'], timeoutMs: 30_000 });
       const [answer] = outcome.answers;
       if (!answer || ![400, 413, 415].includes(answer.status)) faults.push(`${what}: ${answer?.status ?? outcome.end}`);
       if (answer && Object.keys(JSON.parse(answer.body.toString())).join() !== 'error') faults.push(`${what}: ${answer.body}`);
@@ -230,7 +240,7 @@ export async function forms(target: OwnTarget): Promise<string[]> {
   });
 }
 
-/** Heads that are too large are 431, whatever is large about them, and the connection ends. */
+/** Sends request heads that are too large. The service must return 431 and close the connection. */
 export async function hugeHeads(target: Target): Promise<string[]> {
   const shapes: readonly (readonly [string, string])[] = [
     ['one header', `X-A: ${'a'.repeat(70_000)}\r\n`],
@@ -242,10 +252,10 @@ export async function hugeHeads(target: Target): Promise<string[]> {
   for (const [what, header] of shapes) {
     const connection = new Connection(portOf(target));
     const bytes = Buffer.from(`GET /healthz HTTP/1.1\r\nHost: x\r\n${header}\r\n`);
-    const { answers, end } = await connection.send({ bytes, methods: ['GET'], withinMs: 30_000 });
+    const { answers, end } = await connection.send({ bytes, methods: ['GET'], timeoutMs: 30_000 });
     const [answer] = answers;
     connection.close();
-    // While more than the sockets' buffers hold is on its way, the end of the connection may be all that is seen.
+    // The service may close the connection before the client has read the response.
     if (!answer && end === 'closed') continue;
     if (answer?.status !== 431 || headerOf(answer, 'connection') !== 'close') faults.push(`${what}: ${answer?.status ?? end}`);
   }

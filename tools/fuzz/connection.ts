@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer, as its bytes came. */
+/** A response as received. */
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
-  /** From the last byte of the request to here, ms. */
+  /** Time since the request was sent, ms. */
   readonly ms: number;
 }
 
-/** What became of bytes that were sent. */
+/** The result of sending bytes. */
 export interface Outcome {
   readonly answers: readonly Answer[];
-  /** What came and is no answer, or only the beginning of one. */
+  /** Received bytes that are not a complete response. */
   readonly rest: Buffer;
   readonly end: 'complete' | 'closed' | 'late';
 }
@@ -22,11 +22,11 @@ export const headerOf = (answer: Answer, name: string): string | undefined => an
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Reads answers out of what a connection brings. */
+/** Parses responses from the bytes of a connection. */
 class AnswerReader {
   readonly answers: Answer[] = [];
   rest: Buffer = Buffer.alloc(0);
-  /** Whether the answer that has begun goes on until the connection ends, and how. */
+  /** Whether the current response has no length, so that it ends with the connection. */
   isEndless = false;
   readonly #methods: readonly string[];
   readonly #since: number;
@@ -41,7 +41,7 @@ class AnswerReader {
     while (this.#read(false));
   }
 
-  /** The connection has ended. */
+  /** Parses the rest when the connection has ended. */
   finish(): void {
     while (this.#read(true));
   }
@@ -79,7 +79,10 @@ class AnswerReader {
   }
 }
 
-/** @returns the content, and where it ends: beyond the bytes while it has not ended */
+/**
+ * Decodes a chunked body.
+ * @returns the content and its end; the end is beyond the bytes when the body is incomplete
+ */
 function chunked(bytes: Buffer, start: number): { bytes: Buffer; end: number } {
   const chunks: Buffer[] = [];
   for (let at = start; ; ) {
@@ -93,19 +96,19 @@ function chunked(bytes: Buffer, start: number): { bytes: Buffer; end: number } {
   }
 }
 
-/** What is sent, and how. */
-export interface Sending {
+/** Bytes to send, and how to send them. */
+export interface OutgoingRequest {
   readonly bytes: Buffer;
-  /** Of the requests in the bytes: how many answers there should be, and which have no body. */
+  /** Methods of the requests in the bytes: their number is the expected number of responses, and HEAD responses have no body. */
   readonly methods: readonly string[];
-  /** Half-closes afterwards: for what announces more than it brings. */
-  readonly isCut?: boolean;
-  /** Goes away so long after the last byte, ms, whatever has come by then. */
-  readonly goneAfterMs?: number;
-  readonly withinMs: number;
+  /** Whether the connection is half-closed afterwards, for requests that are shorter than announced. */
+  readonly halfCloses?: boolean;
+  /** Resets the connection this long after the last byte, ms. */
+  readonly disconnectAfterMs?: number;
+  readonly timeoutMs: number;
 }
 
-/** A connection that is kept as long as the service keeps it. */
+/** A keep-alive connection. */
 export class Connection {
   readonly #port: number;
   #socket: Socket | null = null;
@@ -114,11 +117,11 @@ export class Connection {
     this.#port = port;
   }
 
-  /** Sends bytes and reads what they are answered with. A stream without an end is left once it has begun. */
-  async send(sending: Sending): Promise<Outcome> {
+  /** Sends bytes and reads the responses. A response without a length is closed shortly after it begins. */
+  async send(sending: OutgoingRequest): Promise<Outcome> {
     const isReused = this.#socket !== null;
     const outcome = await this.#exchange(sending);
-    // The service may have closed it just before.
+    // The service may have closed the idle connection just before.
     const isStale = isReused && outcome.end === 'closed' && outcome.answers.length === 0 && outcome.rest.length === 0;
     return isStale ? await this.#exchange(sending) : outcome;
   }
@@ -128,25 +131,25 @@ export class Connection {
     this.#socket = null;
   }
 
-  #exchange({ bytes, methods, isCut = false, goneAfterMs, withinMs }: Sending): Promise<Outcome> {
+  #exchange({ bytes, methods, halfCloses = false, disconnectAfterMs, timeoutMs }: OutgoingRequest): Promise<Outcome> {
     const socket = this.#socket ?? connect(this.#port, '127.0.0.1');
     this.#socket = socket;
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const reader = new AnswerReader(methods, performance.now());
     let leave: NodeJS.Timeout | undefined;
-    const late = setTimeout(() => done('late'), withinMs);
-    const gone = goneAfterMs === undefined ? undefined : setTimeout(() => socket.resetAndDestroy(), goneAfterMs);
+    const late = setTimeout(() => done('late'), timeoutMs);
+    const disconnect = disconnectAfterMs === undefined ? undefined : setTimeout(() => socket.resetAndDestroy(), disconnectAfterMs);
     const done = (end: Outcome['end']) => {
-      for (const timer of [late, leave, gone]) clearTimeout(timer);
+      for (const timer of [late, leave, disconnect]) clearTimeout(timer);
       socket.removeAllListeners().on('error', () => undefined);
       const { answers, rest } = reader;
       const closes = answers.some((answer) => headerOf(answer, 'connection') === 'close');
-      if (end !== 'complete' || closes || isCut || answers.length > methods.length || rest.length > 0) this.close();
+      if (end !== 'complete' || closes || halfCloses || answers.length > methods.length || rest.length > 0) this.close();
       resolve({ answers, rest, end });
     };
     socket.on('data', (chunk) => {
       reader.push(chunk);
-      // What has come too much is an answer to nothing, and would be seen here.
+      // Waits one turn of the event loop, because further bytes would be an unexpected response.
       if (reader.answers.length >= methods.length) setImmediate(() => done('complete'));
       else if (reader.isEndless) leave ??= setTimeout(() => socket.destroy(), 100);
     });
@@ -155,7 +158,7 @@ export class Connection {
       reader.finish();
       done(reader.answers.length >= methods.length ? 'complete' : 'closed');
     });
-    if (isCut) socket.end(bytes);
+    if (halfCloses) socket.end(bytes);
     else socket.write(bytes);
     return promise;
   }

@@ -1,4 +1,4 @@
-/** A schema of the document, as far as values are made from it. */
+/** A schema of the OpenAPI document, with the keywords that value generation uses. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -36,7 +36,7 @@ interface Content {
   readonly example?: unknown;
 }
 
-interface Described {
+interface DocumentedOperation {
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
@@ -50,19 +50,19 @@ export interface Operation {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** Who may call it: any one of these; `none` is nobody in particular. */
+  /** Accepted credentials, any of them; `none` means public. */
   readonly callers: readonly string[];
-  /** The scopes of admin tokens that open it; none where no such token does, or the document does not say. */
+  /** Scopes of admin tokens that are accepted; empty when none is, or the document does not list them. */
   readonly scopes: readonly string[];
   readonly parameters: readonly Parameter[];
   /** Bodies by content type. */
   readonly bodies: Readonly<Record<string, Content>>;
   readonly isBodyRequired: boolean;
-  /** The content types of every declared status. */
+  /** Content types by declared status. */
   readonly statuses: ReadonlyMap<number, readonly string[]>;
 }
 
-/** What a service says of itself. */
+/** The parsed OpenAPI document. */
 export interface Document {
   readonly operations: readonly Operation[];
   readonly schemas: Readonly<Record<string, Schema>>;
@@ -71,13 +71,13 @@ export interface Document {
 /** Reads `/openapi.json`. */
 export async function readDocument(url: string): Promise<Document> {
   const response = await fetch(`${url}/openapi.json`);
-  if (!response.ok) throw new Error(`/openapi.json answered ${response.status}`);
+  if (!response.ok) throw new Error(`/openapi.json returned ${response.status}`);
   const document: {
-    readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-    readonly components: { readonly schemas: Readonly<Record<string, Schema>>; readonly responses: Described['responses'] };
+    readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+    readonly components: { readonly schemas: Readonly<Record<string, Schema>>; readonly responses: DocumentedOperation['responses'] };
   } = JSON.parse(await response.text());
   const { schemas, responses } = document.components;
-  const typesOf = (described: Described['responses'][string]) => {
+  const typesOf = (described: DocumentedOperation['responses'][string]) => {
     const named = described.$ref === undefined ? described : responses[lastOf(described.$ref)];
     return Object.keys(named?.content ?? {});
   };
@@ -100,5 +100,5 @@ export async function readDocument(url: string): Promise<Document> {
   return { operations, schemas };
 }
 
-/** The name in a reference. */
+/** Returns the component name of a reference. */
 export const lastOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);

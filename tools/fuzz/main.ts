@@ -9,15 +9,15 @@ import { type Supervisor, supervise } from '#dev/stack/supervisor.ts';
 import { openTemporaryFolder } from '#dev/stack/temporary.ts';
 import { bombs, forms, hugeHeads, manyStreams, silentConnections, socketFloods } from './attacks.ts';
 import { readDocument } from './document.ts';
-import { fuzzOwn } from './growth.ts';
+import { fuzzOwnTarget } from './resource-growth.ts';
 import { fuzz, type Report, reachedShare } from './run.ts';
-import { longBodies, longQueries, slowPatterns } from './stalls.ts';
+import { longBodies, longQueries, slowPatterns } from './slow-inputs.ts';
 import { type OwnTarget, startTarget, type Target } from './target.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const USAGE = 'usage: bin/fuzz [requests] [--seed number] [--url http://…] [--lanes number] [--attacks] [--verbose]';
+const USAGE = 'usage: bin/fuzz [requests] [--seed number] [--url http://…] [--connections number] [--attacks] [--verbose]';
 const MB = 1024 * 1024;
 
 const { values: options, positionals } = parseArgs({
@@ -25,53 +25,53 @@ const { values: options, positionals } = parseArgs({
   options: {
     seed: { type: 'string' },
     url: { type: 'string' },
-    lanes: { type: 'string' },
+    connections: { type: 'string' },
     attacks: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
   },
 });
 const requests = Number(positionals[0] ?? 100_000);
 const seed = Number(options.seed ?? Date.now() % 1_000_000_000);
-const lanes = Number(options.lanes ?? 24);
-if (![requests, seed, lanes].every(Number.isSafeInteger)) {
-  say(USAGE);
+const connections = Number(options.connections ?? 24);
+if (![requests, seed, connections].every(Number.isSafeInteger)) {
+  printError(USAGE);
   process.exit(2);
 }
 
 async function run(target: Target, own: OwnTarget | null): Promise<readonly string[]> {
-  print(`${requests} requests, seed ${seed}, ${lanes} connections`);
+  print(`${requests} requests, seed ${seed}, ${connections} connections`);
   const began = performance.now();
-  const given = { requests, seed, lanes, onFault: (fault: string) => print(`\n${fault}`) };
+  const given = { requests, seed, connections, onFault: (fault: string) => print(`\n${fault}`) };
   const { report, after } = own
-    ? await fuzzOwn(own, given, (answered, told) => print(`${answered} requests: ${told}`))
+    ? await fuzzOwnTarget(own, given, (answered, memory) => print(`${answered} requests: ${memory}`))
     : { report: await fuzz(target, given), after: [] };
   const seconds = (performance.now() - began) / 1_000;
-  if (options.verbose) tell(report);
-  const share = `${(100 * reachedShare(report)).toFixed(1)} % of the valid ones certainly reached a handler`;
-  const slowest = `the slowest answer took ${Math.round(report.slowestMs)} ms, the most that was computed between two ${report.stalledMs} ms`;
+  if (options.verbose) printTallies(report);
+  const share = `${(100 * reachedShare(report)).toFixed(1)} % of the valid requests certainly reached a handler`;
+  const slowest = `slowest response ${Math.round(report.slowestMs)} ms, maximum processor time between two responses ${report.stalledMs} ms`;
   print(`${requests} requests in ${seconds.toFixed(0)} s; ${share}; ${slowest}`);
   for (const fault of after) print(`\n${fault}`);
   return [...report.faults, ...after];
 }
 
-/** Every operation, how often each status was the answer to valid requests, and to others. */
-function tell({ tallies }: Report): void {
+/** Prints the statuses of valid and of mutated requests per operation. */
+function printTallies({ tallies }: Report): void {
   const counts = (tally: ReadonlyMap<string, number>) =>
     [...tally]
       .sort()
       .map(([status, n]) => `${status} × ${n}`)
       .join(', ');
-  for (const [name, { valid, spoiled }] of tallies) print(`${name}\n    valid    ${counts(valid)}\n    spoiled  ${counts(spoiled)}`);
+  for (const [name, { valid, mutated }] of tallies) print(`${name}\n    valid    ${counts(valid)}\n    mutated  ${counts(mutated)}`);
 }
 
-/** The larger sizes of what attacks.test.ts does. */
+/** Runs the attacks of attacks.test.ts with larger sizes. */
 async function attack(target: OwnTarget): Promise<string[]> {
   const document = await readDocument(target.url);
   const attacks: Readonly<Record<string, () => Promise<string[]> | string[]>> = {
     '10,000 silent connections': () => silentConnections(target, 10_000),
     '5,000 streams': () => manyStreams(target, 5_000),
     'huge heads': () => hugeHeads(target),
-    'bombs of 4 GB': () => bombs(target, 4_096),
+    'gzip bombs of 4 GB': () => bombs(target, 4_096),
     'WebSocket floods': () => socketFloods(target, 50_000),
     forms: () => forms(target),
     'long queries': () => longQueries(document, target),
@@ -83,15 +83,15 @@ async function attack(target: OwnTarget): Promise<string[]> {
     const began = performance.now();
     const found = await act();
     print(
-      `${name}: ${found.length === 0 ? 'withstood' : found.join('; ')} (${((performance.now() - began) / 1_000).toFixed(1)} s, ${Math.round(target.memory() / MB)} MB)`,
+      `${name}: ${found.length === 0 ? 'passed' : found.join('; ')} (${((performance.now() - began) / 1_000).toFixed(1)} s, ${Math.round(target.memory() / MB)} MB)`,
     );
     faults.push(...found);
   }
   return faults;
 }
 
-/** A service that runs somewhere. What it does not tell us we have no token for. */
-function elsewhere(url: string): Target {
+/** Returns the target for a running service. Missing credentials are replaced by random ones, which the service rejects. */
+function remoteTarget(url: string): Target {
   const given = (name: string) => process.env[name] ?? randomBytes(18).toString('hex');
   const scoped = Object.fromEntries(SCOPES.map((scope) => [scope, given(`ADMIN_TOKEN_${scope.toUpperCase()}`)])) as Record<Scope, string>;
   const webhook = (name: string) => process.env[`WEBHOOK_SECRET_${name}`] ?? `whsec_${randomBytes(32).toString('base64')}`;
@@ -101,9 +101,9 @@ function elsewhere(url: string): Target {
   return { url: url.replace(/\/$/, ''), publicUrl: process.env.PUBLIC_URL ?? url, credentials, secrets };
 }
 
-async function onOwnParts(stack: Supervisor): Promise<number> {
+async function runPrivateSystem(stack: Supervisor): Promise<number> {
   const folder = await openTemporaryFolder('coinop-fuzz-');
-  stack.afterwards(() => folder.remove());
+  stack.onStop(() => folder.remove());
   const [postgres, redis, localnet] = await Promise.all([
     stack.start(() => startPostgres({ folder: join(folder.path, 'postgres'), durable: false })),
     stack.start(() => startRedis({ folder: join(folder.path, 'redis'), durable: false })),
@@ -111,15 +111,15 @@ async function onOwnParts(stack: Supervisor): Promise<number> {
   ]);
   Object.assign(process.env, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
   const target = await startTarget({ localnet, env: { DRAW_LEAD_SEC: '4', DRAW_MARGIN_SEC: '1' } });
-  stack.afterwards(() => target.close());
+  stack.onStop(() => target.close());
   const found = [...(await run(target, target)), ...(options.attacks ? await attack(target) : [])];
   return conclude(found);
 }
 
 function conclude(faults: readonly string[]): number {
-  print(faults.length === 0 ? 'nothing was found' : `${faults.length} faults; bin/fuzz ${requests} --seed ${seed} makes the same requests again`);
+  print(faults.length === 0 ? 'no faults found' : `${faults.length} faults; bin/fuzz ${requests} --seed ${seed} repeats the requests`);
   return faults.length === 0 ? 0 : 1;
 }
 
-if (options.url !== undefined) process.exit(conclude(await run(elsewhere(options.url), null)));
-process.exit(await supervise(onOwnParts, { say, interruptedCode: (signal) => (signal === 'SIGINT' ? 130 : 143) }));
+if (options.url !== undefined) process.exit(conclude(await run(remoteTarget(options.url), null)));
+process.exit(await supervise(runPrivateSystem, { print: printError, interruptedCode: (signal) => (signal === 'SIGINT' ? 130 : 143) }));

@@ -1,20 +1,20 @@
 import type { Random } from './random.ts';
 
-/** Text that a regular expression matches: of those that the document holds, so without look-around and back references. */
+/** Returns text that matches a regular expression. Supports only the syntax used in the document, without look-around and back references. */
 export function textMatching(pattern: string, random: Random): string {
   const parser = new Parser(pattern, random);
   const text = parser.alternatives();
-  if (!parser.isDone) throw new Error(`a part of ${pattern} is not understood`);
+  if (!parser.isDone) throw new Error(`unsupported syntax in pattern ${pattern}`);
   return text();
 }
 
 type Make = () => string;
 
 const ESCAPED: Readonly<Record<string, string>> = { d: '0123456789', w: 'abcXYZ019_', s: ' ' };
-/** How often what has no upper bound comes, at most. */
-const MOST = 8;
+/** Maximum repetitions of a part without an upper bound. */
+const MAX_REPEATS = 8;
 
-/** Reads a pattern, and makes of each part what makes text for it. */
+/** Parses a pattern into functions that generate text. */
 class Parser {
   readonly #pattern: string;
   readonly #random: Random;
@@ -51,17 +51,17 @@ class Parser {
     if (counted) {
       this.#at += counted[0].length;
       min = Number(counted[1]);
-      max = counted[2] === '' ? min : counted[3] === '' ? min + MOST : Number(counted[3]);
+      max = counted[2] === '' ? min : counted[3] === '' ? min + MAX_REPEATS : Number(counted[3]);
     } else if (this.#take('?')) min = 0;
-    else if (this.#take('*')) [min, max] = [0, MOST];
-    else if (this.#take('+')) max = MOST;
-    return () => Array.from({ length: this.#random.chance(0.1) ? max : this.#random.int(min, Math.min(max, min + MOST)) }, make).join('');
+    else if (this.#take('*')) [min, max] = [0, MAX_REPEATS];
+    else if (this.#take('+')) max = MAX_REPEATS;
+    return () => Array.from({ length: this.#random.chance(0.1) ? max : this.#random.int(min, Math.min(max, min + MAX_REPEATS)) }, make).join('');
   }
 
   #atom(): Make {
     if (this.#take('(?:') || this.#take('(')) {
       const inner = this.alternatives();
-      if (!this.#take(')')) throw new Error(`${this.#pattern} has an open group`);
+      if (!this.#take(')')) throw new Error(`${this.#pattern} has an unclosed group`);
       return inner;
     }
     const alphabet = this.#take('[') ? this.#class() : this.#take('.') ? 'aZ0 -é' : this.#character();
@@ -81,7 +81,7 @@ class Parser {
     return alphabet;
   }
 
-  /** One character, or those that an escape stands for. */
+  /** Reads one character, or returns the characters of an escape. */
   #character(): string {
     const c = this.#pattern[this.#at++] ?? '';
     if (c !== '\\') return c;

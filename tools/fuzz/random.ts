@@ -1,13 +1,13 @@
-/** Numbers that look random, and are the same for the same seed. */
+/** A deterministic pseudo-random generator. */
 export class Random {
   #state: number;
 
-  /** @param stream tells apart what is drawn from one seed */
+  /** @param stream number of an independent sequence of the same seed */
   constructor(seed: number, stream = 0) {
     this.#state = (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(stream + 1, 0xc2b2ae35)) >>> 0;
   }
 
-  /** From 0 to 1, without 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -15,7 +15,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, both inclusive. */
   int(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }
@@ -26,11 +26,11 @@ export class Random {
 
   pick<T>(items: readonly T[]): T {
     const item = items[Math.floor(this.next() * items.length)];
-    if (item === undefined) throw new Error('nothing to pick from');
+    if (item === undefined) throw new Error('the list is empty');
     return item;
   }
 
-  /** Text of so many characters of an alphabet. */
+  /** Returns text of `length` characters of an alphabet. */
   text(length: number, alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'): string {
     return Array.from({ length }, () => alphabet[this.int(0, alphabet.length - 1)]).join('');
   }

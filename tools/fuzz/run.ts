@@ -1,193 +1,194 @@
-import { Connection, headerOf, type Outcome, type Sending } from './connection.ts';
+import { ClientState } from './client-state.ts';
+import { Connection, headerOf, type Outcome, type OutgoingRequest } from './connection.ts';
 import { readDocument } from './document.ts';
-import { faultsOf } from './oracle.ts';
+import { findFaults } from './expectations.ts';
+import { withHostileFraming, withNormalFraming } from './framing.ts';
+import { mutateHeaders, mutatePath } from './mutations.ts';
 import { Random } from './random.ts';
-import { type Draft, Requests } from './requests.ts';
+import { type Draft, RequestBuilder } from './request-builder.ts';
 import type { Target } from './target.ts';
-import { trespass } from './trespasses.ts';
-import { twistHeaders, twistPath } from './twists.ts';
-import { framed, plain } from './wire.ts';
-import { World } from './world.ts';
+import { violate } from './violations.ts';
 
 export interface RunOptions {
   readonly requests: number;
   readonly seed: number;
-  /** Connections, each with a request on its way. */
-  readonly lanes?: number;
-  /** Is told of each fault as it is found. */
+  /** Number of connections; each has one request in flight. */
+  readonly connections?: number;
+  /** Called with each fault. */
   readonly onFault?: (fault: string) => void;
   readonly onAnswer?: (draft: Draft, outcome: Outcome) => void;
-  /** What the service has computed so far, ms; without it nobody notices that one request kept the others waiting. */
-  readonly computed?: () => number;
+  /** Returns the processor time of the service so far, ms; without it stalls are not detected. */
+  readonly cpuMs?: () => number;
 }
 
-/** How an operation answered: valid requests by status, and the others. */
+/** Responses of an operation by status: of valid and of mutated requests. */
 export interface Tally {
   readonly valid: Map<string, number>;
-  readonly spoiled: Map<string, number>;
+  readonly mutated: Map<string, number>;
 }
 
 export interface Report {
   readonly requests: number;
   readonly tallies: ReadonlyMap<string, Tally>;
-  /** What was wrong, with the request that it was found by. */
+  /** Faults, each with its request. */
   readonly faults: readonly string[];
   readonly slowestMs: number;
-  /** The most that was computed between two answers, ms. */
+  /** Maximum processor time between two responses, ms. */
   readonly stalledMs: number;
-  readonly world: World;
+  readonly state: ClientState;
 }
 
-const MOST_FAULTS = 200;
-/** A service that does not answer any more is not asked for hours. */
-const MOST_LATE = 30;
-/** What may be computed between two answers, ms: all connections wait for one. What takes the square of its input takes longer. */
-const MOST_STALLED_MS = 500;
-/** Statuses by which the kit turns a request away before its handler sees it; handlers may give some of them, too. */
-const TURNED_AWAY = /^(?:400|401|403|405|408|413|415|417|431|closed|late)$/;
+const MAX_FAULTS = 200;
+/** Maximum timeouts before the run stops. */
+const MAX_TIMEOUTS = 30;
+/** Maximum processor time between two responses, ms: one long computation blocks all connections. Algorithms that are not linear exceed it. */
+const MAX_STALL_MS = 500;
+/** Statuses of requests that the HTTP framework rejects before the handler runs; handlers may return some of them too. */
+const REJECTED_BEFORE_HANDLER = /^(?:400|401|403|405|408|413|415|417|431|closed|late)$/;
 
-/** The share of valid requests that have certainly reached a handler. */
+/** Returns the share of valid requests that certainly reached a handler. */
 export function reachedShare({ tallies }: Report): number {
   let reached = 0;
   let all = 0;
   for (const { valid } of tallies.values()) {
     for (const [status, n] of valid) {
       all += n;
-      if (!TURNED_AWAY.test(status)) reached += n;
+      if (!REJECTED_BEFORE_HANDLER.test(status)) reached += n;
     }
   }
   return reached / Math.max(1, all);
 }
 
 /**
- * Sends requests made of the service's own document: half of them valid, the others such as must be refused, or spoiled in
- * their values, their headers, their path or their framing. The n-th request of a seed is always made alike, but for what the service itself has told before.
+ * Sends requests generated from the OpenAPI document: half of them valid, the others must be rejected or have a mutated value, header,
+ * path or framing. Request n of a seed is always generated in the same way, except for values from earlier responses.
  */
-export async function fuzz(target: Target, { requests, seed, lanes = 24, onFault, onAnswer, computed }: RunOptions): Promise<Report> {
+export async function fuzz(target: Target, { requests, seed, connections = 24, onFault, onAnswer, cpuMs }: RunOptions): Promise<Report> {
   const document = await readDocument(target.url);
-  const world = new World(target);
-  await world.open();
+  const state = new ClientState(target);
+  await state.open();
   const streaming = document.operations.filter(({ bodies }) => Object.keys(bodies).some((type) => type !== 'application/json'));
-  const maker = new Requests(document, world);
+  const maker = new RequestBuilder(document, state);
   const { port, host } = new URL(target.url);
-  const tallies = new Map(document.operations.map(({ name }): [string, Tally] => [name, { valid: new Map(), spoiled: new Map() }]));
+  const tallies = new Map(document.operations.map(({ name }): [string, Tally] => [name, { valid: new Map(), mutated: new Map() }]));
   const faults: string[] = [];
   let slowestMs = 0;
   let next = 0;
   let late = 0;
   let refused = 0;
-  let again: { draft: Draft; sending: Sending } | null = null;
+  let previous: { draft: Draft; sending: OutgoingRequest } | null = null;
 
-  function make(n: number): { draft: Draft; sending: Sending } {
+  function make(n: number): { draft: Draft; sending: OutgoingRequest } {
     const random = new Random(seed, n);
-    // Bodies that are read as they come are few, and there is much that can happen to them.
+    // Operations with streamed bodies are few, but have many error cases, so they are chosen more often.
     const operation = streaming.length > 0 && random.chance(0.05) ? random.pick(streaming) : document.operations[n % document.operations.length];
     if (!operation) throw new Error('the document has no operations');
     const kind = random.int(0, 99);
-    // The same again, at the same time: what bears a key more often.
-    const hasKey = again?.draft.headers.some(([name]) => name === 'Idempotency-Key');
-    if (again && kind < (hasKey ? 30 : 3)) return again;
-    const draft = kind >= 58 && kind < 75 ? maker.spoiled(operation, random) : maker.valid(operation, random);
-    if (kind >= 50 && kind < 58) trespass(draft, random, world);
-    if (kind >= 75 && kind < 87) twistHeaders(draft, random, world);
-    if (kind >= 87 && kind < 92) twistPath(draft, random, world);
-    again = { draft, sending: kind >= 92 ? framed(draft, host, random) : plain(draft, host) };
-    return again;
+    // Repeats the previous request concurrently; more often if it has an idempotency key.
+    const hasKey = previous?.draft.headers.some(([name]) => name === 'Idempotency-Key');
+    if (previous && kind < (hasKey ? 30 : 3)) return previous;
+    const draft = kind >= 58 && kind < 75 ? maker.mutated(operation, random) : maker.valid(operation, random);
+    if (kind >= 50 && kind < 58) violate(draft, random, state);
+    if (kind >= 75 && kind < 87) mutateHeaders(draft, random, state);
+    if (kind >= 87 && kind < 92) mutatePath(draft, random, state);
+    previous = { draft, sending: kind >= 92 ? withHostileFraming(draft, host, random) : withNormalFraming(draft, host) };
+    return previous;
   }
 
   const inFlight = new Set<string>();
-  let [computedMs, stalledMs] = [computed?.() ?? 0, 0];
-  /** One that computes keeps every other waiting: that no answer came meanwhile tells. */
+  let [lastCpuMs, stalledMs] = [cpuMs?.() ?? 0, 0];
+  /** Reports a stall: the processor time since the previous response is too long. */
   function noteStall(): void {
-    const now = computed?.() ?? 0;
-    const ms = now - computedMs;
-    computedMs = now;
+    const now = cpuMs?.() ?? 0;
+    const ms = now - lastCpuMs;
+    lastCpuMs = now;
     stalledMs = Math.max(stalledMs, ms);
-    if (ms > MOST_STALLED_MS) found(`no answer came while ${ms} ms were computed; one of these was being worked on:\n${[...inFlight].join('\n')}`);
+    if (ms > MAX_STALL_MS)
+      found(`no response during ${ms} ms of processor time; one of these requests was in progress:\n${[...inFlight].join('\n')}`);
   }
 
   function found(fault: string): void {
-    if (faults.length >= MOST_FAULTS) return;
+    if (faults.length >= MAX_FAULTS) return;
     faults.push(fault);
     onFault?.(fault);
   }
 
-  function note(n: number, draft: Draft, sending: Sending, outcome: Outcome): void {
+  function note(n: number, draft: Draft, sending: OutgoingRequest, outcome: Outcome): void {
     onAnswer?.(draft, outcome);
     const tally = tallies.get(draft.operation.name);
-    const counts = draft.twists.length === 0 ? tally?.valid : tally?.spoiled;
+    const counts = draft.mutations.length === 0 ? tally?.valid : tally?.mutated;
     const status = String(outcome.answers[0]?.status ?? outcome.end);
     counts?.set(status, (counts.get(status) ?? 0) + 1);
     slowestMs = Math.max(slowestMs, ...outcome.answers.map((answer) => answer.ms));
-    for (const fault of faultsOf(draft, outcome, world)) found(`${fault}\n${describe(seed, n, draft, sending, outcome)}`);
+    for (const fault of findFaults(draft, outcome, state)) found(`${fault}\n${describe(seed, n, draft, sending, outcome)}`);
   }
 
-  async function lane(): Promise<void> {
+  async function sendRequests(): Promise<void> {
     const connection = new Connection(Number(port));
-    while (next < requests && late < MOST_LATE) {
+    while (next < requests && late < MAX_TIMEOUTS) {
       const n = next++;
       const { draft, sending } = make(n);
-      // One that half-closes, or is not understood, gets a connection of its own.
-      const on = draft.isWild ? new Connection(Number(port)) : connection;
-      const name = `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.twists.map((twist) => `, ${twist}`).join('')}`;
+      // A request with unusual framing gets its own connection, because the service may close it.
+      const requestConnection = draft.isUndocumented ? new Connection(Number(port)) : connection;
+      const name = `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.mutations.map((twist) => `, ${twist}`).join('')}`;
       inFlight.add(name);
-      const outcome = await on.send(sending);
+      const outcome = await requestConnection.send(sending);
       noteStall();
       inFlight.delete(name);
-      if (on !== connection) on.close();
+      if (requestConnection !== connection) requestConnection.close();
       if (outcome.end === 'late') late++;
       note(n, draft, sending, outcome);
-      await learn(world, draft, outcome).then(
+      await learnFrom(state, draft, outcome).then(
         () => {
           refused = 0;
         },
         (error: unknown) => {
-          // Who could not sign in tries again when he is told that he has not.
-          if (++refused < MOST_LATE) return;
-          found(`nobody can sign in any more: ${error}`);
-          late = MOST_LATE;
+          // A player that could not sign in tries again after the next 401.
+          if (++refused < MAX_TIMEOUTS) return;
+          found(`players cannot sign in: ${error}`);
+          late = MAX_TIMEOUTS;
         },
       );
     }
     connection.close();
   }
 
-  await Promise.all(Array.from({ length: lanes }, lane));
-  return { requests, tallies, faults, slowestMs, stalledMs, world };
+  await Promise.all(Array.from({ length: connections }, sendRequests));
+  return { requests, tallies, faults, slowestMs, stalledMs, state };
 }
 
 const wordsOf = (path: string) => path.split('/').filter((word) => word !== '' && !word.startsWith('{'));
 
-/** Takes from an answer what later requests are made of. */
-async function learn(world: World, draft: Draft, { answers }: Outcome): Promise<void> {
+/** Stores values of a response for later requests. */
+async function learnFrom(state: ClientState, draft: Draft, { answers }: Outcome): Promise<void> {
   const [answer] = answers;
   if (!answer) return;
-  for (const [name, value] of answer.headers) if (name === 'set-cookie') world.noteCookie(value);
-  // A player that was logged out, or signed in as somebody else, comes back.
-  const { player, twists } = draft;
-  if (player && ((answer.status === 401 && twists.length === 0) || (answer.status === 200 && /^.auth.(?:logout|verify)/.test(draft.path)))) {
-    await world.join(player);
+  for (const [name, value] of answer.headers) if (name === 'set-cookie') state.noteCookie(value);
+  // Signs a player in again after a logout or a sign-in with another wallet.
+  const { player, mutations } = draft;
+  if (player && ((answer.status === 401 && mutations.length === 0) || (answer.status === 200 && /^.auth.(?:logout|verify)/.test(draft.path)))) {
+    await state.signIn(player);
   }
   if (answer.status >= 300) return;
   const etag = headerOf(answer, 'etag');
-  if (etag !== undefined && world.etags.length < 100) world.etags.push(etag);
+  if (etag !== undefined && state.etags.length < 100) state.etags.push(etag);
   if (!/^application\/json/.test(headerOf(answer, 'content-type') ?? '') || answer.body.length > 100_000) return;
   const body: unknown = JSON.parse(answer.body.toString('utf8') || 'null');
-  world.harvest(wordsOf(draft.operation.path), body);
-  if (twists.length === 0) world.following.note(draft.operation.name, { world, player, path: draft.path, answer: body });
+  state.rememberIds(wordsOf(draft.operation.path), body);
+  if (mutations.length === 0) state.followUps.add(draft.operation.name, { state, player, path: draft.path, answer: body });
 }
 
-function describe(seed: number, n: number, draft: Draft, { bytes }: Sending, { answers, rest, end }: Outcome): string {
-  const shown = (buffer: Buffer, most: number) => {
-    const text = JSON.stringify(buffer.toString('latin1', 0, most));
-    return buffer.length > most ? `${text}… (${buffer.length} bytes)` : text;
+function describe(seed: number, n: number, draft: Draft, { bytes }: OutgoingRequest, { answers, rest, end }: Outcome): string {
+  const shown = (buffer: Buffer, maxBytes: number) => {
+    const text = JSON.stringify(buffer.toString('latin1', 0, maxBytes));
+    return buffer.length > maxBytes ? `${text}… (${buffer.length} bytes)` : text;
   };
   const got = answers.map(({ status, body, ms }) => `${status} after ${Math.round(ms)} ms: ${shown(body, 600)}`);
   return [
-    `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.twists.length > 0 ? `, spoiled: ${draft.twists.join(', ')}` : ''}`,
+    `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.mutations.length > 0 ? `, mutated: ${draft.mutations.join(', ')}` : ''}`,
     `  sent     ${shown(bytes, 1_500)}`,
-    ...got.map((line) => `  answered ${line}`),
-    ...(rest.length > 0 ? [`  then     ${shown(rest, 300)}`] : []),
+    ...got.map((line) => `  response ${line}`),
+    ...(rest.length > 0 ? [`  rest     ${shown(rest, 300)}`] : []),
     `  ${end}`,
   ].join('\n');
 }

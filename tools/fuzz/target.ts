@@ -9,58 +9,59 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { SCOPES, type Scope } from '#config';
 import { type LocalnetProcess, withoutKeys } from '#dev/stack/localnet.ts';
-import { Console } from '#dev/stack/logs.ts';
-import { anyPorts } from '#dev/stack/ports.ts';
-import { type OwnProcess, startProcess, waitUntilReady } from '#dev/stack/processes.ts';
+import { ProcessOutput } from '#dev/stack/logs.ts';
+import { freePorts } from '#dev/stack/ports.ts';
+import { type ServiceProcess, startProcess, waitUntilReady } from '#dev/stack/processes.ts';
 import { createDatabase, testRedisUrl } from '#test/support/database.ts';
 import { createSecret } from '#test/support/http/webhook.ts';
 
 const checkout = join(import.meta.dirname, '../..');
-const READY_WITHIN = 60_000;
-/** A process that is asked what it holds has this long to say so, ms. */
-const ANSWER_WITHIN = 60_000;
+const READY_TIMEOUT_MS = 60_000;
+/** Maximum time for a memory measurement, ms. */
+const PROBE_TIMEOUT_MS = 60_000;
 
-/** Everything by which a caller can be somebody; nothing of it may ever be told. */
+/** All credentials of callers; no response may contain them. */
 export interface Credentials {
-  /** An admin token with every scope, and one for each scope alone. */
+  /** Admin token with all scopes. */
   readonly admin: string;
+  /** One admin token per scope. */
   readonly scoped: Readonly<Record<Scope, string>>;
   readonly internal: string;
   readonly webhooks: Readonly<Record<'payment-status' | 'chat-bridge' | 'x', string>>;
 }
 
-/** A service under attack. */
+/** A service to test. */
 export interface Target {
   readonly url: string;
-  /** Who it is: the origin that its own pages have. */
+  /** Origin of the service's own pages. */
   readonly publicUrl: string;
   readonly credentials: Credentials;
-  /** What no answer and no line of a log may hold. */
+  /** Secrets that no response and no log line may contain. */
   readonly secrets: readonly string[];
 }
 
-/** One that was started here: an API and a worker as real processes, on a database and a Redis prefix of their own. */
+/** A private system: an API and a worker process with their own database and Redis prefix. */
 export interface OwnTarget extends Target {
   readonly env: Readonly<Record<string, string>>;
-  readonly api: OwnProcess;
-  readonly worker: OwnProcess;
-  /** Every line that the processes logged so far. */
+  readonly api: ServiceProcess;
+  readonly worker: ServiceProcess;
+  /** Log lines of the processes so far. */
   readonly lines: readonly string[];
-  /** Memory of the API process, bytes. */
+  /** Returns the resident memory of the API process, bytes. */
   memory(): number;
-  /** What the API process has computed so far in the thread that answers, ms: unlike time, the same on a loaded machine. */
-  computed(): number;
-  /** What a process holds once its garbage is collected, bytes of heap and buffers. */
-  inUse(process: OwnProcess): Promise<number>;
-  /** How many files and connections the API process has open. */
-  descriptors(): number;
+  /** Returns the processor time of the API's main thread so far, ms: unlike elapsed time, it does not depend on the load of the machine. */
+  cpuMs(): number;
+  /** Returns the heap and buffers of a process after garbage collection, bytes. */
+  heapBytes(process: ServiceProcess): Promise<number>;
+  /** Returns the number of open files and connections of the API process. */
+  openFiles(): number;
   close(): Promise<void>;
 }
 
-/** Keeps what processes say, and prints nothing. */
-class Recorder extends Console {
+/** Records the output of processes without printing it. */
+class Recorder extends ProcessOutput {
   readonly lines: string[] = [];
-  /** What the probe in a process has said last, bytes. */
+  /** Latest measurement of the memory probe per process, bytes. */
   readonly inUse = new Map<string, number>();
 
   override follow(name: string, stream: Readable): Promise<void> {
@@ -76,7 +77,7 @@ class Recorder extends Console {
   }
 }
 
-/** What the system says of a process; nothing once it is gone. */
+/** Reads a file of /proc; empty when the process has exited. */
 function procfs(path: string): string {
   try {
     return readFileSync(`/proc/${path}`, 'utf8');
@@ -94,8 +95,8 @@ function newCredentials(): Credentials {
 }
 
 /**
- * Starts an API and a worker on the servers that `TEST_DATABASE_URL` and `TEST_REDIS_URL` name.
- * @param options.localnet a cluster, which then is theirs
+ * Starts an API and a worker on the servers in `TEST_DATABASE_URL` and `TEST_REDIS_URL`.
+ * @param options.localnet Solana cluster of the system
  */
 export async function startTarget(options: { localnet?: LocalnetProcess; env?: Readonly<Record<string, string>> } = {}): Promise<OwnTarget> {
   const credentials = newCredentials();
@@ -105,13 +106,13 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
   const database = await createDatabase();
   const prefix = secret('fuzz').slice(0, 20);
   const folder = join(tmpdir(), `coinop-media-${prefix}`);
-  const [port = 0] = await anyPorts(1);
+  const [port = 0] = await freePorts(1);
   const env: Record<string, string> = {
     ...Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].map((name) => [name, process.env[name] ?? ''])),
     NODE_ENV: 'test',
     NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
     LOG_LEVEL: 'debug',
-    // So few that the limit is met.
+    // Low, so that requests reach the limit.
     CHAT_MESSAGES_PER_10_SEC: '2',
     DATABASE_URL: database.url,
     REDIS_URL: testRedisUrl(),
@@ -134,7 +135,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
   const start = (name: string, entry: string, given: NodeJS.ProcessEnv) =>
     startProcess({
       ...{ name, command: process.execPath, cwd: checkout, env: given, output },
-      args: ['--expose-gc', '--import', join(import.meta.dirname, 'probe.ts'), join(checkout, entry)],
+      args: ['--expose-gc', '--import', join(import.meta.dirname, 'memory-probe.ts'), join(checkout, entry)],
     });
   const worker = start('worker', 'workers/main.ts', env);
   const api = start('api', 'src/server.ts', withoutKeys(env));
@@ -148,7 +149,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_WITHIN);
+    await waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_TIMEOUT_MS);
   } catch (error) {
     await close();
     throw error;
@@ -163,23 +164,23 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     worker,
     lines: output.lines,
     memory: () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(procfs(`${api.pid}/status`))?.[1] ?? 0) * 1_024,
-    computed() {
-      // After the name, which may hold anything in its parentheses: utime and stime in hundredths of a second.
+    cpuMs() {
+      // utime and stime in hundredths of a second. They follow the process name, which may contain parentheses.
       const fields = procfs(`${api.pid}/task/${api.pid}/stat`)
         .replace(/^.*\) /s, '')
         .split(' ');
       return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10;
     },
-    async inUse({ name, pid }) {
+    async heapBytes({ name, pid }) {
       output.inUse.delete(name);
       process.kill(pid, 'SIGUSR2');
-      for (const until = Date.now() + ANSWER_WITHIN; Date.now() < until; await sleep(20)) {
+      for (const until = Date.now() + PROBE_TIMEOUT_MS; Date.now() < until; await sleep(20)) {
         const bytes = output.inUse.get(name);
         if (bytes !== undefined) return bytes;
       }
-      throw new Error(`the ${name} does not say what it holds`);
+      throw new Error(`the memory probe of the ${name} does not respond`);
     },
-    descriptors: () => (api.isRunning ? readdirSync(`/proc/${api.pid}/fd`).length : 0),
+    openFiles: () => (api.isRunning ? readdirSync(`/proc/${api.pid}/fd`).length : 0),
     close,
   };
 }

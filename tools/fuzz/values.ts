@@ -1,26 +1,26 @@
+import { type ClientState, singular } from './client-state.ts';
 import { lastOf, type Schema } from './document.ts';
 import { textMatching } from './patterns.ts';
 import type { Random } from './random.ts';
-import { singular, type World } from './world.ts';
 
-/** Deeper than this, what need not be there is left out. */
+/** Maximum depth of generated values; below it optional fields are omitted. */
 const MAX_DEPTH = 6;
-const MOST_ITEMS = 4;
+const MAX_ITEMS = 4;
 const WORDS = ['Friday', 'night', 'draw', 'über', '星', 'night-2', 'x', '🕹️'];
 
-/** Makes values that a schema takes, with what the world knows where a field asks for it. */
+/** Generates values that match a schema, with known ids where a field needs one. */
 export class Values {
   readonly #schemas: Readonly<Record<string, Schema>>;
-  readonly #world: World;
+  readonly #state: ClientState;
   readonly #random: Random;
 
-  constructor(schemas: Readonly<Record<string, Schema>>, world: World, random: Random) {
+  constructor(schemas: Readonly<Record<string, Schema>>, state: ClientState, random: Random) {
     this.#schemas = schemas;
-    this.#world = world;
+    this.#state = state;
     this.#random = random;
   }
 
-  /** @param name of the field, the parameter, or what its path calls it */
+  /** Generates a value. @param name name of the field or parameter */
   of(schema: Schema, name: string, depth = 0): unknown {
     const random = this.#random;
     const known = this.#known(name, schema.$ref === undefined ? '' : lastOf(schema.$ref));
@@ -41,7 +41,7 @@ export class Values {
     return schema.example !== undefined && random.chance(0.5) ? schema.example : this.#anything(depth);
   }
 
-  /** An example, with what the world knows in place of what it made up. */
+  /** Returns an example with known ids in place of its made-up ids. */
   like(example: unknown, name = ''): unknown {
     if (Array.isArray(example)) return example.map((item) => this.like(item, name));
     if (typeof example !== 'object' || example === null) return (typeof example === 'string' && this.#known(name, '')) || example;
@@ -50,11 +50,11 @@ export class Values {
 
   #known(name: string, component: string): unknown {
     const random = this.#random;
-    if (/wallet|publicKey/i.test(name) || component === 'Wallet') return this.#world.recall('wallet', random);
-    if (/Id$/.test(name)) return random.chance(0.9) ? this.#world.recall(singular(name.slice(0, -2)), random) : undefined;
+    if (/wallet|publicKey/i.test(name) || component === 'Wallet') return this.#state.recall('wallet', random);
+    if (/Id$/.test(name)) return random.chance(0.9) ? this.#state.recall(singular(name.slice(0, -2)), random) : undefined;
     if (component === 'Instant') return new Date(Date.now() + random.int(-3, 3) * random.pick([1_000, 3_600_000, 86_400_000])).toISOString();
     if (component === 'Day') return new Date(Date.now() - random.int(0, 400) * 86_400_000).toISOString().slice(0, 10);
-    if (name === 'epoch' || name === 'code') return this.#world.recall(name, random);
+    if (name === 'epoch' || name === 'code') return this.#state.recall(name, random);
     return undefined;
   }
 
@@ -70,7 +70,7 @@ export class Values {
 
   #array(schema: Schema, name: string, depth: number): unknown[] {
     const min = schema.minItems ?? 0;
-    const max = Math.min(schema.maxItems ?? MOST_ITEMS, Math.max(min, MOST_ITEMS));
+    const max = Math.min(schema.maxItems ?? MAX_ITEMS, Math.max(min, MAX_ITEMS));
     const length = depth > MAX_DEPTH ? min : this.#random.int(min, max);
     return Array.from({ length }, () => this.of(schema.items ?? {}, name, depth + 1));
   }

@@ -1,7 +1,8 @@
 /**
- * The published formula, written down once more and as plainly as it goes: it shares no line with the service's own.
- * pool × points / all points; whoever would reach the cap gets the cap, and the rest is shared among the others; rounded down, what that
- * leaves over goes to the largest remainders, one unit each, of equal ones to the first address; amounts below dust are not paid.
+ * The published allocation formula, implemented independently of the service.
+ * A share is pool × points / total points. A wallet whose share reaches the cap gets the cap, and the rest is divided among the other
+ * wallets. Shares are rounded down; the units left over go to the largest remainders, one each, and equal remainders are ordered by
+ * address. Amounts below dust are not paid.
  */
 
 export interface Points {
@@ -17,8 +18,8 @@ export interface Pool {
 
 const byAddress = (a: Points, b: Points) => (a.wallet < b.wallet ? -1 : 1);
 
-/** Whether a wallet is capped, and what the others share. */
-function capped(pool: bigint, cap: bigint, wallets: readonly Points[]) {
+/** Returns the capped wallets, the rest of the pool, and the points that share it. */
+function findCapped(pool: bigint, cap: bigint, wallets: readonly Points[]) {
   const among = new Set<string>();
   let rest = pool;
   let points = wallets.reduce((sum, own) => sum + own.points, 0n);
@@ -31,11 +32,11 @@ function capped(pool: bigint, cap: bigint, wallets: readonly Points[]) {
   return { among, rest, points };
 }
 
-/** What each wallet is paid, base units; those that are not paid are left out. */
-export function amountsOf(rules: Pool, all: readonly Points[]): Map<string, bigint> {
+/** Computes the amount of each paid wallet, base units; unpaid wallets are omitted. */
+export function computeAmounts(rules: Pool, all: readonly Points[]): Map<string, bigint> {
   const wallets = all.filter(({ points }) => points > 0n).toSorted(byAddress);
   const cap = rules.cap === null || rules.cap > rules.pool ? rules.pool : rules.cap;
-  const { among, rest, points } = capped(rules.pool, cap, wallets);
+  const { among, rest, points } = findCapped(rules.pool, cap, wallets);
   const amounts = new Map<string, bigint>();
   const remainders: { wallet: string; remainder: bigint }[] = [];
   let left = rest;
@@ -49,7 +50,7 @@ export function amountsOf(rules: Pool, all: readonly Points[]): Map<string, bigi
     left -= amount;
     remainders.push({ wallet: own.wallet, remainder: (rest * own.points) % points });
   }
-  // Sorting keeps the order of addresses among equals.
+  // The sort is stable, so equal remainders stay ordered by address.
   remainders.sort((a, b) => (a.remainder > b.remainder ? -1 : a.remainder < b.remainder ? 1 : 0));
   if (points > 0n) for (const { wallet } of remainders.slice(0, Number(left))) amounts.set(wallet, (amounts.get(wallet) ?? 0n) + 1n);
   return new Map([...amounts].filter(([, amount]) => amount > 0n && amount >= rules.dust));

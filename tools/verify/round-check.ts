@@ -4,97 +4,100 @@ import { Audit, type LandedCommitment } from '#lib/draw/audit.ts';
 import type { BeaconChain } from '#lib/draw/beacon-chain.ts';
 import { parseMemo } from '#lib/draw/commitment.ts';
 import { verifyHistory } from '#lib/draw/history.ts';
-import { type Anchors, verifyRound } from '#lib/draw/verify.ts';
-import { verifySignature } from '#platform/solana/beacon/signature.ts';
-import type { Ledger, Received, SignedMemo } from './ledger.ts';
-import { Misfit, Unreadable } from './published.ts';
-import type { Payout, ShownRound } from './round-published.ts';
+import { type TrustAnchors, verifyRound } from '#lib/draw/verify.ts';
+import { verifySignature } from '#platform/solana/beacon/index.ts';
+import type { ChainReader, Received, SignedMemo } from './chain-reader.ts';
+import { Unreadable, VerificationFailure } from './epoch-published.ts';
+import type { Payout, PublishedRound } from './round-published.ts';
 
-/** What the verifier knows otherwise than from the service. */
-export interface Witness {
+/** Values that the verifier does not take from the service. */
+export interface TrustedValues {
   readonly id: string;
   readonly beacon: BeaconChain;
   readonly committer: string;
-  /** What the chain has of this round; null: nothing. */
+  /** The commitment of this round on the chain; null: there is none. */
   readonly landed: LandedCommitment | null;
-  readonly leastLeadSec: number;
-  readonly leastMarginSec: number;
-  /** How signatures are verified: tests remember what they have verified once. */
-  readonly verifySignature?: Anchors['verifySignature'];
+  readonly minLeadSec: number;
+  readonly minMarginSec: number;
+  /** Verifies a beacon signature; tests replace it by a cached version. */
+  readonly verifySignature?: TrustAnchors['verifySignature'];
 }
 
-/** What a key has signed that commits to rounds. */
+/** A committer key and the memos that it signed. */
 export interface Committer {
   readonly key: string;
   readonly memos: readonly SignedMemo[];
 }
 
 /**
- * Which key has committed to a round: the present one where none has. A former one counts until the first commitment of the next: what is
- * signed with it later, by whoever has stolen it, is nothing.
- * @param former the oldest first
+ * Returns the key that committed to a round; the present key when there is no commitment. A former key is valid until the first commitment
+ * of the next key, so later signatures with a stolen former key are ignored.
+ * @param former keys, oldest first
  */
-export function committerOf(former: readonly Committer[], present: Committer, round: string): Committer {
+export function findCommitter(former: readonly Committer[], present: Committer, round: string): Committer {
   for (const [i, { key, memos }] of former.entries()) {
-    const until = Math.min(...[...former.slice(i + 1), present].map(beginningOf));
+    const until = Math.min(...[...former.slice(i + 1), present].map(firstCommitmentSlot));
     const own = memos.filter(({ slot }) => slot < until);
     if (own.some(({ memo }) => parseMemo(memo)?.round === round)) return { key, memos: own };
   }
   return present;
 }
 
-/** The slot of a key's first commitment. */
-const beginningOf = ({ memos }: Committer) => memos.find(({ memo }) => parseMemo(memo) !== null)?.slot ?? Number.POSITIVE_INFINITY;
+/** Returns the slot of a key's first commitment. */
+const firstCommitmentSlot = ({ memos }: Committer) => memos.find(({ memo }) => parseMemo(memo) !== null)?.slot ?? Number.POSITIVE_INFINITY;
 
 /**
- * The commitment of a round among all that its committer ever signed.
- * @param begins the first block of the node's history, asked for where its beginning is missing
- * @throws Misfit naming the transaction that shows a gap, a second use or a broken link
+ * Finds the commitment of a round among all memos of its committer.
+ * @param firstBlock returns the first block of the RPC node; called when the first commitment is missing
+ * @throws VerificationFailure with the transaction that shows a gap, a repetition or a wrong previous hash
  */
-export async function commitmentIn(memos: readonly SignedMemo[], round: string, begins: () => Promise<number>): Promise<SignedMemo | null> {
+export async function findCommitment(memos: readonly SignedMemo[], round: string, firstBlock: () => Promise<number>): Promise<SignedMemo | null> {
   const history = verifyHistory(memos);
   if (history.ok) return history.byRound.get(round) ?? null;
-  if (history.why.startsWith('sequence number 1 is missing')) {
-    const first = await begins();
-    if (first > 1) throw new Unreadable(`the node’s history begins at block ${first}, after the first commitment: --rpc one that has all of it`);
+  if (history.reason.startsWith('sequence number 1 is missing')) {
+    const first = await firstBlock();
+    if (first > 1)
+      throw new Unreadable(
+        `the RPC node has no blocks before ${first}, so the first commitment is missing; pass --rpc with a node that has the full history`,
+      );
   }
-  throw new Misfit(`transaction ${history.wrong}: ${history.why}`);
+  throw new VerificationFailure(`transaction ${history.where}: ${history.reason}`);
 }
 
 const sha256 = (bytes: Buffer) => hash('sha256', bytes, 'buffer');
 
 /**
- * Checks a round against everything that is known of it, without asking anybody.
- * @param say is told of each check that passed, in a sentence
- * @throws Misfit naming the first thing that does not fit
+ * Verifies a published round offline.
+ * @param print receives one sentence per passed check
+ * @throws VerificationFailure with the first mismatch
  */
-export function checkRound(shown: ShownRound, witness: Witness, say: (line: string) => void): Audit {
-  const { id, landed, ...known } = witness;
-  const verdict = verifyRound(shown.audit, shown.entries, { verifySignature, ...known, landed });
-  if (!verdict.ok) throw new Misfit(`${verdict.wrong}: ${verdict.why}`);
+export function checkRound(shown: PublishedRound, trusted: TrustedValues, print: (line: string) => void): Audit {
+  const { id, landed, ...rest } = trusted;
+  const verdict = verifyRound(shown.audit, shown.entries, { verifySignature, ...rest, landed });
+  if (!verdict.ok) throw new VerificationFailure(`${verdict.where}: ${verdict.reason}`);
   const audit = Audit.parse(shown.audit);
-  expect('round', audit.round, id);
-  // `verifyRound` takes an audit's word for what nobody tells it.
-  if (audit.commitment !== null && landed === null) throw new Misfit('commitment: nothing of this round stands on the chain');
-  expect('parameters.kind', audit.parameters.kind, shown.kind);
-  say(`${audit.entries.count} entries under the root ${audit.entries.root ?? 'none'}`);
+  assertEqual('round', audit.round, id);
+  // `verifyRound` trusts the commitment of the audit when `landed` is null.
+  if (audit.commitment !== null && landed === null) throw new VerificationFailure('commitment: the chain has no commitment of this round');
+  assertEqual('parameters.kind', audit.parameters.kind, shown.kind);
+  print(`${audit.entries.count} entries under the root ${audit.entries.root ?? 'none'}`);
   checkTree(audit);
-  say('their tree, by another implementation: the same root, and the winners’ proofs lead to it');
+  print('tree recomputed with another implementation: same root, and the proofs of the winners are valid');
   const { commitment, beacon, draw } = audit;
   if (commitment !== null)
-    say(`commitment ${commitment.sequence} in slot ${commitment.slot} at ${commitment.blockTime}: names these entries and rules`);
+    print(`commitment ${commitment.sequence} in slot ${commitment.slot} at ${commitment.blockTime}: it matches these entries and rules`);
   if (beacon !== null)
-    say(`beacon round ${beacon.round}, due ${beacon.dueAt}: ${beacon.signature === null ? 'no signature' : 'its signature verifies'}`);
+    print(`beacon round ${beacon.round}, due ${beacon.dueAt}: ${beacon.signature === null ? 'no signature' : 'its signature is valid'}`);
   if (draw !== null)
-    say(`drawn again from the seed ${draw.seed}: ${draw.numbers.length > 0 ? `numbers ${draw.numbers.join(' ')}` : `ticket ${draw.drawn[0]}`}`);
-  if (audit.void !== null) say(`void for a reason that holds: ${audit.void}`);
-  if (audit.void === 'no-beacon') say('(that its round could not be had for 24 hours, only somebody who asked then can tell)');
-  checkShown(shown, audit);
-  if (audit.winners !== null) say(`${audit.winners.length} winners, the same everywhere`);
+    print(`draw recomputed from seed ${draw.seed}: ${draw.numbers.length > 0 ? `numbers ${draw.numbers.join(' ')}` : `ticket ${draw.drawn[0]}`}`);
+  if (audit.void !== null) print(`void for a valid reason: ${audit.void}`);
+  if (audit.void === 'no-beacon') print('(not verifiable afterwards: whether the beacon round was unavailable for 24 hours)');
+  checkOtherEndpoints(shown, audit);
+  if (audit.winners !== null) print(`${audit.winners.length} winners, equal in all responses`);
   return audit;
 }
 
-/** By an implementation that is not the service's: nodes are sorted pairs, an odd one moves up. */
+/** Recomputes the root with merkletreejs, an implementation independent of the service: nodes are sorted pairs, and an odd node moves up. */
 function checkTree({ void: reason, entries, entryHashes, winners }: Audit): void {
   if (entries.root === null || reason === 'entries-differ') return;
   const tree = new MerkleTree(
@@ -102,67 +105,68 @@ function checkTree({ void: reason, entries, entryHashes, winners }: Audit): void
     sha256,
     { sortPairs: true },
   );
-  expect('entries.root', entries.root, tree.getRoot().toString('hex'));
+  assertEqual('entries.root', entries.root, tree.getRoot().toString('hex'));
   for (const [i, { leaf, proof }] of (winners ?? []).entries()) {
     const siblings = proof.map((sibling) => Buffer.from(sibling, 'hex'));
     const leads = MerkleTree.verify(siblings, Buffer.from(leaf, 'hex'), tree.getRoot(), sha256, { sortPairs: true });
-    if (!leads) throw new Misfit(`winners[${i}].proof: does not lead to the root`);
+    if (!leads) throw new VerificationFailure(`winners[${i}].proof: does not lead to the root`);
   }
 }
 
-function expect(what: string, shown: unknown, found: unknown): void {
-  if (shown !== found) throw new Misfit(`${what}: is ${shown}, but must be ${found}`);
+function assertEqual(name: string, shown: unknown, found: unknown): void {
+  if (shown !== found) throw new VerificationFailure(`${name}: is ${shown}, but must be ${found}`);
 }
 
-/** What is told elsewhere is what the audit says. */
-function checkShown({ winners, payouts, legacy }: ShownRound, audit: Audit): void {
+/** Compares the responses of the other endpoints with the audit. */
+function checkOtherEndpoints({ winners, payouts, legacy }: PublishedRound, audit: Audit): void {
   for (const [list, shown] of Object.entries({ winners, payouts })) {
     if (shown === null) continue;
-    expect(`the number of ${list} that are told`, shown.length, audit.winners?.length ?? 0);
+    assertEqual(`the number of published ${list}`, shown.length, audit.winners?.length ?? 0);
     for (const [i, winner] of (audit.winners ?? []).entries()) {
-      const told = shown[i];
-      const field = (name: string, found: unknown, due: unknown) => expect(`${name} of ${list}[${i}] that is told`, found, due);
-      field('place', told?.place, winner.place);
-      field('wallet', told?.wallet, winner.wallet);
-      field('amount', told?.prize.amount, winner.prize.amount);
-      field('mint', told?.prize.address, winner.prize.mint);
+      const published = shown[i];
+      const field = (name: string, found: unknown, due: unknown) => assertEqual(`${name} of published ${list}[${i}]`, found, due);
+      field('place', published?.place, winner.place);
+      field('wallet', published?.wallet, winner.wallet);
+      field('amount', published?.prize.amount, winner.prize.amount);
+      field('mint', published?.prize.address, winner.prize.mint);
     }
   }
-  for (const [i, told] of (winners ?? []).entries()) {
-    expect(`entryIndex of winners[${i}] that is told`, told.entryIndex, audit.winners?.[i]?.index);
-    expect(`matches of winners[${i}] that is told`, told.matches, audit.winners?.[i]?.matches);
+  for (const [i, published] of (winners ?? []).entries()) {
+    assertEqual(`entryIndex of published winners[${i}]`, published.entryIndex, audit.winners?.[i]?.index);
+    assertEqual(`matches of published winners[${i}]`, published.matches, audit.winners?.[i]?.matches);
   }
   if (legacy === null) return;
-  expect('entries of the round that is told', legacy.entries, audit.entries.count);
-  expect('winningTicket of the round that is told', legacy.winningTicket, audit.draw?.drawn[0] ?? null);
-  expect('winner of the round that is told', legacy.winner, audit.winners?.[0]?.wallet ?? null);
+  assertEqual('entries of the published round', legacy.entries, audit.entries.count);
+  assertEqual('winningTicket of the published round', legacy.winningTicket, audit.draw?.drawn[0] ?? null);
+  assertEqual('winner of the published round', legacy.winner, audit.winners?.[0]?.wallet ?? null);
 }
 
 /**
- * Looks on the chain for every prize that is said to be paid.
- * @throws Misfit where a transaction is not there or pays less; Unreadable where the node does not reach back to it
+ * Checks on the chain every prize that the service reports as paid.
+ * @throws VerificationFailure when a transaction is missing or pays less; Unreadable when the RPC node has no blocks that old
  */
-export async function checkPayouts(payouts: readonly Payout[], audit: Audit, ledger: Ledger, say: (line: string) => void): Promise<void> {
+export async function checkPayouts(payouts: readonly Payout[], audit: Audit, chain: ChainReader, print: (line: string) => void): Promise<void> {
   const claimed = payouts.filter(({ status }) => status === 'completed');
   const seen = new Map<string, Received[] | null>();
-  for (const { signature } of claimed) if (signature !== null && !seen.has(signature)) seen.set(signature, await ledger.received(signature));
+  for (const { signature } of claimed) if (signature !== null && !seen.has(signature)) seen.set(signature, await chain.received(signature));
   for (const { place, wallet, prize, signature } of claimed) {
     if (signature === null) {
-      say(`place ${place}: said to be paid outside the chain, by the service’s orchestrator`);
+      print(`place ${place}: reported as paid outside the chain, by the orchestrator of the service`);
       continue;
     }
     const received = seen.get(signature) ?? null;
     if (received === null) {
-      const begins = await ledger.begins();
-      if (begins > (audit.commitment?.slot ?? 0)) throw new Unreadable(`the node’s history begins at block ${begins}, after the round`);
-      throw new Misfit(`payouts[${place - 1}].signature: ${signature} is no finalized transaction that succeeded`);
+      const first = await chain.firstBlock();
+      if (first > (audit.commitment?.slot ?? 0))
+        throw new Unreadable(`the RPC node has no blocks before ${first}, so the payouts of this round cannot be checked`);
+      throw new VerificationFailure(`payouts[${place - 1}].signature: ${signature} is not a finalized successful transaction`);
     }
     const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
     const isOwn = (one: { wallet: string }, mint: string) => one.wallet === wallet && mint === prize.address;
     const paid = sum(received.filter((one) => isOwn(one, one.mint)).map(({ amount }) => amount));
-    // One transaction may pay several of its prizes.
+    // One transaction may pay several prizes of a wallet.
     const due = sum(claimed.filter((one) => one.signature === signature && isOwn(one, one.prize.address)).map((one) => BigInt(one.prize.amount)));
-    if (paid < due) throw new Misfit(`payouts[${place - 1}].signature: ${signature} pays ${wallet} ${paid} of ${due}`);
+    if (paid < due) throw new VerificationFailure(`payouts[${place - 1}].signature: ${signature} pays ${paid} of ${due} to ${wallet}`);
   }
-  if (payouts.length > 0) say(`${claimed.length} of ${payouts.length} prizes are paid, as the chain says too`);
+  if (payouts.length > 0) print(`${claimed.length} of ${payouts.length} prizes are paid, confirmed on the chain`);
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type BeaconChain, chainHashOf, SCHEME } from '#lib/draw/beacon-chain.ts';
-import { get, json, Misfit, read, Unreadable } from './published.ts';
+import { get, json, read, Unreadable, VerificationFailure } from './epoch-published.ts';
 
-/** What the service tells of who won and who was paid, beside the audit; read as far as it is compared. */
+/** Schemas of the responses about winners and payouts, with the fields that are compared. */
 const Prize = z.object({ amount: z.string(), address: z.string() });
 const Winner = z.object({ place: z.int(), wallet: z.string(), prize: Prize, entryIndex: z.int(), matches: z.int() });
 const Payout = z.object({ place: z.int(), wallet: z.string(), prize: Prize, status: z.string(), signature: z.string().nullable() });
@@ -14,8 +14,8 @@ const LegacyRound = z.object({
   winner: z.string().nullable(),
 });
 
-/** All that the service says of a round. Audit and entries are judged later, as they are. */
-export interface ShownRound {
+/** The responses of the service about a round. Audit and entries are parsed later. */
+export interface PublishedRound {
   readonly kind: 'chat' | 'legacy';
   readonly audit: unknown;
   readonly entries: readonly unknown[];
@@ -24,12 +24,12 @@ export interface ShownRound {
   readonly legacy: z.output<typeof LegacyRound> | null;
 }
 
-async function page<Shape extends z.ZodType>(url: string, what: string, shape: Shape): Promise<z.output<Shape>> {
-  return read(what, shape, json(what, await (await get(url)).text()));
+async function page<Shape extends z.ZodType>(url: string, name: string, shape: Shape): Promise<z.output<Shape>> {
+  return read(name, shape, json(name, await (await get(url)).text()));
 }
 
-/** A round is where its audit is. */
-async function find(base: string, id: string): Promise<{ kind: ShownRound['kind']; url: string; audit: Response }> {
+/** Finds out whether a round is of kind chat or legacy: the kind whose URL has an audit. */
+async function find(base: string, id: string): Promise<{ kind: PublishedRound['kind']; url: string; audit: Response }> {
   const [chat, legacy] = [new URL(`/chat/round/${id}`, base).href, new URL(`/round/${id}`, base).href];
   try {
     return { kind: 'chat', url: chat, audit: await get(`${chat}/audit`) };
@@ -40,8 +40,8 @@ async function find(base: string, id: string): Promise<{ kind: ShownRound['kind'
   }
 }
 
-/** Downloads a round. @throws Unreadable, Misfit */
-export async function downloadRound(base: string, id: string): Promise<ShownRound> {
+/** Downloads all responses about a round. @throws Unreadable, VerificationFailure */
+export async function downloadRound(base: string, id: string): Promise<PublishedRound> {
   const { kind, url, audit: answer } = await find(base, id);
   const audit = json('the audit', await answer.text());
   const lines = (await (await get(`${url}/entries?format=ndjson`)).text()).split('\n').slice(0, -1);
@@ -56,8 +56,8 @@ export async function downloadRound(base: string, id: string): Promise<ShownRoun
   };
 }
 
-/** Whether an audit is that of a round that nothing was committed to yet. */
-export const isUncommitted = (audit: unknown): boolean => z.object({ commitment: z.null() }).safeParse(audit).success;
+/** Returns whether an audit has no commitment yet. */
+export const hasNoCommitment = (audit: unknown): boolean => z.object({ commitment: z.null() }).safeParse(audit).success;
 
 const Keys = z.object({
   committer: z.string().nullable(),
@@ -66,7 +66,7 @@ const Keys = z.object({
 });
 export type Keys = z.output<typeof Keys>;
 
-/** What the service says that its rounds are to be checked against. */
+/** Downloads the keys and the beacon that the service reports. */
 export const downloadKeys = (base: string): Promise<Keys> => page(new URL('/.well-known/coinop-keys', base).href, 'the keys', Keys);
 
 const Info = z.object({
@@ -79,20 +79,20 @@ const Info = z.object({
   metadata: z.object({ beaconID: z.string() }),
 });
 
-/** A drand chain as an address of its HTTP API describes it. */
-export async function beaconAt(url: string): Promise<BeaconChain> {
+/** Reads a drand chain from the URL of its HTTP API. */
+export async function readBeaconChain(url: string): Promise<BeaconChain> {
   const info = await page(`${url.replace(/\/+$/, '')}/info`, 'the beacon', Info);
   const { public_key: publicKey, period, genesis_time: genesisTime, groupHash, metadata } = info;
-  const said = { publicKey, period, genesisTime, groupHash, beaconId: metadata.beaconID };
-  const chainHash = chainHashOf(said);
-  if (chainHash !== info.hash) throw new Misfit(`the beacon’s hash is ${info.hash}, but should be ${chainHash}`);
-  return { chainHash, scheme: SCHEME, ...said };
+  const reported = { publicKey, period, genesisTime, groupHash, beaconId: metadata.beaconID };
+  const chainHash = chainHashOf(reported);
+  if (chainHash !== info.hash) throw new VerificationFailure(`the beacon’s hash is ${info.hash}, but should be ${chainHash}`);
+  return { chainHash, scheme: SCHEME, ...reported };
 }
 
-/** The beacon that the service names. */
-export async function beaconOf({ beacon: { chainHash, publicKey, urls } }: Keys): Promise<BeaconChain> {
+/** Reads the drand chain that the service reports, from the first of its URLs that serves it. */
+export async function readServiceBeacon({ beacon: { chainHash, publicKey, urls } }: Keys): Promise<BeaconChain> {
   for (const url of urls) {
-    const chain = await beaconAt(`${url.replace(/\/+$/, '')}/${chainHash}`).catch(() => null);
+    const chain = await readBeaconChain(`${url.replace(/\/+$/, '')}/${chainHash}`).catch(() => null);
     if (chain?.chainHash === chainHash && chain.publicKey === publicKey) return chain;
   }
   throw new Unreadable(`the beacon ${chainHash} cannot be read at ${urls.join(', ') || 'any address'}`);

@@ -4,73 +4,73 @@ import { type BeaconChain, QUICKNET } from '#lib/draw/beacon-chain.ts';
 import { RoundId } from '#lib/draw/bytes.ts';
 import { LEAD_SEC, MARGIN_SEC } from '#lib/draw/parameters.ts';
 import { decodeBase58 } from '#lib/scalars.ts';
-import { openLedger } from './ledger.ts';
-import { Misfit, Unreadable } from './published.ts';
-import { type Committer, checkPayouts, checkRound, commitmentIn, committerOf } from './round-check.ts';
-import { beaconAt, beaconOf, downloadKeys, downloadRound, isUncommitted, type Keys } from './round-published.ts';
+import { openChainReader } from './chain-reader.ts';
+import { Unreadable, VerificationFailure } from './epoch-published.ts';
+import { type Committer, checkPayouts, checkRound, findCommitment, findCommitter } from './round-check.ts';
+import { downloadKeys, downloadRound, hasNoCommitment, type Keys, readBeaconChain, readServiceBeacon } from './round-published.ts';
 
-const say = (line: string) => void process.stdout.write(`${line}\n`);
-const complain = (line: string) => void process.stderr.write(`${line}\n`);
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+const printError = (line: string) => void process.stderr.write(`${line}\n`);
 
-interface Asked {
+interface CommandLine {
   readonly base: string;
   readonly id: string;
   readonly rpc: string;
   readonly committer: string | undefined;
   readonly beacon: string | undefined;
-  readonly leastLeadSec: number;
-  readonly leastMarginSec: number;
+  readonly minLeadSec: number;
+  readonly minMarginSec: number;
 }
 
-/** Whose word is taken is said. */
-async function beaconFor({ base, beacon }: Asked, keys: () => Promise<Keys>): Promise<BeaconChain> {
+/** Returns the beacon chain. Prints a warning when the service chooses it. */
+async function selectBeacon({ base, beacon }: CommandLine, keys: () => Promise<Keys>): Promise<BeaconChain> {
   if (beacon === undefined) return QUICKNET;
-  if (beacon !== 'service') return await beaconAt(beacon);
-  complain(`warning: which beacon decides is taken on the word of ${base}`);
-  return await beaconOf(await keys());
+  if (beacon !== 'service') return await readBeaconChain(beacon);
+  printError(`warning: the beacon is not pinned; using the one that ${base} reports`);
+  return await readServiceBeacon(await keys());
 }
 
-/** The key that commits to rounds, and those that did before it, the oldest first. */
-async function committersFor({ base, committer }: Asked, keys: () => Promise<Keys>): Promise<{ present: string; former: string[] }> {
+/** Returns the present committer key and the former ones, oldest first. Prints a warning when the service reports them. */
+async function selectCommitters({ base, committer }: CommandLine, keys: () => Promise<Keys>): Promise<{ present: string; former: string[] }> {
   if (committer !== undefined) return { present: committer, former: [] };
   const { committer: present, formerCommitters: former } = await keys();
-  if (present === null) throw new Unreadable(`${base} does not say who its committer is: --committer ADDRESS`);
-  const before = former.length === 0 ? '' : `, and that ${former.join(', ')} was before,`;
-  complain(`warning: that ${present} is the committer${before} is taken on the word of ${base}; --committer pins it`);
+  if (present === null) throw new Unreadable(`${base} reports no committer key; pass --committer ADDRESS`);
+  const before = former.length === 0 ? '' : ` (former: ${former.join(', ')})`;
+  printError(`warning: the committer is not pinned; using ${present}${before} that ${base} reports; pin it with --committer`);
   return { present, former };
 }
 
-async function verify(asked: Asked): Promise<string> {
-  const { base, id, leastLeadSec, leastMarginSec } = asked;
-  let known: Promise<Keys> | undefined;
+async function verify(commandLine: CommandLine): Promise<string> {
+  const { base, id, minLeadSec, minMarginSec } = commandLine;
+  let downloaded: Promise<Keys> | undefined;
   const keys = () => {
-    known ??= downloadKeys(base);
-    return known;
+    downloaded ??= downloadKeys(base);
+    return downloaded;
   };
-  const [beacon, { present, former }] = [await beaconFor(asked, keys), await committersFor(asked, keys)];
+  const [beacon, { present, former }] = [await selectBeacon(commandLine, keys), await selectCommitters(commandLine, keys)];
   let shown = await downloadRound(base, id);
-  const ledger = openLedger(asked.rpc);
+  const ledger = openChainReader(commandLine.rpc);
   const signedBy = async (key: string): Promise<Committer> => ({ key, memos: await ledger.memosOf(key) });
   const before: Committer[] = [];
   for (const key of former) before.push(await signedBy(key));
-  const { key: committer, memos } = committerOf(before, await signedBy(present), id);
-  const own = await commitmentIn(memos, id, ledger.begins);
-  say(`${memos.length} memos of ${committer}, every commitment since the first: no gap, none twice, each names the one before`);
-  if (own !== null && isUncommitted(shown.audit)) {
-    // It has landed meanwhile; the service, too, sees it a moment later.
+  const { key: committer, memos } = findCommitter(before, await signedBy(present), id);
+  const own = await findCommitment(memos, id, ledger.firstBlock);
+  print(`${memos.length} memos of ${committer}, all commitments since the first: numbered without gaps or repetitions, each names the previous one`);
+  if (own !== null && hasNoCommitment(shown.audit)) {
+    // The commitment landed after the download; the service sees it a few seconds later.
     await sleep(5_000);
     shown = await downloadRound(base, id);
   }
   const landed = own === null ? null : await ledger.landed(own, committer);
-  const audit = checkRound(shown, { id, beacon, committer, landed, leastLeadSec, leastMarginSec }, say);
-  if (shown.payouts !== null) await checkPayouts(shown.payouts, audit, ledger, say);
+  const audit = checkRound(shown, { id, beacon, committer, landed, minLeadSec, minMarginSec }, print);
+  if (shown.payouts !== null) await checkPayouts(shown.payouts, audit, ledger, print);
   if (audit.void !== null) return 'void';
   return audit.draw !== null ? 'finalized' : audit.commitment !== null ? 'committed, not drawn yet' : 'closing, not committed yet';
 }
 
 const USAGE = 'usage: bin/verify-round URL ID [--rpc URL] [--committer ADDRESS] [--beacon URL|service] [--least-lead SEC] [--least-margin SEC]';
 
-function asked(): Asked | null {
+function parseOptions(): CommandLine | null {
   const text = { type: 'string' } as const;
   const options = { rpc: text, committer: text, beacon: text, 'least-lead': text, 'least-margin': text };
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
@@ -82,34 +82,34 @@ function asked(): Asked | null {
   const isBeacon = beacon === undefined || beacon === 'service' || URL.canParse(beacon);
   const isTimed = [lead, margin].every((seconds) => /^\d{1,5}$/.test(seconds));
   if (!isOne || !isPinned || !isBeacon || !isTimed) return null;
-  return { base, id, rpc, committer, beacon, leastLeadSec: Number(lead), leastMarginSec: Number(margin) };
+  return { base, id, rpc, committer, beacon, minLeadSec: Number(lead), minMarginSec: Number(margin) };
 }
 
-/** Options that there are not are answered as wrong ones are. */
-function read(): Asked | null {
+/** Returns null for an unknown option, as for an invalid one. */
+function parseCommandLine(): CommandLine | null {
   try {
-    return asked();
+    return parseOptions();
   } catch {
     return null;
   }
 }
 
 async function main(): Promise<number> {
-  const round = read();
+  const round = parseCommandLine();
   if (round === null) {
-    complain(USAGE);
+    printError(USAGE);
     return 2;
   }
   try {
-    say(`round ${round.id} is what it says: ${await verify(round)}`);
+    print(`round ${round.id} is verified: ${await verify(round)}`);
     return 0;
   } catch (error) {
-    if (error instanceof Misfit) {
-      complain(`round ${round.id} does not fit: ${error.message}`);
+    if (error instanceof VerificationFailure) {
+      printError(`round ${round.id} failed verification: ${error.message}`);
       return 1;
     }
     if (!(error instanceof Unreadable)) throw error;
-    complain(`round ${round.id} could not be checked: ${error.message}`);
+    printError(`round ${round.id} could not be checked: ${error.message}`);
     return 2;
   }
 }

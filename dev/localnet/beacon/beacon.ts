@@ -1,34 +1,35 @@
 import { createHash } from 'node:crypto';
 import { bls12_381 as bls } from '@noble/curves/bls12-381.js';
 
-/** As drand's quicknet: signatures on G1, hashed by RFC 9380, each round signed on its own. */
+/** The scheme of drand's quicknet: signatures on G1, hash to curve by RFC 9380, unchained rounds. */
 export const SCHEME = 'bls-unchained-g1-rfc9380';
 const DOMAIN = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_';
 const BEACON_ID = 'localnet';
-/** Rounds that are kept once they have been asked for: signing takes milliseconds. */
-const CACHED_ROUNDS = 1_000;
+/** Maximum number of cached signatures. Signing takes milliseconds. */
+const MAX_CACHED_ROUNDS = 1_000;
 
 export interface BeaconOptions {
-  /** 32 bytes: the key and the chain's hash derive from them. */
+  /** 32 bytes from which the key and the chain hash derive. */
   readonly seed: Buffer;
   readonly periodMs: number;
-  /** Unix seconds at which round 1 appears. */
+  /** Time of round 1, unix seconds. */
   readonly genesisTime: number;
 }
 
-/** One round, as drand's HTTP API writes it. */
-export interface Round {
+/** One round, in the format of drand's HTTP API. */
+export interface BeaconRound {
   round: number;
   randomness: string;
   signature: string;
 }
 
-/** A beacon whose rounds are signed when somebody asks; nobody can ask before their time. */
+/** A randomness beacon. It signs a round at the first request for it, and never before the round's time. */
 export class Beacon {
   readonly chainHash: string;
   readonly publicKey: string;
-  /** Does not appear any more; signs another round than it says. */
+  /** Fault: the last round that the beacon publishes. */
   stoppedAt: number | null = null;
+  /** Fault: signatures are those of another round, so they are invalid. */
   wrong = false;
   delayMs = 0;
   readonly #secret: Uint8Array;
@@ -46,7 +47,7 @@ export class Beacon {
     this.chainHash = drandChainHash({ period: periodMs / 1000, genesisTime, publicKey, groupHash, beaconId: BEACON_ID });
   }
 
-  /** The round of a time, unix ms; 0 before the first. */
+  /** Returns the newest round at a time, unix ms; 0 before the first round. */
   roundAt(ms: number): number {
     const { genesisTime, periodMs } = this.#options;
     return Math.max(0, Math.floor((ms - genesisTime * 1000) / periodMs) + 1);
@@ -64,14 +65,14 @@ export class Beacon {
     };
   }
 
-  /** The newest round; null where there is none yet. */
-  latest(ms: number): Round | null {
+  /** Returns the newest published round; null before the first. */
+  latest(ms: number): BeaconRound | null {
     const round = this.#last(ms);
     return round > 0 ? this.round(round, ms) : null;
   }
 
-  /** null for a round whose time has not come. */
-  round(round: number, ms: number): Round | null {
+  /** Returns a round; null if it is not published yet. */
+  round(round: number, ms: number): BeaconRound | null {
     if (round < 1 || round > this.#last(ms)) return null;
     const signature = this.#sign(this.wrong ? round + 1 : round);
     return { round, randomness: createHash('sha256').update(Buffer.from(signature, 'hex')).digest('hex'), signature };
@@ -89,13 +90,13 @@ export class Beacon {
     const point = bls.shortSignatures.hash(createHash('sha256').update(message).digest(), DOMAIN);
     const signature = Buffer.from(bls.shortSignatures.sign(point, this.#secret).toBytes()).toString('hex');
     const oldest = this.#rounds.keys().next();
-    if (this.#rounds.size >= CACHED_ROUNDS && !oldest.done) this.#rounds.delete(oldest.value);
+    if (this.#rounds.size >= MAX_CACHED_ROUNDS && !oldest.done) this.#rounds.delete(oldest.value);
     this.#rounds.set(round, signature);
     return signature;
   }
 }
 
-/** What a drand chain's hash is made of. */
+/** The inputs of a drand chain hash. */
 export interface DrandChain {
   /** Seconds. */
   readonly period: number;
@@ -106,7 +107,7 @@ export interface DrandChain {
   readonly beaconId: string;
 }
 
-/** A chain's hash as drand computes it: SHA-256 of period, genesis time, public key, group hash and name. */
+/** Returns a chain hash as drand computes it: SHA-256 of period, genesis time, public key, group hash and beacon id. */
 export function drandChainHash({ period, genesisTime, publicKey, groupHash, beaconId }: DrandChain): string {
   const head = Buffer.alloc(12);
   head.writeUInt32BE(Math.floor(period), 0);
@@ -115,6 +116,6 @@ export function drandChainHash({ period, genesisTime, publicKey, groupHash, beac
   return createHash('sha256').update(Buffer.concat(parts)).digest('hex');
 }
 
-function digest(what: string, seed: Buffer): string {
-  return createHash('sha256').update(what).update(seed).digest('hex');
+function digest(label: string, seed: Buffer): string {
+  return createHash('sha256').update(label).update(seed).digest('hex');
 }

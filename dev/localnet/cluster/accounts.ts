@@ -1,33 +1,33 @@
 import { type Key, keyOf, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../keys.ts';
-import type { Account } from './svm.ts';
+import type { SvmAccount } from './svm.ts';
 
-/** How many slots back an account's state can be told: finalized reads, nodes that lag, and forks need them. */
-export const REMEMBERED_SLOTS = 512;
+/** Slots for which old account states are stored. Finalized reads, lagging nodes and forks use them. */
+export const KEPT_SLOTS = 512;
 
-/** Since a slot, an account is this; null: there is none. */
-interface Version {
+/** The state of an account from a slot on; null: the account does not exist. */
+interface AccountVersion {
   readonly slot: number;
-  readonly account: Account | null;
+  readonly account: SvmAccount | null;
 }
 
 /**
- * The accounts that transactions have written, as they were at every one of the last slots. What was never written (programs
- * of the genesis, sysvars) is asked of `given`.
+ * The states of all written accounts over the last 512 slots. For accounts that were never written (native programs, sysvars) it
+ * calls `builtIn`.
  */
 export class Accounts {
-  readonly #versions = new Map<Key, Version[]>();
-  readonly #owned = new Index();
-  readonly #tokensOf = new Index();
-  readonly #given: (key: Key, slot: number) => Account | null;
+  readonly #versions = new Map<Key, AccountVersion[]>();
+  readonly #owned = new KeyIndex();
+  readonly #tokensOf = new KeyIndex();
+  readonly #builtIn: (key: Key, slot: number) => SvmAccount | null;
 
-  constructor(given: (key: Key, slot: number) => Account | null) {
-    this.#given = given;
+  constructor(builtIn: (key: Key, slot: number) => SvmAccount | null) {
+    this.#builtIn = builtIn;
   }
 
-  /** The state at the end of a slot, of the last 512. */
-  at(key: Key, slot: number): Account | null {
+  /** Returns the state at the end of one of the last 512 slots. */
+  at(key: Key, slot: number): SvmAccount | null {
     const versions = this.#versions.get(key);
-    if (!versions) return this.#given(key, slot);
+    if (!versions) return this.#builtIn(key, slot);
     for (let i = versions.length - 1; i >= 0; i--) {
       const version = versions[i];
       if (version && version.slot <= slot) return version.account;
@@ -35,14 +35,14 @@ export class Accounts {
     return null;
   }
 
-  /** The state now. */
-  newest(key: Key): Account | null {
+  /** Returns the current state. */
+  newest(key: Key): SvmAccount | null {
     const versions = this.#versions.get(key);
-    return versions ? (versions.at(-1)?.account ?? null) : this.#given(key, Number.MAX_SAFE_INTEGER);
+    return versions ? (versions.at(-1)?.account ?? null) : this.#builtIn(key, Number.MAX_SAFE_INTEGER);
   }
 
-  /** Remembers what an account is since a slot, and what it was before. */
-  write(key: Key, slot: number, account: Account | null, before: Account | null): void {
+  /** Stores a new state from a slot on. `before` is the state of an account that was never written. */
+  write(key: Key, slot: number, account: SvmAccount | null, before: SvmAccount | null): void {
     let versions = this.#versions.get(key);
     if (!versions) {
       versions = [{ slot: -1, account: before }];
@@ -51,14 +51,14 @@ export class Accounts {
     const last = versions.at(-1);
     if (last?.slot === slot) versions.pop();
     versions.push({ slot, account });
-    while (versions[1] && versions[1].slot < slot - REMEMBERED_SLOTS) versions.shift();
+    while (versions[1] && versions[1].slot < slot - KEPT_SLOTS) versions.shift();
     if (!account) return;
     this.#owned.add(account.owner, key);
     const owner = tokenOwnerOf(account);
     if (owner !== null) this.#tokensOf.add(owner, key);
   }
 
-  /** Forgets everything from a slot on. @returns what is another since */
+  /** Deletes all states from a slot on. @returns the accounts whose state changed by that */
   rollBack(slot: number): Key[] {
     const undone: Key[] = [];
     for (const [key, versions] of this.#versions) {
@@ -69,21 +69,21 @@ export class Accounts {
     return undone;
   }
 
-  /** Everything that was ever written. */
+  /** Returns every account that was ever written. */
   keys(): Iterable<Key> {
     return this.#versions.keys();
   }
 
-  /** Accounts that belong to a program, at a slot. */
-  *ownedBy(program: Key, slot: number): Generator<[Key, Account]> {
+  /** Yields the accounts that a program owned at a slot. */
+  *ownedBy(program: Key, slot: number): Generator<[Key, SvmAccount]> {
     for (const key of this.#owned.of(program)) {
       const account = this.at(key, slot);
       if (account?.owner === program) yield [key, account];
     }
   }
 
-  /** Token accounts of a wallet, at a slot. */
-  *tokensOf(wallet: Key, slot: number): Generator<[Key, Account]> {
+  /** Yields the token accounts of a wallet at a slot. */
+  *tokensOf(wallet: Key, slot: number): Generator<[Key, SvmAccount]> {
     for (const key of this.#tokensOf.of(wallet)) {
       const account = this.at(key, slot);
       if (account && tokenOwnerOf(account) === wallet) yield [key, account];
@@ -91,8 +91,8 @@ export class Accounts {
   }
 }
 
-/** Which accounts have ever stood under a name; whoever asks looks whether they still do. */
-class Index {
+/** Maps an owner to all accounts that it ever owned. The caller checks the present owner. */
+class KeyIndex {
   readonly #entries = new Map<Key, Set<Key>>();
 
   add(name: Key, key: Key): void {
@@ -106,7 +106,7 @@ class Index {
   }
 }
 
-/** Bytes of a token account, and where they hold mint, owner, amount and state. */
+/** Data lengths of the SPL token program, bytes. */
 const TOKEN_ACCOUNT_BYTES = 165;
 const MINT_BYTES = 82;
 
@@ -118,11 +118,11 @@ export interface TokenAccount {
   readonly program: Key;
 }
 
-/** null for what is not an initialized token account. */
-export function tokenAccountOf(account: Account | null): TokenAccount | null {
+/** Returns null if the account is not an initialized token account. */
+export function tokenAccountOf(account: SvmAccount | null): TokenAccount | null {
   if (!account || !isToken(account) || account.data.length < TOKEN_ACCOUNT_BYTES) return null;
   const { data } = account;
-  // A longer one (Token-2022) says after the account which of the two it is.
+  // A Token-2022 account with extensions has its account type in the next byte: 1 = mint, 2 = token account.
   if (data.length > TOKEN_ACCOUNT_BYTES && data[TOKEN_ACCOUNT_BYTES] !== 2) return null;
   const state = data[108];
   if (state !== 1 && state !== 2) return null;
@@ -142,8 +142,8 @@ export interface Mint {
   readonly freezeAuthority: Key | null;
 }
 
-/** null for what is not an initialized mint. */
-export function mintOf(account: Account | null): Mint | null {
+/** Returns null if the account is not an initialized mint. */
+export function mintOf(account: SvmAccount | null): Mint | null {
   if (!account || !isToken(account) || account.data.length < MINT_BYTES || account.data[45] !== 1) return null;
   if (account.data.length === TOKEN_ACCOUNT_BYTES) return null;
   const data = Buffer.from(account.data.buffer, account.data.byteOffset, account.data.length);
@@ -151,10 +151,10 @@ export function mintOf(account: Account | null): Mint | null {
   return { supply: data.readBigUInt64LE(36), decimals: data.readUInt8(44), mintAuthority: option(0), freezeAuthority: option(46) };
 }
 
-function isToken(account: Account): boolean {
+function isToken(account: SvmAccount): boolean {
   return account.owner === TOKEN_PROGRAM || account.owner === TOKEN_2022_PROGRAM;
 }
 
-function tokenOwnerOf(account: Account): Key | null {
+function tokenOwnerOf(account: SvmAccount): Key | null {
   return tokenAccountOf(account)?.owner ?? null;
 }

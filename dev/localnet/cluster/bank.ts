@@ -4,30 +4,30 @@ import type { Blockhashes } from './blockhashes.ts';
 import { innerInstructions, returnDataOf, type TransactionMeta, tokenBalances } from './meta.ts';
 import { durableNonce, nextNonce, nonceOf, withNonce } from './nonces.ts';
 import type { SlotClock } from './slots.ts';
-import type { Account, Outcome, Simulation, Svm } from './svm.ts';
+import type { ExecutionOutcome, Simulation, Svm, SvmAccount } from './svm.ts';
 import type { TransactionError } from './transaction-errors.ts';
 import { mayWrite, type WireMessage, type WireTransaction } from './wire.ts';
 
-/** Blocks for which a blockhash is good. */
+/** Number of blocks for which a blockhash is valid. */
 export const BLOCKHASH_BLOCKS = 150;
 
-/** A transaction that has become part of a block. */
+/** The result of a transaction that is part of a block. */
 export interface Execution {
-  /** Every key of the message, those of lookup tables included. */
+  /** Every account key, including those from lookup tables. */
   readonly keys: readonly Key[];
   readonly meta: TransactionMeta;
-  /** The accounts it changed, as they are since. */
-  readonly writes: readonly (readonly [Key, Account | null])[];
+  /** The changed accounts with their new states. */
+  readonly writes: readonly (readonly [Key, SvmAccount | null])[];
 }
 
-/** A nonce of which the SVM was told another value than its real one. */
-interface ShownNonce {
+/** A nonce account whose value in the SVM was replaced for one execution. */
+interface MaskedNonce {
   readonly key: Key;
   readonly real: Key;
   readonly value: Key;
 }
 
-/** Executes transactions in blocks: what a blockhash and a nonce mean is decided here, what instructions do by the SVM. */
+/** Executes transactions in blocks. The bank checks blockhashes and nonces; the SVM executes the instructions. */
 export class Bank {
   readonly #svm: Svm;
   readonly #accounts: Accounts;
@@ -42,24 +42,25 @@ export class Bank {
     this.#hashes = parts.hashes;
   }
 
-  /** Last block height in which a transaction with this blockhash may land; null for an unknown or future one. */
+  /** Returns the last block height for which a blockhash is valid; null for an unknown or future blockhash. */
   lastValidHeight(hash: Key, slot: number): number | null {
     const at = this.#hashes.slotOf(hash);
     if (at === null || at > slot || !this.#clock.hasBlock(at)) return null;
     return this.#clock.height(at) + BLOCKHASH_BLOCKS;
   }
 
-  /** Whether a bank at `slot` takes a blockhash. Its own one exists only when the block is complete. */
+  /** Returns whether a blockhash is valid in a block at `slot`. */
   knowsBlockhash(hash: Key, slot: number): boolean {
     const last = this.lastValidHeight(hash, slot);
     return last !== null && this.#clock.height(slot) <= last;
   }
 
   /**
-   * Why a transaction may not be in a block at `slot`, or null.
-   * @param seen the newest slot whose blockhash the asking bank knows
+   * Checks the blockhash or nonce of a transaction for a block at `slot`.
+   * @param seen the newest slot whose blockhash the node knows
+   * @returns null if the transaction may land
    */
-  ageError(message: WireMessage, slot: number, seen: number): TransactionError | null {
+  blockhashError(message: WireMessage, slot: number, seen: number): TransactionError | null {
     const at = this.#hashes.slotOf(message.blockhash);
     if (at !== null && at <= seen && this.knowsBlockhash(message.blockhash, slot)) return null;
     return this.#usableNonce(message, slot) === null ? 'BlockhashNotFound' : null;
@@ -67,15 +68,15 @@ export class Bank {
 
   simulate(tx: WireTransaction, slot: number, verifySignatures: boolean): Simulation {
     this.#prepare(tx, slot);
-    const shown = this.#showNonces(tx, slot);
+    const masked = this.#maskNonces(tx, slot);
     const result = this.#svm.simulate(tx, verifySignatures);
-    this.#hideNonces(shown, slot);
+    this.#unmaskNonces(masked, slot);
     return result;
   }
 
   /**
    * Executes a transaction in the block of `slot`.
-   * @returns an error alone where no fee was paid: then it is in no block
+   * @returns only an error if no fee was charged; then the transaction is in no block
    */
   land(tx: WireTransaction, slot: number): Execution | TransactionError {
     const missing = tx.instructions.some(({ programIndex }) => this.#accounts.newest(tx.keys[programIndex] ?? '') === null);
@@ -84,19 +85,19 @@ export class Bank {
     this.#prepare(tx, slot);
     const { keys, loaded } = this.#allKeys(tx);
     const before = keys.map((key) => this.#accounts.newest(key));
-    const shown = this.#showNonces(tx, slot);
+    const masked = this.#maskNonces(tx, slot);
     const outcome = this.#svm.send(tx);
-    this.#hideNonces(shown, slot);
+    this.#unmaskNonces(masked, slot);
     const payer = this.#svm.get(keys[0] ?? '');
     if (outcome.err !== null && payer?.lamports === before[0]?.lamports) return outcome.err;
     if (outcome.err !== null && nonce !== null) this.#advanceNonce(nonce, slot);
-    const writes: [Key, Account | null][] = [];
+    const writes: [Key, SvmAccount | null][] = [];
     const after = keys.map((key, i) => {
       const old = before[i] ?? null;
       const may = i < tx.keys.length ? mayWrite(tx, i) : i < tx.keys.length + loaded.writable.length;
       if (!may) return old;
-      const account = this.#nonceOfThisBlock(key, old, slot);
-      if (same(old, account)) return old;
+      const account = this.#applyBlockNonce(key, old, slot);
+      if (isSameAccount(old, account)) return old;
       this.#accounts.write(key, slot, account, old);
       writes.push([key, account]);
       return account;
@@ -104,25 +105,26 @@ export class Bank {
     return { keys, meta: this.#meta(outcome, keys, before, after, loaded), writes };
   }
 
-  /** The value that a durable nonce in a block at `slot` moves to. */
+  /** Returns the value that a durable nonce gets when it is advanced in a block at `slot`. */
   #nextNonce(slot: number): Key {
     return nextNonce(this.#hashes.of(this.#clock.lastBlock(slot - 1)));
   }
 
-  /** The nonce account whose value stands where the blockhash would, if it may be used in this block. */
+  /** Returns the nonce account of a durable-nonce transaction if it can be advanced in this block, else null. */
   #usableNonce(message: WireMessage, slot: number): Key | null {
     const named = durableNonce(message);
     const nonce = named && nonceOf(this.#accounts.newest(named.account));
     if (!named || !nonce || nonce.value !== message.blockhash || !named.signers.includes(nonce.authority)) return null;
-    // A nonce moves once a block.
+    // A nonce can be advanced once per block.
     return this.#nextNonce(slot) === nonce.value ? null : named.account;
   }
 
   /**
-   * The SVM refuses to move a nonce that came from the transaction's blockhash, a cluster one that has moved in this block. It is
-   * shown such values that both say the same.
+   * Replaces nonce values in the SVM before an execution. The SVM refuses to advance a nonce that derives from the transaction's
+   * blockhash; a cluster refuses to advance a nonce that was advanced in the same block. With the replaced values the SVM refuses
+   * exactly when a cluster would.
    */
-  #showNonces(tx: WireTransaction, slot: number): ShownNonce[] {
+  #maskNonces(tx: WireTransaction, slot: number): MaskedNonce[] {
     const [moved, unmovable] = [this.#nextNonce(slot), nextNonce(tx.blockhash)];
     return tx.keys.flatMap((key) => {
       const account = this.#accounts.newest(key);
@@ -134,9 +136,9 @@ export class Bank {
     });
   }
 
-  /** What was not moved is again what it was; what was is this block's. */
-  #hideNonces(shown: readonly ShownNonce[], slot: number): void {
-    for (const { key, real, value } of shown) {
+  /** Restores replaced nonces that the transaction did not advance, and sets advanced ones to the value of this block. */
+  #unmaskNonces(masked: readonly MaskedNonce[], slot: number): void {
+    for (const { key, real, value } of masked) {
       const account = this.#svm.get(key);
       const now = nonceOf(account)?.value;
       if (account && now !== undefined) this.#svm.set(key, withNonce(account, now === value ? real : this.#nextNonce(slot)));
@@ -148,8 +150,8 @@ export class Bank {
     if (account) this.#svm.set(key, withNonce(account, this.#nextNonce(slot)));
   }
 
-  /** The SVM moves nonces by the transaction's blockhash; a cluster by the hash of the block before. */
-  #nonceOfThisBlock(key: Key, old: Account | null, slot: number): Account | null {
+  /** Corrects the value of an advanced nonce: the SVM derives it from the transaction's blockhash, a cluster from the previous block's hash. */
+  #applyBlockNonce(key: Key, old: SvmAccount | null, slot: number): SvmAccount | null {
     const account = this.#svm.get(key);
     const nonce = nonceOf(account);
     if (!account || !nonce || nonce.value === nonceOf(old)?.value) return account;
@@ -158,7 +160,7 @@ export class Bank {
     return moved;
   }
 
-  /** Brings the sysvars to a slot. */
+  /** Sets the sysvars to a slot. */
   #prepare(tx: WireTransaction, slot: number): void {
     if (slot !== this.#preparedSlot) {
       this.#svm.setClock(slot, this.#clock.unixSeconds(slot));
@@ -181,16 +183,16 @@ export class Bank {
   #lookUp(tx: WireTransaction, kind: 'writable' | 'readonly'): Key[] {
     return tx.lookups.flatMap((lookup) => {
       const data = this.#accounts.newest(lookup.table)?.data ?? new Uint8Array();
-      // Addresses follow 56 bytes of state.
+      // The addresses of a lookup table begin at byte 56.
       return [...lookup[kind]].map((index) => Buffer.from(data.subarray(56 + 32 * index, 88 + 32 * index)).toString('latin1'));
     });
   }
 
   #meta(
-    outcome: Outcome,
+    outcome: ExecutionOutcome,
     keys: readonly Key[],
-    before: readonly (Account | null)[],
-    after: readonly (Account | null)[],
+    before: readonly (SvmAccount | null)[],
+    after: readonly (SvmAccount | null)[],
     loaded: { writable: Key[]; readonly: Key[] },
   ): TransactionMeta {
     const preBalances = before.map((account) => account?.lamports ?? 0n);
@@ -200,7 +202,7 @@ export class Bank {
     return {
       err: outcome.err,
       status: outcome.err === null ? { Ok: null } : { Err: outcome.err },
-      // Nothing else leaves a transaction.
+      // The fee is the only amount that leaves the accounts of a transaction.
       fee: Number(sum(preBalances) - sum(postBalances)),
       preBalances: preBalances.map(Number),
       postBalances: postBalances.map(Number),
@@ -216,7 +218,7 @@ export class Bank {
   }
 }
 
-function same(a: Account | null, b: Account | null): boolean {
+function isSameAccount(a: SvmAccount | null, b: SvmAccount | null): boolean {
   if (a === null || b === null) return a === b;
   return a.lamports === b.lamports && a.owner === b.owner && a.executable === b.executable && Buffer.compare(a.data, b.data) === 0;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import bs58 from 'bs58';
 import { type Key, keyOf } from '../keys.ts';
 
-/** Blocks of a fork that lost were `from` to `to`; the blocks that took their places have other hashes. */
+/** The slots whose blocks a fork replaced. The new blocks have other hashes. */
 export interface Fork {
   readonly from: number;
   readonly to: number;
@@ -10,8 +10,8 @@ export interface Fork {
 }
 
 /**
- * Block hashes that nobody has to remember: random to look at, a function of the seed, the slot and the fork, and the slot
- * can be read out of them by who has the seed. A million idle slots cost nothing.
+ * Computes block hashes from the seed, the slot and the fork, so idle slots need no memory. The last 6 bytes contain the slot,
+ * encrypted with the seed.
  */
 export class Blockhashes {
   readonly #seed: Buffer;
@@ -40,7 +40,7 @@ export class Blockhashes {
     return bs58.encode(Buffer.from(this.of(slot), 'latin1'));
   }
 
-  /** The slot whose block has this hash; null where there is none on this fork. */
+  /** Returns the slot of a block hash; null if no block of the current fork has this hash. */
   slotOf(hash: Key): number | null {
     const bytes = Buffer.from(hash, 'latin1');
     const slot = xor(bytes.subarray(26), this.#hash(bytes.subarray(0, 26))).readUIntBE(0, 6);

@@ -1,14 +1,14 @@
-import { Faucet } from '../control/faucet.ts';
 import { bytesOf, CLOCK_SYSVAR, type Key, keyOf } from '../keys.ts';
 import { Accounts } from './accounts.ts';
 import { Bank, type Execution } from './bank.ts';
 import { Blockhashes, type Fork } from './blockhashes.ts';
+import { Faucet } from './faucet.ts';
 import { computeUnitPrice } from './fees.ts';
-import { type Journal, memoryJournal, openJournal, type Place } from './journal.ts';
-import { type Landed, Ledger } from './ledger.ts';
+import { type Journal, type JournalPosition, memoryJournal, openJournal } from './journal.ts';
+import { type LandedTransaction, Ledger } from './ledger.ts';
 import { memoOf, type TransactionMeta } from './meta.ts';
 import { type Anchor, SlotClock } from './slots.ts';
-import { type Account, Svm } from './svm.ts';
+import { Svm, type SvmAccount } from './svm.ts';
 import { clockSysvar } from './sysvars.ts';
 import type { TransactionError } from './transaction-errors.ts';
 import { parseTransaction, type WireTransaction } from './wire.ts';
@@ -16,40 +16,40 @@ import { parseTransaction, type WireTransaction } from './wire.ts';
 export interface ChainOptions {
   /** Length of a slot, ms. */
   readonly slotMs: number;
-  /** Blocks after which a block is confirmed, and finalized. */
+  /** Blocks until a block is confirmed, and until it is finalized. */
   readonly confirmedAfter: number;
   readonly finalizedAfter: number;
-  /** Where the journal is kept; in memory without it. */
+  /** File of the journal. Without it the journal is in memory. */
   readonly journalPath?: string | undefined;
-  /** Makes blockhashes; the same for all of a folder's lives. */
+  /** 32 bytes from which block hashes and keys derive; the same at each start of a folder. */
   readonly seed: Buffer;
 }
 
-/** An account in the journal: key, then lamports, owner, data and executable unless it was closed; base64. */
-type Write = [key: string, lamports?: string, owner?: string, data?: string, executable?: 0 | 1];
+/** An account in the journal, in base64: the key alone for a closed account, else also lamports, owner, data and executable. */
+type AccountWrite = [key: string, lamports?: string, owner?: string, data?: string, executable?: 0 | 1];
 
-type Entry =
+type JournalEntry =
   | { t: 'clock'; anchor: Anchor }
-  | { t: 'set'; slot: number; writes: Write[] }
+  | { t: 'set'; slot: number; writes: AccountWrite[] }
   | { t: 'fork'; fork: Fork }
-  | ({ t: 'tx'; slot: number; signature: string; memo: string | null; price: string; keys: string } & Body & { writes: Write[] });
+  | ({ t: 'tx'; slot: number; signature: string; memo: string | null; price: string; keys: string } & StoredTransaction & { writes: AccountWrite[] });
 
-/** A transaction as it can be read back. */
-interface Body {
+/** A transaction as the journal stores it: base64 and meta. */
+interface StoredTransaction {
   tx: string;
   meta: TransactionMeta;
 }
 
-/** Slots begin at 1000 and heights at 900: who takes one for the other finds out at once. */
+/** Slots begin at 1000 and block heights at 900, so that code which confuses the two fails at once. */
 const FIRST_SLOT = 1_000;
 const FIRST_HEIGHT = 900;
 
-interface Late {
+interface ScheduledAction {
   readonly slot: number;
   readonly act: (slot: number) => void;
 }
 
-/** The one cluster behind all nodes: its clock, its accounts, its ledger. */
+/** The cluster that all nodes share: slot clock, accounts, ledger. */
 export class Chain {
   readonly svm = new Svm();
   readonly accounts: Accounts;
@@ -60,14 +60,14 @@ export class Chain {
   readonly faucet: Faucet;
   readonly options: ChainOptions;
   readonly #journal: Journal;
-  #late: Late[] = [];
+  #scheduled: ScheduledAction[] = [];
 
   constructor(options: ChainOptions) {
     this.options = options;
     this.hashes = new Blockhashes(options.seed);
     this.accounts = new Accounts((key, slot) => (key === CLOCK_SYSVAR ? clockSysvar(this.clock, slot, this.svm.slotsPerEpoch) : this.svm.get(key)));
     const anchors: Anchor[] = [];
-    const replay = (entry: unknown, place: Place) => this.#replay(entry as Entry, place, anchors);
+    const replay = (entry: unknown, position: JournalPosition) => this.#replay(entry as JournalEntry, position, anchors);
     this.#journal = options.journalPath === undefined ? memoryJournal() : openJournal(options.journalPath, replay);
     if (anchors.length === 0) {
       anchors.push(...firstAnchors(options.slotMs));
@@ -80,37 +80,37 @@ export class Chain {
     this.faucet = new Faucet(this, options.seed);
   }
 
-  /** Does what has become due, and returns the slot of now. Everybody who asks anything asks this first. */
+  /** Runs the scheduled actions that are due. Every request calls it first. @returns the current slot */
   tick(): number {
     const slot = this.clock.slot;
-    while (this.#late[0] && this.#late[0].slot <= slot) {
-      const due = this.#late.shift();
+    while (this.#scheduled[0] && this.#scheduled[0].slot <= slot) {
+      const due = this.#scheduled.shift();
       due?.act(this.clock.lastBlock(due.slot));
     }
     return slot;
   }
 
-  /** Does something in a later slot. The slot handed over has a block, and nothing later has happened yet. */
-  at(slot: number, act: (slot: number) => void): void {
-    this.#late.push({ slot, act });
-    this.#late.sort((a, b) => a.slot - b.slot);
+  /** Schedules an action for a later slot. It is called with the last slot up to then that has a block, before any later action. */
+  schedule(slot: number, act: (slot: number) => void): void {
+    this.#scheduled.push({ slot, act });
+    this.#scheduled.sort((a, b) => a.slot - b.slot);
   }
 
-  /** Forgets what was to be done later. */
-  forgetLate(): void {
-    this.#late = [];
+  /** Cancels all scheduled actions. */
+  cancelScheduled(): void {
+    this.#scheduled = [];
   }
 
-  /** Why a transaction would not be taken into a block now, or null. */
-  refusal(tx: WireTransaction, slot: number, seen: number): TransactionError | null {
-    const age = this.bank.ageError(tx, slot, seen);
+  /** Returns the reason why a transaction cannot land in a slot, or null. */
+  rejectionReason(tx: WireTransaction, slot: number, seen: number): TransactionError | null {
+    const age = this.bank.blockhashError(tx, slot, seen);
     if (age !== null) return age;
     return this.ledger.find(tx.signature) ? 'AlreadyProcessed' : null;
   }
 
-  /** Takes a transaction into the block of a slot, this one if none is named. @returns why it is in no block */
+  /** Executes a transaction in the block of a slot (default: the current slot). @returns the reason if it did not land, else null */
   land(tx: WireTransaction, slot = this.tick()): TransactionError | null {
-    const refused = this.refusal(tx, slot, slot - 1);
+    const refused = this.rejectionReason(tx, slot, slot - 1);
     if (refused !== null) return refused;
     const done = this.bank.land(tx, slot);
     if (typeof done === 'string' || !('writes' in done)) return done;
@@ -118,14 +118,14 @@ export class Chain {
     return null;
   }
 
-  /** What a transaction did. */
-  body(landed: Landed): { raw: Buffer; meta: TransactionMeta } {
-    const { tx, meta } = this.#journal.read(landed.place) as Body;
+  /** Reads the bytes and the meta of a transaction from the journal. */
+  storedTransaction(landed: LandedTransaction): { raw: Buffer; meta: TransactionMeta } {
+    const { tx, meta } = this.#journal.read(landed.position) as StoredTransaction;
     return { raw: Buffer.from(tx, 'base64'), meta };
   }
 
-  /** Writes accounts from outside of any transaction. */
-  setAccounts(accounts: readonly (readonly [Key, Account | null])[]): void {
+  /** Writes accounts without a transaction. */
+  setAccounts(accounts: readonly (readonly [Key, SvmAccount | null])[]): void {
     const slot = this.tick();
     for (const [key, account] of accounts) {
       const before = this.accounts.newest(key);
@@ -136,9 +136,9 @@ export class Chain {
   }
 
   /**
-   * The block of a transaction and all after it turn out to have been a minority's. The others' transactions land again now, if
-   * their blockhashes still hold; this one is gone.
-   * @returns false where it is in no block or its block is final
+   * Replaces the block of a transaction and all later blocks, as in a fork. This transaction is dropped. The other transactions of these
+   * blocks land again in the present block if their blockhashes are still valid.
+   * @returns false if the transaction has not landed or its block is finalized
    */
   fork(signature: string, slot = this.tick()): boolean {
     const lost = this.ledger.find(signature);
@@ -146,11 +146,11 @@ export class Chain {
     const fork = { from: lost.slot, to: slot, id: this.hashes.forks + 1 };
     const undone = this.#rollBack(fork);
     this.#append({ t: 'fork', fork });
-    for (const landed of undone) if (landed.signature !== signature) this.land(parseTransaction(this.body(landed).raw), slot);
+    for (const landed of undone) if (landed.signature !== signature) this.land(parseTransaction(this.storedTransaction(landed).raw), slot);
     return true;
   }
 
-  /** Newest confirmed block, seen from a slot. */
+  /** Returns the newest confirmed block at a slot. */
   confirmed(slot: number): number {
     return this.#below(slot, this.options.confirmedAfter);
   }
@@ -163,10 +163,10 @@ export class Chain {
     this.#journal.close();
   }
 
-  /** Gives the SVM the newest state of some accounts. */
+  /** Writes the newest state of some accounts into the SVM. */
   #restore(keys: Iterable<Key>): void {
     const states = [...keys].map((key) => ({ key, account: this.accounts.newest(key) }));
-    // A program is loaded from its data when it is written.
+    // The SVM loads a program when its account is written, so the program data must be written first.
     states.sort((a, b) => Number(a.account?.executable ?? false) - Number(b.account?.executable ?? false));
     for (const { key, account } of states) this.svm.set(key, account);
   }
@@ -179,7 +179,7 @@ export class Chain {
     const { signature } = tx;
     const memo = memoOf(tx);
     const price = computeUnitPrice(tx);
-    const place = this.#append({
+    const position = this.#append({
       t: 'tx',
       slot,
       signature,
@@ -190,20 +190,20 @@ export class Chain {
       meta,
       writes: writes.map(writeOf),
     });
-    this.ledger.add({ signature, slot, err: meta.err, memo, price, keys, place });
+    this.ledger.add({ signature, slot, err: meta.err, memo, price, keys, position });
   }
 
-  #append(entry: Entry): Place {
+  #append(entry: JournalEntry): JournalPosition {
     return this.#journal.append(entry);
   }
 
-  #rollBack(fork: Fork): Landed[] {
+  #rollBack(fork: Fork): LandedTransaction[] {
     this.hashes.addFork(fork);
     this.#restore(this.accounts.rollBack(fork.from));
     return this.ledger.rollBack(fork.from);
   }
 
-  #replay(entry: Entry, place: Place, anchors: Anchor[]): void {
+  #replay(entry: JournalEntry, position: JournalPosition, anchors: Anchor[]): void {
     if (entry.t === 'clock') anchors.push(entry.anchor);
     else if (entry.t === 'fork') this.#rollBack(entry.fork);
     else {
@@ -211,7 +211,7 @@ export class Chain {
       if (entry.t === 'set') return;
       const { signature, slot, memo, meta, price } = entry;
       const keys = splitKeys(Buffer.from(entry.keys, 'base64'));
-      this.ledger.add({ signature, slot, err: meta.err, memo, price: BigInt(price), keys, place });
+      this.ledger.add({ signature, slot, err: meta.err, memo, price: BigInt(price), keys, position });
     }
   }
 }
@@ -228,14 +228,14 @@ function splitKeys(bytes: Buffer): Key[] {
   return Array.from({ length: bytes.length / 32 }, (_, i) => keyOf(bytes.subarray(32 * i, 32 * i + 32)));
 }
 
-function writeOf([key, account]: readonly [Key, Account | null]): Write {
+function writeOf([key, account]: readonly [Key, SvmAccount | null]): AccountWrite {
   const name = bytesOf(key).toString('base64');
   if (!account) return [name];
   const data = Buffer.from(account.data).toString('base64');
   return [name, account.lamports.toString(), bytesOf(account.owner).toString('base64'), data, account.executable ? 1 : 0];
 }
 
-function accountOf([name, lamports, owner, data, executable]: Write): [Key, Account | null] {
+function accountOf([name, lamports, owner, data, executable]: AccountWrite): [Key, SvmAccount | null] {
   const key = keyOf(Buffer.from(name, 'base64'));
   if (lamports === undefined || owner === undefined || data === undefined) return [key, null];
   const bytes = new Uint8Array(Buffer.from(data, 'base64'));

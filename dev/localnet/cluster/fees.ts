@@ -3,33 +3,33 @@ import type { WireMessage } from './wire.ts';
 
 export const LAMPORTS_PER_SIGNATURE = 5_000n;
 
-/** Compute units that an instruction may use where the transaction does not say: of a program in the validator, and of any other. */
+/** Default compute units per instruction: of a builtin program, and of any other program. */
 const BUILTIN_UNITS = 3_000n;
 const DEFAULT_UNITS = 200_000n;
-const MOST_UNITS = 1_400_000n;
+const MAX_UNITS = 1_400_000n;
 const BUILTINS: readonly (Key | undefined)[] = [SYSTEM_PROGRAM, COMPUTE_BUDGET_PROGRAM, LOOKUP_TABLE_PROGRAM, UPGRADEABLE_LOADER, VOTE_PROGRAM];
 
 const SET_LIMIT = 2;
 const SET_PRICE = 3;
 
-/** Price of a compute unit, millionths of a lamport. */
+/** Returns the price of a compute unit, micro-lamports. */
 export function computeUnitPrice(message: WireMessage): bigint {
   return budgetInstruction(message, SET_PRICE, 9)?.readBigUInt64LE(1) ?? 0n;
 }
 
-/** Lamports: signatures, and what is offered for priority. */
+/** Returns the base fee per signature plus the priority fee, lamports. */
 export function feeOf(message: WireMessage): bigint {
   const priority = computeUnitPrice(message) * computeUnitLimit(message);
   return LAMPORTS_PER_SIGNATURE * BigInt(message.required) + (priority + 999_999n) / 1_000_000n;
 }
 
 function computeUnitLimit(message: WireMessage): bigint {
-  const asked = budgetInstruction(message, SET_LIMIT, 5)?.readUInt32LE(1);
+  const requested = budgetInstruction(message, SET_LIMIT, 5)?.readUInt32LE(1);
   const units =
-    asked === undefined
+    requested === undefined
       ? message.instructions.reduce((sum, i) => sum + (BUILTINS.includes(message.keys[i.programIndex]) ? BUILTIN_UNITS : DEFAULT_UNITS), 0n)
-      : BigInt(asked);
-  return units < MOST_UNITS ? units : MOST_UNITS;
+      : BigInt(requested);
+  return units < MAX_UNITS ? units : MAX_UNITS;
 }
 
 function budgetInstruction(message: WireMessage, kind: number, length: number): Buffer | undefined {

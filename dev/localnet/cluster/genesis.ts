@@ -6,18 +6,18 @@ import { deploymentTransactions } from '#programs/distributor/deploy.ts';
 import type { LocalnetKeys } from '../role-keys.ts';
 
 const DISTRIBUTOR = join(import.meta.dirname, '../../../programs/distributor/distributor.so');
-/** Of both tokens. */
+/** Decimals of both tokens. */
 const DECIMALS = 6;
 const INITIALIZE_MINT_2 = 20;
 
-/** What the roles begin with. */
-const SOL_EACH = 10_000;
+/** Initial balances: SOL per role key, tokens of the treasury in base units. */
+const SOL_PER_ROLE = 10_000;
 const TREASURY_REWARD = 1_000_000_000n * 10n ** BigInt(DECIMALS);
 const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
 
 /**
- * Makes a cluster what the product expects, as anybody would: by sending transactions. What is there already is left alone, so
- * it may be run again, also after it was interrupted.
+ * Sends the transactions that create the role accounts, the mints and the distributor program. Skips those that exist, so it is
+ * idempotent, also after an interruption.
  * @returns whether anything was missing
  */
 export async function genesis(connection: Connection, keys: LocalnetKeys): Promise<boolean> {
@@ -27,14 +27,14 @@ export async function genesis(connection: Connection, keys: LocalnetKeys): Promi
   const accounts = await connection.getMultipleAccountsInfo(wanted, 'processed');
   const there = new Set(wanted.filter((_, i) => accounts[i]).map(String));
   const missing = (key: Keypair) => !there.has(key.publicKey.toBase58());
-  for (const payer of payers.filter(missing)) await connection.requestAirdrop(payer.publicKey, SOL_EACH * LAMPORTS_PER_SOL);
+  for (const payer of payers.filter(missing)) await connection.requestAirdrop(payer.publicKey, SOL_PER_ROLE * LAMPORTS_PER_SOL);
   if (missing(rewardMint)) await createMint(connection, keys, rewardMint, TREASURY_REWARD);
   if (missing(usdcMint)) await createMint(connection, keys, usdcMint, TREASURY_USDC);
   if (missing(program)) await deploy(connection, feePayer, program);
   return there.size < wanted.length;
 }
 
-/** A mint without a freeze authority, and the treasury's account of it. */
+/** Creates a mint without a freeze authority and mints the initial supply to the treasury. */
 async function createMint(connection: Connection, { mintAuthority, treasury }: LocalnetKeys, mint: Keypair, amount: bigint): Promise<void> {
   const payer = mintAuthority.publicKey;
   const create = SystemProgram.createAccount({
@@ -57,7 +57,7 @@ function mintingTo(mint: PublicKey, wallet: PublicKey, mintAuthority: Keypair, a
   return [createAssociatedTokenAccount(authority, wallet, mint), mintTo(mint, associatedTokenAddress(wallet, mint), authority, amount)];
 }
 
-/** Deploys the distributor, final. */
+/** Deploys the distributor without an upgrade authority. */
 async function deploy(connection: Connection, payer: Keypair, program: Keypair): Promise<void> {
   const buffer = Keypair.generate();
   const signers = { payer, buffer, program };
@@ -82,15 +82,15 @@ async function deploy(connection: Connection, payer: Keypair, program: Keypair):
   await one(last);
 }
 
-/** What a wallet is to get: SOL, and base units of tokens. */
-export interface Gift {
+/** Amounts for a wallet: lamports, and base units of the tokens. */
+export interface Funding {
   readonly lamports?: number;
   readonly reward?: bigint;
   readonly usdc?: bigint;
 }
 
-/** Gives a wallet SOL and newly minted tokens, in accounts opened for it. */
-export async function fund(connection: Connection, keys: LocalnetKeys, wallet: PublicKey, gift: Gift): Promise<void> {
+/** Transfers SOL to a wallet and mints tokens to its associated token accounts, which it creates if missing. */
+export async function fund(connection: Connection, keys: LocalnetKeys, wallet: PublicKey, gift: Funding): Promise<void> {
   const { mintAuthority, rewardMint, usdcMint } = keys;
   if (gift.lamports) await connection.requestAirdrop(wallet, gift.lamports);
   const instructions = [
@@ -100,8 +100,8 @@ export async function fund(connection: Connection, keys: LocalnetKeys, wallet: P
   if (instructions.length > 0) await send(connection, instructions, [mintAuthority]);
 }
 
-/** Where slots are short and the machine is busy, a blockhash may be gone before it is used. */
-const TRIES = 5;
+/** Maximum attempts per transaction. With short slots on a busy machine, a blockhash may expire before it is used. */
+const MAX_ATTEMPTS = 5;
 
 /** Sends a transaction paid by the first signer. */
 async function send(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
@@ -109,13 +109,13 @@ async function send(connection: Connection, instructions: readonly TransactionIn
     try {
       return await sendOnce(connection, instructions, signers);
     } catch (error) {
-      // It was refused, so nothing of it has landed.
-      if (tries === TRIES || !/Blockhash not found/.test(String(error))) throw error;
+      // The node refused the transaction, so it has not landed and a second attempt is safe.
+      if (tries === MAX_ATTEMPTS || !/Blockhash not found/.test(String(error))) throw error;
     }
   }
 }
 
-/** Sends it, and looks what became of it: here it lands at once. */
+/** Sends a transaction and checks its status. A localnet executes a transaction before it responds. */
 async function sendOnce(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
   const [payer] = signers;
   if (!payer) throw new Error('a transaction needs a signer');
@@ -123,5 +123,6 @@ async function sendOnce(connection: Connection, instructions: readonly Transacti
   transaction.sign(...signers);
   const signature = await connection.sendRawTransaction(transaction.serialize(), { preflightCommitment: 'processed' });
   const { value } = await connection.getSignatureStatus(signature, { searchTransactionHistory: true });
-  if (value === null || value.err !== null) throw new Error(`localnet: ${signature} came to ${JSON.stringify(value?.err ?? 'nothing')}`);
+  if (value === null || value.err !== null)
+    throw new Error(`localnet: transaction ${signature} ${value === null ? 'did not land' : `failed: ${JSON.stringify(value.err)}`}`);
 }

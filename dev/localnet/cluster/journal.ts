@@ -1,32 +1,32 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
-/** Where an entry can be read again. */
-export type Place = { readonly at: number; readonly length: number } | { readonly bytes: Buffer };
+/** The position of an entry: a range of the file, or the bytes themselves in memory. */
+export type JournalPosition = { readonly at: number; readonly length: number } | { readonly bytes: Buffer };
 
-/** What happened, in order, one JSON line each. */
+/** An append-only log of everything that changed the cluster. */
 export interface Journal {
-  append(entry: object): Place;
-  read(place: Place): unknown;
+  append(entry: object): JournalPosition;
+  read(position: JournalPosition): unknown;
   close(): void;
 }
 
-/** Keeps the entries in memory alone. */
+/** Returns a journal that exists only in memory. */
 export function memoryJournal(): Journal {
   return {
     append: (entry) => ({ bytes: Buffer.from(JSON.stringify(entry)) }),
-    read: (place) => JSON.parse(('bytes' in place ? place.bytes : Buffer.alloc(0)).toString()),
+    read: (position) => JSON.parse(('bytes' in position ? position.bytes : Buffer.alloc(0)).toString()),
     close() {},
   };
 }
 
 /**
- * Keeps the entries in a file: each line is the CRC-32 of its JSON, a space, and the JSON. An entry is with the system before
- * anything of it is answered, so it outlives this process however that ends (not the machine: nothing waits for the disk).
- * A line that a killed process left unfinished is cut off.
- * @param replay receives what is there, in order
+ * Opens a journal in a file. Each line is the CRC-32 of its JSON, a space, and the JSON. An entry is written before the response that
+ * reports it, so it survives a kill of this process. It may not survive a power cut, because no write waits for the disk. An
+ * incomplete last line is truncated.
+ * @param replay is called with each existing entry, in order
  */
-export function openJournal(path: string, replay: (entry: unknown, place: Place) => void): Journal {
+export function openJournal(path: string, replay: (entry: unknown, position: JournalPosition) => void): Journal {
   let end = existsSync(path) ? readAll(path, replay) : 0;
   const file = openSync(path, existsSync(path) ? 'r+' : 'w+', 0o600);
   return {
@@ -34,14 +34,14 @@ export function openJournal(path: string, replay: (entry: unknown, place: Place)
       const json = JSON.stringify(entry);
       const line = Buffer.from(`${checksum(json)} ${json}\n`);
       for (let written = 0; written < line.length; ) written += writeSync(file, line, written, line.length - written, end + written);
-      const place = { at: end, length: line.length };
+      const position = { at: end, length: line.length };
       end += line.length;
-      return place;
+      return position;
     },
-    read(place) {
-      if (!('at' in place)) return JSON.parse(place.bytes.toString());
-      const line = Buffer.alloc(place.length);
-      readSync(file, line, 0, place.length, place.at);
+    read(position) {
+      if (!('at' in position)) return JSON.parse(position.bytes.toString());
+      const line = Buffer.alloc(position.length);
+      readSync(file, line, 0, position.length, position.at);
       return JSON.parse(line.toString().slice(9));
     },
     close() {
@@ -51,18 +51,18 @@ export function openJournal(path: string, replay: (entry: unknown, place: Place)
   };
 }
 
-/** Larger than any entry; files are read in pieces of this size. */
-const PIECE_BYTES = 16 * 1024 * 1024;
+/** Size of the chunks in which files are read. Precondition: larger than any entry. */
+const CHUNK_BYTES = 16 * 1024 * 1024;
 
-/** How far the file is sound; an unfinished end is cut off, anything else that is unsound is an error. */
-function readAll(path: string, replay: (entry: unknown, place: Place) => void): number {
+/** Replays the file and truncates an incomplete last line. @returns the length of the file, bytes @throws when a checksum is wrong */
+function readAll(path: string, replay: (entry: unknown, position: JournalPosition) => void): number {
   const file = openSync(path, 'r+');
   try {
     const { size } = fstatSync(file);
-    const piece = Buffer.alloc(Math.min(PIECE_BYTES, size));
+    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size));
     let at = 0;
     while (at < size) {
-      const bytes = piece.subarray(0, readSync(file, piece, 0, piece.length, at));
+      const bytes = chunk.subarray(0, readSync(file, chunk, 0, chunk.length, at));
       const used = readLines(bytes, at, replay);
       if (used === 0) break;
       at += used;
@@ -74,8 +74,8 @@ function readAll(path: string, replay: (entry: unknown, place: Place) => void): 
   }
 }
 
-/** Replays the complete lines. @returns how many bytes they are */
-function readLines(bytes: Buffer, offset: number, replay: (entry: unknown, place: Place) => void): number {
+/** Replays the complete lines of a chunk. @returns their length, bytes */
+function readLines(bytes: Buffer, offset: number, replay: (entry: unknown, position: JournalPosition) => void): number {
   let at = 0;
   for (let stop = bytes.indexOf(0x0a); stop >= 0; stop = bytes.indexOf(0x0a, at)) {
     const json = bytes.toString('utf8', at + 9, stop);

@@ -1,24 +1,24 @@
 import { base58Of, type Key } from '../keys.ts';
-import type { Place } from './journal.ts';
+import type { JournalPosition } from './journal.ts';
 import type { TransactionError } from './transaction-errors.ts';
 
-/** A transaction in a block; what it did stands in the journal. */
-export interface Landed {
+/** A transaction in a block. Its bytes and meta are in the journal. */
+export interface LandedTransaction {
   readonly signature: string;
   readonly slot: number;
   readonly err: TransactionError | null;
   readonly memo: string | null;
-  /** Millionths of a lamport a compute unit. */
+  /** Price of a compute unit, micro-lamports. */
   readonly price: bigint;
   readonly keys: readonly Key[];
-  readonly place: Place;
+  readonly position: JournalPosition;
 }
 
-/** Transactions by signature, by block and by address, in the order in which they landed. */
+/** Index of the landed transactions by signature, block and address, in order of landing. */
 export class Ledger {
-  readonly #bySignature = new Map<string, Landed>();
-  readonly #bySlot = new Map<number, Landed[]>();
-  readonly #byAddress = new Map<Key, Landed[]>();
+  readonly #bySignature = new Map<string, LandedTransaction>();
+  readonly #bySlot = new Map<number, LandedTransaction[]>();
+  readonly #byAddress = new Map<Key, LandedTransaction[]>();
   /** Slots with transactions, in order. */
   readonly #slots: number[] = [];
 
@@ -26,7 +26,7 @@ export class Ledger {
     return this.#bySignature.size;
   }
 
-  add(landed: Landed): void {
+  add(landed: LandedTransaction): void {
     this.#bySignature.set(landed.signature, landed);
     const block = this.#bySlot.get(landed.slot);
     if (block) block.push(landed);
@@ -41,21 +41,21 @@ export class Ledger {
     }
   }
 
-  find(signature: string): Landed | undefined {
+  find(signature: string): LandedTransaction | undefined {
     return this.#bySignature.get(signature);
   }
 
-  block(slot: number): readonly Landed[] {
+  block(slot: number): readonly LandedTransaction[] {
     return this.#bySlot.get(slot) ?? [];
   }
 
-  of(address: Key): readonly Landed[] {
+  of(address: Key): readonly LandedTransaction[] {
     return this.#byAddress.get(address) ?? [];
   }
 
-  /** Takes out everything from a slot on, and returns it in order. */
-  rollBack(slot: number): Landed[] {
-    const undone: Landed[] = [];
+  /** Removes all transactions from a slot on. @returns them in order of landing */
+  rollBack(slot: number): LandedTransaction[] {
+    const undone: LandedTransaction[] = [];
     for (let last = this.#slots.at(-1); last !== undefined && last >= slot; last = this.#slots.at(-1)) {
       this.#slots.pop();
       undone.unshift(...(this.#bySlot.get(last) ?? []));
@@ -72,7 +72,7 @@ export class Ledger {
   }
 }
 
-/** Whether a transaction names an account. */
+/** Returns whether a transaction has an account key. */
 export function mentions(keys: readonly Key[], address: string): boolean {
   return keys.some((key) => base58Of(key) === address);
 }

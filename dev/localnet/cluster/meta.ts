@@ -1,11 +1,11 @@
 import bs58 from 'bs58';
 import { base58Of, type Key, MEMO_PROGRAM, MEMO_PROGRAM_V1 } from '../keys.ts';
 import { type Accounts, mintOf, tokenAccountOf } from './accounts.ts';
-import type { Account, Outcome } from './svm.ts';
+import type { ExecutionOutcome, SvmAccount } from './svm.ts';
 import type { TransactionError } from './transaction-errors.ts';
 import type { WireMessage } from './wire.ts';
 
-/** What a token balance looks like in a transaction's meta. */
+/** A token balance in a transaction's meta. */
 export interface TokenBalance {
   accountIndex: number;
   mint: string;
@@ -43,7 +43,7 @@ export interface TransactionMeta {
   computeUnitsConsumed: number;
 }
 
-/** An amount of base units with a mint's decimals, as RPC nodes write it. */
+/** Formats an amount of base units as RPC nodes do. */
 export function tokenAmount(amount: bigint, decimals: number): TokenAmount {
   const digits = amount.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
@@ -52,8 +52,8 @@ export function tokenAmount(amount: bigint, decimals: number): TokenAmount {
   return { amount: amount.toString(), decimals, uiAmount: Number(uiAmountString), uiAmountString };
 }
 
-/** The token balances among some accounts. */
-export function tokenBalances(keys: readonly Key[], states: readonly (Account | null)[], accounts: Accounts): TokenBalance[] {
+/** Returns the balances of the token accounts among some accounts. */
+export function tokenBalances(keys: readonly Key[], states: readonly (SvmAccount | null)[], accounts: Accounts): TokenBalance[] {
   return states.flatMap((state, accountIndex) => {
     const token = tokenAccountOf(state);
     const index = token ? keys.indexOf(token.mint) : -1;
@@ -69,7 +69,7 @@ export function tokenBalances(keys: readonly Key[], states: readonly (Account | 
   });
 }
 
-export function innerInstructions(outcome: Outcome): InnerInstructions[] {
+export function innerInstructions(outcome: ExecutionOutcome): InnerInstructions[] {
   return outcome.inner.flatMap((list, index) =>
     list.length === 0
       ? []
@@ -85,12 +85,12 @@ export function innerInstructions(outcome: Outcome): InnerInstructions[] {
   );
 }
 
-export function returnDataOf(outcome: Outcome): { programId: string; data: [string, 'base64'] } | null {
+export function returnDataOf(outcome: ExecutionOutcome): { programId: string; data: [string, 'base64'] } | null {
   if (!outcome.returnData) return null;
   return { programId: base58Of(outcome.returnData.program), data: [Buffer.from(outcome.returnData.data).toString('base64'), 'base64'] };
 }
 
-/** The memos of a transaction as getSignaturesForAddress writes them: `[length] text`, joined by `; `. */
+/** Returns the memos of a transaction in the format of getSignaturesForAddress: `[length] text`, joined by `; `. */
 export function memoOf(message: WireMessage): string | null {
   const memos = message.instructions.flatMap(({ programIndex, data }) => {
     const program = message.keys[programIndex];

@@ -1,30 +1,30 @@
-/** Where slots began to be counted anew: everything until the next anchor follows from it. */
+/** A change of the slot clock. The slots up to the next anchor are computed from it. */
 export interface Anchor {
   readonly slot: number;
-  /** Block height of that slot: one less for every slot before it that has no block. */
+  /** Block height of that slot. Skipped slots do not count. */
   readonly height: number;
-  /** Slots without a block right before it. */
+  /** Number of slots without a block directly before that slot. */
   readonly skipped: number;
-  /** Unix ms at which that slot began. */
+  /** Start of that slot by the system time, unix ms. */
   readonly at: number;
   readonly slotMs: number;
   readonly paused: boolean;
-  /** What is added to the real time, ms. */
+  /** Difference to the system time, ms. */
   readonly offset: number;
 }
 
 /**
- * Slots, heights and times. Nothing runs: the slot is what the clock says when somebody asks, so idle slots cost nothing.
- * What happened to the clock is a list of anchors, each handed to `keep`.
+ * Computes slots, block heights and block times from the system time and a list of anchors. No timer runs, so idle slots cost nothing.
+ * `onAnchor` stores each new anchor.
  */
 export class SlotClock {
   readonly #anchors: Anchor[];
-  readonly #keep: (anchor: Anchor) => void;
+  readonly #onAnchor: (anchor: Anchor) => void;
   #newest = 0;
 
-  constructor(anchors: readonly Anchor[], keep: (anchor: Anchor) => void) {
+  constructor(anchors: readonly Anchor[], onAnchor: (anchor: Anchor) => void) {
     this.#anchors = [...anchors];
-    this.#keep = keep;
+    this.#onAnchor = onAnchor;
   }
 
   get anchors(): readonly Anchor[] {
@@ -43,7 +43,7 @@ export class SlotClock {
     return this.#last().slotMs;
   }
 
-  /** The slot of now; it never goes back, whatever the system's clock does. */
+  /** The current slot. It never decreases, even if the system time does. */
   get slot(): number {
     const { slot, at, slotMs, paused } = this.#last();
     const now = paused ? slot : slot + Math.max(0, Math.floor((Date.now() - at) / slotMs));
@@ -51,18 +51,18 @@ export class SlotClock {
     return this.#newest;
   }
 
-  /** Unix ms on the cluster. */
+  /** Time of the cluster, unix ms. */
   get now(): number {
     return Date.now() + this.offset;
   }
 
-  /** Whether a slot has a block (or will have). */
+  /** Returns whether a slot has a block. Future slots count as having one. */
   hasBlock(slot: number): boolean {
     const next = this.#anchors[this.#indexOf(slot) + 1];
     return slot >= 0 && (next === undefined || slot < next.slot - next.skipped);
   }
 
-  /** Block height at a slot: that of its block, or of the last one before it. */
+  /** Returns the height of the last block at or before a slot. */
   height(slot: number): number {
     const index = this.#indexOf(slot);
     const anchor = this.#anchor(index);
@@ -71,7 +71,7 @@ export class SlotClock {
     return anchor.height + Math.min(slot, last) - anchor.slot;
   }
 
-  /** The slot whose block has a height. */
+  /** Returns the slot of the block with a height. */
   slotAtHeight(height: number): number {
     let index = this.#anchors.length - 1;
     while (index > 0 && this.#anchor(index).height > height) index--;
@@ -79,12 +79,12 @@ export class SlotClock {
     return anchor.slot + height - anchor.height;
   }
 
-  /** The last slot with a block, at or before `slot`. */
+  /** Returns the last slot with a block at or before `slot`. */
   lastBlock(slot: number): number {
     return this.hasBlock(slot) ? slot : this.slotAtHeight(this.height(slot));
   }
 
-  /** When a slot began, unix seconds on the cluster. */
+  /** Returns the start of a slot by the time of the cluster, unix seconds. */
   unixSeconds(slot: number): number {
     const index = this.#indexOf(slot);
     const anchor = this.#anchor(index);
@@ -93,12 +93,12 @@ export class SlotClock {
     return Math.floor((Math.min(began, next?.at ?? began) + anchor.offset) / 1000);
   }
 
-  /** Goes on `count` slots at once, with a block each. */
+  /** Advances by `count` slots at once, each with a block. */
   advance(count: number): void {
     this.#turn({ slots: count, skipped: 0 });
   }
 
-  /** The next `count` slots have no block, and are over. */
+  /** Advances past the next `count` slots, which have no block. */
   skip(count: number): void {
     this.#turn({ slots: count + 1, skipped: count });
   }
@@ -112,7 +112,7 @@ export class SlotClock {
   }
 
   setOffset(offset: number): void {
-    // In a slot of its own: a slot has one time.
+    // Begins a new slot, because all transactions of a slot have one block time.
     this.#turn({ slots: 1, skipped: 0 }, { offset });
   }
 
@@ -123,11 +123,11 @@ export class SlotClock {
   #turn({ slots, skipped }: { slots: number; skipped: number }, changed: Partial<Pick<Anchor, 'paused' | 'offset' | 'slotMs'>> = {}): void {
     const now = this.slot;
     const last = this.#last();
-    // What has passed of a slot counts, unless the clock stood still.
+    // A change inside a slot keeps the start of that slot. After a pause or an advance, a slot starts now.
     const at = last.paused || slots > 0 ? Date.now() : last.at + (now - last.slot) * last.slotMs;
     const anchor: Anchor = { ...last, ...changed, slot: now + slots, height: this.height(now) + slots - skipped, skipped, at };
     this.#anchors.push(anchor);
-    this.#keep(anchor);
+    this.#onAnchor(anchor);
   }
 
   #last(): Anchor {

@@ -3,8 +3,8 @@ import { bytesOf, type Key, keyOf, SYSTEM_PROGRAM } from '../keys.ts';
 import { type TransactionError, transactionErrorOf } from './transaction-errors.ts';
 import type { WireTransaction } from './wire.ts';
 
-/** An account; `data` is never written to. */
-export interface Account {
+/** An account. `data` is never modified. */
+export interface SvmAccount {
   readonly lamports: bigint;
   readonly owner: Key;
   readonly executable: boolean;
@@ -18,26 +18,26 @@ export interface InnerInstruction {
   readonly stackHeight: number;
 }
 
-/** What executing a transaction came to. */
-export interface Outcome {
+/** The result of an execution. */
+export interface ExecutionOutcome {
   readonly err: TransactionError | null;
   readonly logs: readonly string[];
   readonly units: number;
-  /** By the index of the instruction that called. */
+  /** Inner instructions per top-level instruction. */
   readonly inner: readonly (readonly InnerInstruction[])[];
   readonly returnData: { readonly program: Key; readonly data: Uint8Array } | null;
 }
 
-export interface Simulation extends Outcome {
-  /** The writable accounts as they would be; empty where it failed. */
-  readonly accounts: ReadonlyMap<Key, Account>;
+export interface Simulation extends ExecutionOutcome {
+  /** The writable accounts after the transaction; empty if it failed. */
+  readonly accounts: ReadonlyMap<Key, SvmAccount>;
 }
 
 type NativeMetadata = ReturnType<InstanceType<typeof native.FailedTransactionMetadata>['meta']>;
 
 /**
- * The real SVM with its builtin and SPL programs, holding the newest state of every account. It is not asked about blockhashes
- * and duplicates: it knows only one blockhash, and a cluster 151.
+ * LiteSVM with its builtin and SPL programs and the newest state of every account. Its checks of blockhashes and duplicates are off:
+ * it knows only one blockhash, and a cluster knows 151.
  */
 export class Svm {
   readonly #vm = new native.LiteSvm();
@@ -47,13 +47,13 @@ export class Svm {
     this.#vm.setTransactionHistory(0n);
   }
 
-  get(key: Key): Account | null {
+  get(key: Key): SvmAccount | null {
     const account = this.#vm.getAccount(bytesOf(key));
     return account ? accountOf(account) : null;
   }
 
-  /** Writes an account, or removes it (null). A program's data is to be written before the program. */
-  set(key: Key, account: Account | null): void {
+  /** Writes an account, or deletes it (null). Precondition for a program: its data account is written first. */
+  set(key: Key, account: SvmAccount | null): void {
     const { lamports, data, owner, executable } = account ?? { lamports: 0n, data: new Uint8Array(), owner: SYSTEM_PROGRAM, executable: false };
     this.#vm.setAccount(bytesOf(key), new native.Account(lamports, data, bytesOf(owner), executable, 0n));
   }
@@ -78,13 +78,13 @@ export class Svm {
     return this.#vm.minimumBalanceForRentExemption(BigInt(bytes));
   }
 
-  /** Executes and keeps what it did; a failure that is charged keeps the fee alone. */
-  send(tx: WireTransaction): Outcome {
+  /** Executes a transaction and stores its changes. A failed transaction that is charged stores only the fee. */
+  send(tx: WireTransaction): ExecutionOutcome {
     const result = tx.version === 'legacy' ? this.#vm.sendLegacyTransaction(tx.raw) : this.#vm.sendVersionedTransaction(tx.raw);
     return result instanceof native.FailedTransactionMetadata ? outcomeOf(transactionErrorOf(result.err()), result.meta()) : outcomeOf(null, result);
   }
 
-  /** Executes and keeps nothing. */
+  /** Executes a transaction without storing its changes. */
   simulate(tx: WireTransaction, verifySignatures: boolean): Simulation {
     this.#vm.setSigverify(verifySignatures);
     try {
@@ -100,11 +100,11 @@ export class Svm {
   }
 }
 
-function accountOf(account: InstanceType<typeof native.Account>): Account {
+function accountOf(account: InstanceType<typeof native.Account>): SvmAccount {
   return { lamports: account.lamports(), owner: keyOf(account.owner()), executable: account.executable(), data: account.data() };
 }
 
-function outcomeOf(err: TransactionError | null, meta: NativeMetadata): Outcome {
+function outcomeOf(err: TransactionError | null, meta: NativeMetadata): ExecutionOutcome {
   const returned = meta.returnData();
   const data = returned.data();
   return {

@@ -1,6 +1,6 @@
 import native from 'litesvm/dist/internal.js';
 
-/** Errors as Agave writes them in JSON. */
+/** Errors in Agave's JSON format. */
 export type InstructionError = string | { Custom: number } | { BorshIoError: string };
 export type TransactionError =
   | string
@@ -9,7 +9,7 @@ export type TransactionError =
   | { InsufficientFundsForRent: { account_index: number } }
   | { ProgramExecutionTemporarilyRestricted: { account_index: number } };
 
-/** In the order in which the SVM numbers them. */
+/** Error names by the number that the SVM uses. */
 const TRANSACTION_ERRORS = (
   'AccountInUse AccountLoadedTwice AccountNotFound ProgramAccountNotFound InsufficientFundsForFee InvalidAccountForFee AlreadyProcessed ' +
   'BlockhashNotFound CallChainTooDeep MissingSignatureForFee InvalidAccountIndex SignatureFailure InvalidProgramForExecution SanitizeFailure ' +
@@ -35,7 +35,7 @@ const INSTRUCTION_ERRORS = (
 
 type NativeError = ReturnType<InstanceType<typeof native.FailedTransactionMetadata>['err']>;
 
-/** The SVM's error in Agave's JSON. */
+/** Converts an error of the SVM to Agave's JSON format. */
 export function transactionErrorOf(error: NativeError): TransactionError {
   if (typeof error === 'number') return TRANSACTION_ERRORS[error] ?? 'SanitizeFailure';
   if (error instanceof native.TransactionErrorInstructionError) return { InstructionError: [error.index, instructionErrorOf(error.err())] };
@@ -51,7 +51,7 @@ function instructionErrorOf(error: ReturnType<InstanceType<typeof native.Transac
   return error instanceof native.InstructionErrorCustom ? { Custom: error.code } : { BorshIoError: error.msg };
 }
 
-/** What Agave says of the commoner ones; the others go by their names. */
+/** Agave's messages for common errors. The message of any other error is its name. */
 const SENTENCES: Readonly<Record<string, string>> = {
   AccountInUse: 'Account in use',
   AccountLoadedTwice: 'Account loaded twice',
@@ -91,7 +91,7 @@ const INSTRUCTION_SENTENCES: Readonly<Record<string, string>> = {
   UnsupportedProgramId: 'Unsupported program id',
 };
 
-/** The sentence that stands in Agave's messages. */
+/** Returns Agave's message for an error. */
 export function describeError(error: TransactionError): string {
   if (typeof error === 'string') return SENTENCES[error] ?? error;
   if ('InstructionError' in error) {

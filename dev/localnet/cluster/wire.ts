@@ -1,10 +1,10 @@
 import bs58 from 'bs58';
 import { KEY_BYTES, type Key, keyOf } from '../keys.ts';
 
-/** The largest transaction that fits into a packet. */
+/** Maximum transaction size, bytes. */
 export const PACKET_BYTES = 1232;
 const SIGNATURE_BYTES = 64;
-const MOST_ACCOUNTS = 256;
+const MAX_ACCOUNTS = 256;
 
 export interface WireInstruction {
   readonly programIndex: number;
@@ -12,7 +12,7 @@ export interface WireInstruction {
   readonly data: Buffer;
 }
 
-/** Addresses taken from a lookup table. */
+/** Indexes of addresses in a lookup table. */
 export interface WireLookup {
   readonly table: Key;
   readonly writable: Buffer;
@@ -22,8 +22,9 @@ export interface WireLookup {
 export interface WireMessage {
   readonly version: 'legacy' | 0;
   readonly bytes: Buffer;
-  /** Signatures required, and how many keys of the signed and of the unsigned are read only. */
+  /** Number of required signatures. */
   readonly required: number;
+  /** Number of read-only keys among the signers, and among the other keys. */
   readonly readonlySigned: number;
   readonly readonlyUnsigned: number;
   readonly keys: readonly Key[];
@@ -32,18 +33,18 @@ export interface WireMessage {
   readonly lookups: readonly WireLookup[];
 }
 
-/** A transaction as it travels, taken apart. */
+/** A parsed transaction with its bytes. */
 export interface WireTransaction extends WireMessage {
   readonly raw: Buffer;
   readonly signatures: readonly Buffer[];
-  /** Base58 of the first signature: its id. */
+  /** Base58 of the first signature, which identifies the transaction. */
   readonly signature: string;
 }
 
-/** Bytes that are no transaction. */
-export class Malformed extends Error {}
+/** Thrown for bytes that are not a valid transaction. */
+export class MalformedTransaction extends Error {}
 
-/** Reads what the network would: the SVM behind this ends the whole process over bytes that it cannot read. */
+/** Reads the wire format as strictly as a validator, because LiteSVM ends the process on bytes that it cannot parse. */
 class Reader {
   at = 0;
   readonly bytes: Buffer;
@@ -53,7 +54,7 @@ class Reader {
   }
 
   take(count: number): Buffer {
-    if (this.at + count > this.bytes.length) throw new Malformed('failed to fill whole buffer');
+    if (this.at + count > this.bytes.length) throw new MalformedTransaction('failed to fill whole buffer');
     this.at += count;
     return this.bytes.subarray(this.at - count, this.at);
   }
@@ -66,19 +67,19 @@ class Reader {
     return keyOf(this.take(KEY_BYTES));
   }
 
-  /** Compact-u16: seven bits a byte, least first, in as few bytes as can be. */
+  /** Reads a compact-u16: seven bits per byte, least significant first, in the shortest form. */
   length(): number {
     let value = 0;
     for (let i = 0; i < 3; i++) {
       const byte = this.byte();
-      if (byte === 0 && i > 0) throw new Malformed('a length is not in its shortest form');
+      if (byte === 0 && i > 0) throw new MalformedTransaction('a length must be in its shortest form');
       value |= (byte & 0x7f) << (7 * i);
       if (byte < 0x80) {
         if (value > 0xffff) break;
         return value;
       }
     }
-    throw new Malformed('a length does not fit into 16 bits');
+    throw new MalformedTransaction('a length must fit into 16 bits');
   }
 
   list<T>(item: () => T): T[] {
@@ -86,27 +87,27 @@ class Reader {
   }
 
   end(): void {
-    if (this.at !== this.bytes.length) throw new Malformed(`${this.bytes.length - this.at} bytes follow its end`);
+    if (this.at !== this.bytes.length) throw new MalformedTransaction(`${this.bytes.length - this.at} bytes follow the end of the message`);
   }
 }
 
-/** @throws Malformed for what no validator would take in */
+/** Parses a transaction. @throws MalformedTransaction for bytes that validators refuse */
 export function parseTransaction(raw: Buffer): WireTransaction {
-  if (raw.length > PACKET_BYTES) throw new Malformed(`too large: ${raw.length} bytes (max: encoded/raw 1644/${PACKET_BYTES})`);
+  if (raw.length > PACKET_BYTES) throw new MalformedTransaction(`too large: ${raw.length} bytes (max: encoded/raw 1644/${PACKET_BYTES})`);
   const reader = new Reader(raw);
   const signatures = reader.list(() => reader.take(SIGNATURE_BYTES));
   const message = parseMessage(raw.subarray(reader.at));
   const [first] = signatures;
-  if (!first || signatures.length !== message.required) throw new Malformed('the number of signatures is not the number of signers');
+  if (!first || signatures.length !== message.required) throw new MalformedTransaction('the number of signatures must equal the number of signers');
   return { ...message, raw, signatures, signature: bs58.encode(first) };
 }
 
-/** @throws Malformed */
+/** Parses a message. @throws MalformedTransaction */
 export function parseMessage(bytes: Buffer): WireMessage {
   const reader = new Reader(bytes);
   const first = reader.byte();
   const versioned = first >= 0x80;
-  if (versioned && first !== 0x80) throw new Malformed(`version ${first & 0x7f} transactions cannot be sent here`);
+  if (versioned && first !== 0x80) throw new MalformedTransaction(`version ${first & 0x7f} transactions are not supported`);
   const required = versioned ? reader.byte() : first;
   const readonlySigned = reader.byte();
   const readonlyUnsigned = reader.byte();
@@ -128,17 +129,17 @@ export function parseMessage(bytes: Buffer): WireMessage {
 function sanitized(message: WireMessage): WireMessage {
   const { required, readonlySigned, readonlyUnsigned, keys, instructions, lookups } = message;
   const all = keys.length + lookups.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, 0);
-  const sound =
+  const isValid =
     readonlySigned < required &&
     required + readonlyUnsigned <= keys.length &&
-    all <= MOST_ACCOUNTS &&
+    all <= MAX_ACCOUNTS &&
     lookups.every(({ writable, readonly }) => writable.length + readonly.length > 0) &&
     instructions.every(({ programIndex, accounts }) => programIndex > 0 && programIndex < keys.length && accounts.every((account) => account < all));
-  if (!sound) throw new Malformed('Transaction failed to sanitize accounts offsets correctly');
+  if (!isValid) throw new MalformedTransaction('Transaction failed to sanitize accounts offsets correctly');
   return message;
 }
 
-/** Whether the message may write one of its own keys (not one of a lookup table). */
+/** Returns whether a key of the message itself, not of a lookup table, is writable. */
 export function mayWrite(message: WireMessage, index: number): boolean {
   const { required, readonlySigned, readonlyUnsigned, keys } = message;
   return index < required ? index < required - readonlySigned : index < keys.length - readonlyUnsigned;

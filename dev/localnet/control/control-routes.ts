@@ -1,69 +1,69 @@
 import { z } from 'zod';
 import { tokenAccountOf } from '../cluster/accounts.ts';
 import type { Chain } from '../cluster/chain.ts';
-import type { Account } from '../cluster/svm.ts';
+import type { SvmAccount } from '../cluster/svm.ts';
 import { type Key, keyFromBase58 } from '../keys.ts';
-import type { NodeName } from '../node.ts';
-import type { Served } from '../served.ts';
-import { ORDERS, type OrderName, type SetAccount, type Status } from './orders.ts';
+import type { NodeName } from '../rpc/node.ts';
+import { type AccountUpdate, type ClusterStatus, COMMANDS, type CommandName } from './commands.ts';
+import type { LocalnetServices } from './services.ts';
 
-/** An order that cannot be carried out, in words for whoever gave it. */
-export class OrderError extends Error {}
+/** A command that cannot be run. The message is sent to the client. */
+export class CommandError extends Error {}
 
-/** Carries out an order of the control endpoint. @throws OrderError */
-export function carryOut(served: Served, name: string, body: unknown): object {
-  if (!Object.hasOwn(ORDERS, name)) throw new OrderError(`no such order: ${name}`);
-  served.chain.tick();
-  return ACTIONS[name as OrderName](served, body) ?? {};
+/** Runs a command of the control endpoint. @throws CommandError */
+export function runCommand(services: LocalnetServices, name: string, body: unknown): object {
+  if (!Object.hasOwn(COMMANDS, name)) throw new CommandError(`no such command: ${name}`);
+  services.chain.tick();
+  return ACTIONS[name as CommandName](services, body) ?? {};
 }
 
-type Action = (served: Served, body: unknown) => object | undefined;
+type Action = (services: LocalnetServices, body: unknown) => object | undefined;
 
-function order<T>(schema: z.ZodType<T>, act: (served: Served, order: T) => object | undefined): Action {
-  return (served, body) => {
+function command<T>(schema: z.ZodType<T>, act: (services: LocalnetServices, order: T) => object | undefined): Action {
+  return (services, body) => {
     const parsed = schema.safeParse(body);
-    if (!parsed.success) throw new OrderError(z.prettifyError(parsed.error));
-    return act(served, parsed.data);
+    if (!parsed.success) throw new CommandError(z.prettifyError(parsed.error));
+    return act(services, parsed.data);
   };
 }
 
-const nodeOf = (served: Served, name: NodeName) => (name === 'first' ? served.first : served.second);
+const nodeOf = (services: LocalnetServices, name: NodeName) => (name === 'first' ? services.first : services.second);
 
-const ACTIONS: Readonly<Record<OrderName, Action>> = {
-  status: order(ORDERS.status, (served) => statusOf(served)),
-  fault: order(ORDERS.fault, ({ faults }, fault) => ({ id: faults.add(fault) })),
-  clear: order(ORDERS.clear, (served, { id }) => clear(served, id)),
-  advance: order(ORDERS.advance, ({ chain }, { slots }) => jump(chain, () => chain.clock.advance(slots))),
-  skip: order(ORDERS.skip, ({ chain }, { slots }) => jump(chain, () => chain.clock.skip(slots))),
-  pause: order(ORDERS.pause, ({ chain }) => jump(chain, () => chain.clock.pause())),
-  resume: order(ORDERS.resume, ({ chain }) => jump(chain, () => chain.clock.resume())),
-  time: order(ORDERS.time, ({ chain }, time) => {
+const ACTIONS: Readonly<Record<CommandName, Action>> = {
+  status: command(COMMANDS.status, (services) => statusOf(services)),
+  fault: command(COMMANDS.fault, ({ faults }, fault) => ({ id: faults.add(fault) })),
+  clear: command(COMMANDS.clear, (services, { id }) => clear(services, id)),
+  advance: command(COMMANDS.advance, ({ chain }, { slots }) => changeClock(chain, () => chain.clock.advance(slots))),
+  skip: command(COMMANDS.skip, ({ chain }, { slots }) => changeClock(chain, () => chain.clock.skip(slots))),
+  pause: command(COMMANDS.pause, ({ chain }) => changeClock(chain, () => chain.clock.pause())),
+  resume: command(COMMANDS.resume, ({ chain }) => changeClock(chain, () => chain.clock.resume())),
+  time: command(COMMANDS.time, ({ chain }, time) => {
     const offset = 'offsetMs' in time ? time.offsetMs : Date.parse(time.at) - Date.now();
-    return jump(chain, () => chain.clock.setOffset(offset));
+    return changeClock(chain, () => chain.clock.setOffset(offset));
   }),
-  fork: order(ORDERS.fork, ({ chain }, { signature }) => {
-    if (!chain.fork(signature)) throw new OrderError('that transaction is in no block, or its block is final');
+  fork: command(COMMANDS.fork, ({ chain }, { signature }) => {
+    if (!chain.fork(signature)) throw new CommandError('signature must be that of a landed transaction whose block is not finalized');
     return undefined;
   }),
-  lag: order(ORDERS.lag, (served, { node, slots }) => {
-    nodeOf(served, node).lag = slots;
+  lag: command(COMMANDS.lag, (services, { node, slots }) => {
+    nodeOf(services, node).lag = slots;
     return undefined;
   }),
-  purge: order(ORDERS.purge, (served, { node, before }) => {
-    nodeOf(served, node).firstSlot = before ?? served.chain.tick() + 1;
+  purge: command(COMMANDS.purge, (services, { node, before }) => {
+    nodeOf(services, node).firstSlot = before ?? services.chain.tick() + 1;
     return undefined;
   }),
-  accounts: order(ORDERS.accounts, ({ chain }, { accounts }) => {
+  accounts: command(COMMANDS.accounts, ({ chain }, { accounts }) => {
     const read = accounts.map(readAccount);
     try {
       chain.setAccounts(read);
     } catch (error) {
-      throw new OrderError(`the SVM does not take it: ${error instanceof Error ? error.message : 'unknown'}`);
+      throw new CommandError(`the SVM refused the accounts: ${error instanceof Error ? error.message : 'unknown'}`);
     }
     return undefined;
   }),
-  freeze: order(ORDERS.freeze, ({ chain }, { tokenAccount, frozen }) => freeze(chain, keyOf(tokenAccount), frozen)),
-  beacon: order(ORDERS.beacon, ({ beacon, chain }, how) => {
+  freeze: command(COMMANDS.freeze, ({ chain }, { tokenAccount, frozen }) => freeze(chain, keyOf(tokenAccount), frozen)),
+  beacon: command(COMMANDS.beacon, ({ beacon, chain }, how) => {
     if (how.stopped !== undefined) beacon.stoppedAt = how.stopped ? beacon.roundAt(chain.clock.now) : null;
     beacon.delayMs = how.delayMs ?? beacon.delayMs;
     beacon.wrong = how.wrong ?? beacon.wrong;
@@ -71,24 +71,24 @@ const ACTIONS: Readonly<Record<OrderName, Action>> = {
   }),
 };
 
-/** Turns the clock, and does what has become due. */
-function jump(chain: Chain, turn: () => void): undefined {
-  turn();
+/** Changes the slot clock, then runs the actions that are due. */
+function changeClock(chain: Chain, change: () => void): undefined {
+  change();
   chain.tick();
 }
 
-function clear(served: Served, id: number | undefined): undefined {
-  const { chain, faults, beacon, first, second } = served;
+function clear(services: LocalnetServices, id: number | undefined): undefined {
+  const { chain, faults, beacon, first, second } = services;
   faults.clear(id);
   if (id !== undefined) return;
-  chain.forgetLate();
+  chain.cancelScheduled();
   for (const node of [first, second]) Object.assign(node, { lag: 0, firstSlot: 0 });
   Object.assign(beacon, { stoppedAt: null, delayMs: 0, wrong: false });
   if (chain.clock.paused) chain.clock.resume();
   if (chain.clock.offset !== 0) chain.clock.setOffset(0);
 }
 
-function statusOf({ chain, faults }: Served): Status {
+function statusOf({ chain, faults }: LocalnetServices): ClusterStatus {
   const slot = chain.tick();
   return {
     slot,
@@ -104,20 +104,20 @@ function statusOf({ chain, faults }: Served): Status {
 
 function keyOf(address: string): Key {
   const key = keyFromBase58(address);
-  if (key === null) throw new OrderError(`${address} is no address`);
+  if (key === null) throw new CommandError(`${address} is not an address`);
   return key;
 }
 
-function readAccount({ address, account }: z.output<typeof SetAccount>): [Key, Account | null] {
+function readAccount({ address, account }: z.output<typeof AccountUpdate>): [Key, SvmAccount | null] {
   if (!account) return [keyOf(address), null];
   const { lamports, owner, data, executable } = account;
   return [keyOf(address), { lamports: BigInt(lamports), owner: keyOf(owner), data: new Uint8Array(Buffer.from(data, 'base64')), executable }];
 }
 
-/** State of a token account, in its 109th byte. */
+/** Sets the state byte (offset 108) of a token account. */
 function freeze(chain: Chain, key: Key, frozen: boolean): undefined {
   const account = chain.accounts.newest(key);
-  if (!account || !tokenAccountOf(account)) throw new OrderError('no such token account');
+  if (!account || !tokenAccountOf(account)) throw new CommandError('tokenAccount must be an existing token account');
   const data = new Uint8Array(account.data);
   data[108] = frozen ? 2 : 1;
   chain.setAccounts([[key, { ...account, data }]]);

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault, Order, OrderName } from './orders.ts';
-import { Status } from './orders.ts';
+import type { Command, CommandName, FaultRule } from './commands.ts';
+import { ClusterStatus } from './commands.ts';
 
-const PATIENCE_MS = 30_000;
+const FINALITY_TIMEOUT_MS = 30_000;
 
-/** A fault that was switched on. */
+/** An active fault. */
 export interface ActiveFault {
   readonly id: number;
-  /** How often it has struck. */
+  /** Number of requests or transactions that the fault has affected. */
   hits(): Promise<number>;
   clear(): Promise<void>;
 }
 
-/** Orders to a localnet, over its control endpoint. */
+/** Client of a localnet's control endpoint. */
 export class LocalnetControl {
   readonly #url: string;
 
@@ -20,102 +20,102 @@ export class LocalnetControl {
     this.#url = url;
   }
 
-  async status(): Promise<Status> {
-    return Status.parse(await this.#order('status', {}));
+  async status(): Promise<ClusterStatus> {
+    return ClusterStatus.parse(await this.#post('status', {}));
   }
 
-  /** Switches a fault on. */
-  async fault(fault: Fault): Promise<ActiveFault> {
-    const { id } = (await this.#order('fault', fault)) as { id: number };
+  /** Activates a fault. */
+  async fault(fault: FaultRule): Promise<ActiveFault> {
+    const { id } = (await this.#post('fault', fault)) as { id: number };
     return {
       id,
       hits: async () => (await this.status()).faults.find((active) => active.id === id)?.hits ?? 0,
-      clear: () => this.#do('clear', { id }),
+      clear: () => this.#run('clear', { id }),
     };
   }
 
-  /** Switches every fault off: rules, lags, purged history, the beacon's, a paused clock, an offset time; what was to land late never does. */
+  /** Ends every fault: rules, lags, purged history, beacon faults, a paused clock, a clock offset. Delayed transactions are dropped. */
   clear(): Promise<void> {
-    return this.#do('clear', {});
+    return this.#run('clear', {});
   }
 
-  /** Goes on `slots` slots at once, each with an empty block. */
+  /** Advances by `slots` slots at once, each with an empty block. */
   advance(slots: number): Promise<void> {
-    return this.#do('advance', { slots });
+    return this.#run('advance', { slots });
   }
 
-  /** The next `slots` slots have no block. */
+  /** Skips the next `slots` slots: they have no block. */
   skip(slots: number): Promise<void> {
-    return this.#do('skip', { slots });
+    return this.#run('skip', { slots });
   }
 
-  /** Stops slots; transactions still land in the slot that is. */
+  /** Stops the slots. Transactions still land in the current slot. */
   pause(): Promise<void> {
-    return this.#do('pause', {});
+    return this.#run('pause', {});
   }
 
   resume(): Promise<void> {
-    return this.#do('resume', {});
+    return this.#run('resume', {});
   }
 
-  /** Sets the cluster's and the beacon's clock off from the real one, ms. */
+  /** Sets the difference between the system time and the time of the cluster and the beacon, ms. */
   setOffset(offsetMs: number): Promise<void> {
-    return this.#do('time', { offsetMs });
+    return this.#run('time', { offsetMs });
   }
 
-  /** Sets the cluster's and the beacon's clock. */
+  /** Sets the time of the cluster and the beacon. */
   setTime(at: Date): Promise<void> {
-    return this.#do('time', { at: at.toISOString() });
+    return this.#run('time', { at: at.toISOString() });
   }
 
-  /** Makes the block of a transaction that is not yet final, and those after it, a minority's: the transaction is gone. */
+  /** Replaces the block of a transaction, and all later blocks, as in a fork. Precondition: the block is not finalized. The transaction is dropped. */
   fork(signature: string): Promise<void> {
-    return this.#do('fork', { signature });
+    return this.#run('fork', { signature });
   }
 
-  /** Makes a node lag. */
+  /** Sets the number of slots that a node is behind. */
   lag(slots: number, node: 'first' | 'second' = 'first'): Promise<void> {
-    return this.#do('lag', { slots, node });
+    return this.#run('lag', { slots, node });
   }
 
-  /** Takes history before a slot (without one: all of it) from a node. */
+  /** Deletes a node's history before a slot, or all of it. */
   purge(before?: number, node: 'first' | 'second' = 'first'): Promise<void> {
-    return this.#do('purge', { node, ...(before === undefined ? {} : { before }) });
+    return this.#run('purge', { node, ...(before === undefined ? {} : { before }) });
   }
 
-  /** Writes accounts from outside of any transaction. */
-  setAccounts(accounts: Order<'accounts'>['accounts']): Promise<void> {
-    return this.#do('accounts', { accounts });
+  /** Writes accounts without a transaction. */
+  setAccounts(accounts: Command<'accounts'>['accounts']): Promise<void> {
+    return this.#run('accounts', { accounts });
   }
 
-  /** Freezes or thaws a token account, whoever its mint's freeze authority is. */
+  /** Freezes or thaws a token account, without the mint's freeze authority. */
   freeze(tokenAccount: string, frozen = true): Promise<void> {
-    return this.#do('freeze', { tokenAccount, frozen });
+    return this.#run('freeze', { tokenAccount, frozen });
   }
 
-  /** Stops the beacon, delays its answers, or lets it sign wrongly. */
-  beacon(how: Order<'beacon'>): Promise<void> {
-    return this.#do('beacon', how);
+  /** Stops the beacon, delays its responses, or makes its signatures invalid. */
+  beacon(how: Command<'beacon'>): Promise<void> {
+    return this.#run('beacon', how);
   }
 
   /** Waits until a slot is finalized. */
   async finalized(slot: number): Promise<void> {
-    const end = Date.now() + PATIENCE_MS;
+    const end = Date.now() + FINALITY_TIMEOUT_MS;
     for (let status = await this.status(); status.finalizedSlot < slot; status = await this.status()) {
-      if (Date.now() > end) throw new Error(`localnet: slot ${slot} is not final after ${PATIENCE_MS / 1000} s`);
+      if (Date.now() > end) throw new Error(`localnet: slot ${slot} is not finalized after ${FINALITY_TIMEOUT_MS / 1000} s`);
       await sleep(5);
     }
   }
 
-  async #do<Name extends OrderName>(name: Name, order: Order<Name>): Promise<void> {
-    await this.#order(name, order);
+  async #run<Name extends CommandName>(name: Name, command: Command<Name>): Promise<void> {
+    await this.#post(name, command);
   }
 
-  async #order<Name extends OrderName>(name: Name, order: Order<Name>): Promise<unknown> {
+  async #post<Name extends CommandName>(name: Name, command: Command<Name>): Promise<unknown> {
     const response = await fetch(`${this.#url}/control/${name}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(order),
+      body: JSON.stringify(command),
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`localnet: ${name}: ${text}`);

@@ -1,32 +1,32 @@
 import { parseTransaction, type WireTransaction } from '../cluster/wire.ts';
 import { keyFromBase58 } from '../keys.ts';
-import type { Node } from '../node.ts';
-import type { Fault } from './orders.ts';
+import type { Node } from '../rpc/node.ts';
+import type { FaultRule } from './commands.ts';
 
-interface Rule {
+interface ActiveRule {
   readonly id: number;
-  readonly fault: Fault;
+  readonly fault: FaultRule;
   readonly random: () => number;
   hits: number;
 }
 
-/** A call as the rules see it. */
-interface Seen {
+/** The parts of a JSON-RPC call that fault rules are matched against. */
+interface RpcCallView {
   readonly method: string;
   readonly params: readonly unknown[];
 }
 
-type Kind = Fault['kind'];
+type FaultKind = FaultRule['kind'];
 
-/** Decided when a transaction is taken in. */
-const ON_LANDING: readonly Kind[] = ['drop', 'late', 'fork'];
+/** Faults that apply when a transaction is submitted, after the RPC call. */
+const SUBMISSION_FAULTS: readonly FaultKind[] = ['drop', 'late', 'fork'];
 
-/** The faults that are switched on. */
+/** The active fault rules of a localnet. */
 export class Faults {
-  #rules: Rule[] = [];
+  #rules: ActiveRule[] = [];
   #lastId = 0;
 
-  add(fault: Fault): number {
+  add(fault: FaultRule): number {
     const id = ++this.#lastId;
     this.#rules.push({ id, fault, random: randomFrom(fault.seed ?? id), hits: 0 });
     return id;
@@ -40,17 +40,17 @@ export class Faults {
     return this.#rules.map(({ id, fault, hits }) => ({ id, kind: fault.kind, hits }));
   }
 
-  /** The first fault of one of these kinds that strikes a request. */
-  strike(kinds: readonly Kind[], node: Node, calls: readonly Seen[]): Fault | null {
-    return this.#first(kinds, node, (fault) => calls.some((call) => concerns(fault, call)));
+  /** Returns the first active fault of some kinds that matches one of the calls, and counts a hit. */
+  firstForCalls(kinds: readonly FaultKind[], node: Node, calls: readonly RpcCallView[]): FaultRule | null {
+    return this.#first(kinds, node, (fault) => calls.some((call) => matchesCall(fault, call)));
   }
 
-  /** What becomes of a transaction. */
-  landing(node: Node, tx: WireTransaction): Fault | null {
-    return this.#first(ON_LANDING, node, (fault) => isAbout(fault, tx));
+  /** Returns the first active submission fault that matches a transaction, and counts a hit. */
+  firstForTransaction(node: Node, tx: WireTransaction): FaultRule | null {
+    return this.#first(SUBMISSION_FAULTS, node, (fault) => matchesTransaction(fault, tx));
   }
 
-  #first(kinds: readonly Kind[], node: Node, matches: (fault: Fault) => boolean): Fault | null {
+  #first(kinds: readonly FaultKind[], node: Node, matches: (fault: FaultRule) => boolean): FaultRule | null {
     for (const rule of this.#rules) {
       const { fault } = rule;
       if (!kinds.includes(fault.kind) || (fault.node !== undefined && fault.node !== node.name)) continue;
@@ -63,23 +63,23 @@ export class Faults {
   }
 }
 
-/** Takes a transaction in as the faults have it. */
-export function land(node: Node, faults: Faults, tx: WireTransaction): void {
+/** Lands a transaction, or drops, delays or forks it as the active faults say. */
+export function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void {
   const { chain } = node;
-  const fault = faults.landing(node, tx);
+  const fault = faults.firstForTransaction(node, tx);
   if (fault?.kind === 'drop') return;
   if (fault?.kind === 'late') {
     const slot = chain.tick();
     const last = chain.bank.lastValidHeight(tx.blockhash, slot);
     const due = fault.last === true && last !== null ? chain.clock.slotAtHeight(last) : slot + (fault.slots ?? 1);
-    chain.at(due, (then) => void chain.land(tx, then));
+    chain.schedule(due, (then) => void chain.land(tx, then));
     return;
   }
   if (chain.land(tx) !== null || fault?.kind !== 'fork') return;
-  chain.at(chain.tick() + (fault.slots ?? 1), (then) => void chain.fork(tx.signature, then));
+  chain.schedule(chain.tick() + (fault.slots ?? 1), (then) => void chain.fork(tx.signature, then));
 }
 
-function concerns(fault: Fault, { method, params }: Seen): boolean {
+function matchesCall(fault: FaultRule, { method, params }: RpcCallView): boolean {
   const methods = fault.methods ?? (fault.kind === 'loseReply' ? ['sendTransaction'] : undefined);
   if (methods && !methods.includes(method)) return false;
   if (fault.mentions === undefined && fault.signature === undefined) return true;
@@ -88,10 +88,10 @@ function concerns(fault: Fault, { method, params }: Seen): boolean {
     return [fault.mentions, fault.signature].every((part) => part === undefined || text.includes(part));
   }
   const tx = sentTransaction(params);
-  return tx !== null && isAbout(fault, tx);
+  return tx !== null && matchesTransaction(fault, tx);
 }
 
-function isAbout(fault: Fault, tx: WireTransaction): boolean {
+function matchesTransaction(fault: FaultRule, tx: WireTransaction): boolean {
   if (fault.signature !== undefined && fault.signature !== tx.signature) return false;
   return fault.mentions === undefined || tx.keys.includes(keyFromBase58(fault.mentions) ?? '');
 }
@@ -104,7 +104,7 @@ function sentTransaction(params: readonly unknown[]): WireTransaction | null {
   }
 }
 
-/** Mulberry32: small, and the same numbers for the same seed. */
+/** Returns a Mulberry32 generator: the same seed gives the same numbers from 0 to 1. */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

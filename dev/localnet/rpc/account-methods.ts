@@ -2,18 +2,18 @@ import bs58 from 'bs58';
 import { z } from 'zod';
 import { mintOf, tokenAccountOf } from '../cluster/accounts.ts';
 import { tokenAmount } from '../cluster/meta.ts';
-import type { Account } from '../cluster/svm.ts';
+import type { SvmAccount } from '../cluster/svm.ts';
 import { base58Of, type Key } from '../keys.ts';
-import type { Node } from '../node.ts';
 import { encodeAccount } from './encode-account.ts';
 import { invalidParams } from './errors.ts';
+import type { Node } from './node.ts';
 import { AccountOptions, Address, CommitmentOptions, inContext, type Method, method, slotFor } from './params.ts';
 
 type Options = z.output<typeof AccountOptions> | null | undefined;
 
-const MOST_ACCOUNTS = 100;
-const MOST_FILTERS = 4;
-const MOST_COMPARED_BYTES = 128;
+const MAX_ACCOUNTS = 100;
+const MAX_FILTERS = 4;
+const MAX_MEMCMP_BYTES = 128;
 
 const Memcmp = z
   .object({
@@ -23,15 +23,15 @@ const Memcmp = z
   })
   .transform(({ offset, bytes, encoding }, context) => {
     const decoded = typeof bytes !== 'string' ? Buffer.from(bytes) : encoding === 'base64' ? Buffer.from(bytes, 'base64') : bs58.decodeUnsafe(bytes);
-    if (decoded && decoded.length <= MOST_COMPARED_BYTES) return { offset, bytes: Buffer.from(decoded) };
+    if (decoded && decoded.length <= MAX_MEMCMP_BYTES) return { offset, bytes: Buffer.from(decoded) };
     context.addIssue({ code: 'custom', message: decoded ? 'encoded binary data should be less than 129 bytes' : 'error decoding bs58' });
     return z.NEVER;
   });
 const Filter = z.union([z.object({ memcmp: Memcmp }), z.object({ dataSize: z.number().int().min(0) })]);
-const ProgramOptions = AccountOptions.extend({ filters: z.array(Filter).max(MOST_FILTERS).nullish(), withContext: z.boolean().nullish() });
+const ProgramOptions = AccountOptions.extend({ filters: z.array(Filter).max(MAX_FILTERS).nullish(), withContext: z.boolean().nullish() });
 const TokenFilter = z.union([z.object({ mint: Address }), z.object({ programId: Address })]);
 
-function passes(account: Account, filters: readonly z.output<typeof Filter>[] | null | undefined): boolean {
+function passes(account: SvmAccount, filters: readonly z.output<typeof Filter>[] | null | undefined): boolean {
   return (filters ?? []).every((filter) => {
     if ('dataSize' in filter) return account.data.length === filter.dataSize;
     const { offset, bytes } = filter.memcmp;
@@ -44,7 +44,7 @@ function read(node: Node, key: Key, options: Options, slot: number) {
   return account ? encodeAccount(account, options, node.chain.accounts, slot) : null;
 }
 
-function listed(node: Node, found: readonly [Key, Account][], options: Options, slot: number) {
+function listed(node: Node, found: readonly [Key, SvmAccount][], options: Options, slot: number) {
   return found.map(([key, account]) => ({ pubkey: base58Of(key), account: encodeAccount(account, options, node.chain.accounts, slot) }));
 }
 
@@ -95,7 +95,7 @@ export const accountMethods: Readonly<Record<string, Method>> = {
     const slot = slotFor(node, options);
     return inContext(slot, read(node, key, options, slot));
   }),
-  getMultipleAccounts: method(z.tuple([z.array(Address).max(MOST_ACCOUNTS), AccountOptions.nullish()]), (node, [keys, options]) => {
+  getMultipleAccounts: method(z.tuple([z.array(Address).max(MAX_ACCOUNTS), AccountOptions.nullish()]), (node, [keys, options]) => {
     const slot = slotFor(node, options);
     const shown = { ...options, encoding: options?.encoding ?? 'base64' };
     return inContext(

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Node } from '../node.ts';
 import { accountMethods } from './account-methods.ts';
-import { clusterMethods } from './cluster.ts';
+import { clusterMethods } from './cluster-methods.ts';
 import { RpcError } from './errors.ts';
 import { historyMethods } from './history-methods.ts';
+import type { Node } from './node.ts';
 import type { Method } from './params.ts';
 import { sendingMethods } from './sending-methods.ts';
 
@@ -27,10 +27,10 @@ const failure = (id: unknown, code: number, message: string, data?: unknown) => 
   id,
 });
 
-/** Answered to a body that is no JSON. */
-export const parseError = failure(null, -32700, 'Parse error');
-/** Answered to a batch of none. */
-export const emptyBatch = failure(null, -32600, 'Invalid request');
+/** Response to a body that is not JSON. */
+export const parseErrorResponse = failure(null, -32700, 'Parse error');
+/** Response to an empty batch. */
+export const emptyBatchResponse = failure(null, -32600, 'Invalid request');
 
 export function readCall(body: unknown): RpcCall {
   const parsed = Request.safeParse(body);
@@ -39,8 +39,8 @@ export function readCall(body: unknown): RpcCall {
   return { ok: true, id: id ?? null, method, params: params ?? [] };
 }
 
-/** Answers one call; whatever is wrong with it becomes its error. */
-export function answer(node: Node, call: RpcCall): object {
+/** Runs one call. Every exception becomes a JSON-RPC error. */
+export function handleCall(node: Node, call: RpcCall): object {
   if (!call.ok) return failure(null, -32600, 'Invalid request');
   const method = methods.get(call.method);
   if (!method) return failure(call.id, -32601, 'Method not found');

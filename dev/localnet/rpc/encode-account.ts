@@ -3,19 +3,19 @@ import type { z } from 'zod';
 import { type Accounts, mintOf, tokenAccountOf } from '../cluster/accounts.ts';
 import { tokenAmount } from '../cluster/meta.ts';
 import { nonceOf } from '../cluster/nonces.ts';
-import type { Account } from '../cluster/svm.ts';
+import type { SvmAccount } from '../cluster/svm.ts';
 import { base58Of, TOKEN_2022_PROGRAM } from '../keys.ts';
 import { RpcError } from './errors.ts';
 import type { AccountOptions } from './params.ts';
 
 type Options = z.output<typeof AccountOptions> | null | undefined;
 
-/** u64::MAX, as JSON's numbers have it: no account pays rent. */
+/** `rentEpoch` of a rent-exempt account: u64::MAX, rounded to a JSON number. */
 const RENT_EXEMPT = 2 ** 64;
-const MOST_BASE58_BYTES = 128;
+const MAX_BASE58_BYTES = 128;
 
-/** An account as RPC nodes write it; at most as asked for, plainly where it cannot be parsed. */
-export function encodeAccount(account: Account, options: Options, accounts: Accounts, slot: number) {
+/** Encodes an account as RPC nodes do. `jsonParsed` falls back to base64 for data that cannot be parsed. */
+export function encodeAccount(account: SvmAccount, options: Options, accounts: Accounts, slot: number) {
   const common = {
     lamports: Number(account.lamports),
     owner: base58Of(account.owner),
@@ -32,22 +32,22 @@ function encodeData(data: Uint8Array, options: Options): string | [string, strin
   const bytes = slice ? data.subarray(slice.offset, slice.offset + slice.length) : data;
   const encoding = options?.encoding;
   if (encoding === 'base64' || encoding === 'jsonParsed') return [Buffer.from(bytes).toString('base64'), 'base64'];
-  if (encoding === 'base64+zstd') throw new RpcError(-32602, 'base64+zstd is not served here');
-  if (bytes.length > MOST_BASE58_BYTES) {
+  if (encoding === 'base64+zstd') throw new RpcError(-32602, 'base64+zstd is not supported');
+  if (bytes.length > MAX_BASE58_BYTES) {
     throw new RpcError(-32600, 'Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding.');
   }
   const text = bs58.encode(bytes);
   return encoding === 'base58' ? [text, 'base58'] : text;
 }
 
-/** What `jsonParsed` says of token accounts, mints and nonces; null for the rest. */
-function parseAccount(account: Account, accounts: Accounts, slot: number) {
+/** Parses token accounts, mints and nonce accounts for `jsonParsed`. Returns null for other accounts. */
+function parseAccount(account: SvmAccount, accounts: Accounts, slot: number) {
   return parseTokenAccount(account, accounts, slot) ?? parseMint(account) ?? parseNonce(account);
 }
 
-const programOf = (account: Account) => (account.owner === TOKEN_2022_PROGRAM ? 'spl-token-2022' : 'spl-token');
+const programOf = (account: SvmAccount) => (account.owner === TOKEN_2022_PROGRAM ? 'spl-token-2022' : 'spl-token');
 
-function parseTokenAccount(account: Account, accounts: Accounts, slot: number) {
+function parseTokenAccount(account: SvmAccount, accounts: Accounts, slot: number) {
   const token = tokenAccountOf(account);
   const mint = token && mintOf(accounts.at(token.mint, slot));
   if (!token || !mint) return null;
@@ -75,7 +75,7 @@ function parseTokenAccount(account: Account, accounts: Accounts, slot: number) {
   };
 }
 
-function parseMint(account: Account) {
+function parseMint(account: SvmAccount) {
   const mint = mintOf(account);
   if (!mint) return null;
   const text = (key: string | null) => (key === null ? null : base58Of(key));
@@ -89,7 +89,7 @@ function parseMint(account: Account) {
   return { program: programOf(account), parsed: { info, type: 'mint' } };
 }
 
-function parseNonce(account: Account) {
+function parseNonce(account: SvmAccount) {
   const nonce = nonceOf(account);
   if (!nonce) return null;
   const lamportsPerSignature = Buffer.from(account.data).readBigUInt64LE(72).toString();

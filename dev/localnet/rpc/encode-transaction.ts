@@ -7,14 +7,14 @@ import { parseInstruction } from './parse-instruction.ts';
 
 export type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
 
-/** A transaction, its meta and its version, as getTransaction and getBlock write them. */
-export function encodeTransaction(raw: Buffer, meta: TransactionMeta, encoding: TransactionEncoding, mostVersion: number | null | undefined) {
+/** Encodes a transaction, its meta and its version as getTransaction and getBlock do. */
+export function encodeTransaction(raw: Buffer, meta: TransactionMeta, encoding: TransactionEncoding, maxVersion: number | null | undefined) {
   const tx = parseTransaction(raw);
-  if (tx.version !== 'legacy' && (mostVersion === null || mostVersion === undefined)) {
+  if (tx.version !== 'legacy' && (maxVersion === null || maxVersion === undefined)) {
     const hint = 'Please set the configuration parameter "maxSupportedTransactionVersion" to 0.';
     throw new RpcError(UNSUPPORTED_VERSION, `Transaction version (${tx.version}) is not supported by the requesting client. ${hint}`);
   }
-  const version = mostVersion === null || mostVersion === undefined ? {} : { version: tx.version };
+  const version = maxVersion === null || maxVersion === undefined ? {} : { version: tx.version };
   return { transaction: encoded(tx, meta, encoding), meta: encoding === 'jsonParsed' ? parsedMeta(tx, meta) : meta, ...version };
 }
 
@@ -72,7 +72,7 @@ function parsedMessage(tx: WireTransaction, meta: TransactionMeta) {
   return { accountKeys, recentBlockhash: base58Of(tx.blockhash), instructions, ...lookupsOf(tx) };
 }
 
-/** Inner instructions parsed; addresses stand among the message's keys and are not said again. */
+/** Parses the inner instructions, and omits `loadedAddresses`, which `jsonParsed` lists among the account keys. */
 function parsedMeta(tx: WireTransaction, meta: TransactionMeta) {
   const keys = allKeys(tx, meta);
   const { loadedAddresses, ...rest } = meta;

@@ -1,4 +1,4 @@
-/** An error that is answered as JSON-RPC's `error`. */
+/** An error that the client receives as the `error` of a JSON-RPC response. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;

@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import type { Landed } from '../cluster/ledger.ts';
-import type { Node } from '../node.ts';
+import type { LandedTransaction } from '../cluster/ledger.ts';
 import { encodeTransaction } from './encode-transaction.ts';
 import { BLOCK_NOT_AVAILABLE, CLEANED_UP, invalidParams, RpcError, SLOT_SKIPPED } from './errors.ts';
+import type { Node } from './node.ts';
 import { Address, CommitmentOptions, inContext, type Method, method, Signature, Slot, slotFor } from './params.ts';
 
-const MOST_STATUSES = 256;
-const MOST_SIGNATURES = 1_000;
+const MAX_STATUSES = 256;
+const MAX_SIGNATURES = 1_000;
 
 const TransactionEncoding = z.enum(['json', 'jsonParsed', 'base64', 'base58']);
 const TransactionOptions = CommitmentOptions.extend({
   encoding: TransactionEncoding.nullish(),
   maxSupportedTransactionVersion: z.number().int().min(0).max(255).nullish(),
 });
-/** Options may be the encoding alone, as they once were. */
+/** Options, or only the encoding, as in old versions of the API. */
 const OptionsOrEncoding = z
   .union([TransactionOptions, TransactionEncoding.transform((encoding) => TransactionOptions.parse({ encoding }))])
   .nullish();
@@ -22,18 +22,18 @@ const BlockOptions = TransactionOptions.extend({
   rewards: z.boolean().nullish(),
 });
 const SignaturesOptions = CommitmentOptions.extend({
-  limit: z.number().int().min(1).max(MOST_SIGNATURES).nullish(),
+  limit: z.number().int().min(1).max(MAX_SIGNATURES).nullish(),
   before: Signature.nullish(),
   until: Signature.nullish(),
 });
 
-/** What stands in history stands there from confirmed on. */
+/** Returns the newest slot that history methods may read. They do not support `processed`. */
 function historySlot(node: Node, options: z.output<typeof CommitmentOptions> | null | undefined): number {
   if (options?.commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
   return slotFor(node, options);
 }
 
-function status(node: Node, landed: Landed) {
+function status(node: Node, landed: LandedTransaction) {
   const { clock } = node.chain;
   const confirmationStatus = node.statusOf(landed.slot);
   return {
@@ -46,7 +46,7 @@ function status(node: Node, landed: Landed) {
 }
 
 function statuses(node: Node, signatures: readonly string[], search: boolean) {
-  if (signatures.length > MOST_STATUSES) throw invalidParams(`Too many inputs provided; max ${MOST_STATUSES}`);
+  if (signatures.length > MAX_STATUSES) throw invalidParams(`Too many inputs provided; max ${MAX_STATUSES}`);
   const value = signatures.map((signature) => {
     const landed = node.find(signature, search);
     return landed ? status(node, landed) : null;
@@ -56,7 +56,7 @@ function statuses(node: Node, signatures: readonly string[], search: boolean) {
 
 function signaturesForAddress(node: Node, address: string, options: z.output<typeof SignaturesOptions> | null | undefined) {
   const newest = historySlot(node, options);
-  const limit = options?.limit ?? MOST_SIGNATURES;
+  const limit = options?.limit ?? MAX_SIGNATURES;
   const all = node.chain.ledger.of(address);
   const before = options?.before;
   const start = before ? all.findLastIndex(({ signature }) => signature === before) : all.length;
@@ -75,7 +75,7 @@ function transaction(node: Node, signature: string, options: z.output<typeof Tra
   const newest = historySlot(node, options);
   const landed = node.find(signature, true);
   if (!landed || landed.slot > newest) return null;
-  const { raw, meta } = node.chain.body(landed);
+  const { raw, meta } = node.chain.storedTransaction(landed);
   const encoding = options?.encoding ?? 'json';
   return {
     slot: landed.slot,
@@ -105,15 +105,15 @@ function block(node: Node, slot: number, options: z.output<typeof BlockOptions> 
   const details = options?.transactionDetails ?? 'full';
   if (details === 'none') return { ...header, ...rewards };
   if (details === 'signatures') return { ...header, ...rewards, signatures: ledger.block(slot).map(({ signature }) => signature) };
-  if (details === 'accounts') throw invalidParams('transactionDetails accounts is not served here');
+  if (details === 'accounts') throw invalidParams('transactionDetails accounts is not supported');
   const transactions = ledger.block(slot).map((landed) => {
-    const { raw, meta } = node.chain.body(landed);
+    const { raw, meta } = node.chain.storedTransaction(landed);
     return encodeTransaction(raw, meta, options?.encoding ?? 'json', options?.maxSupportedTransactionVersion);
   });
   return { ...header, ...rewards, transactions };
 }
 
-/** Methods that read what has happened. */
+/** Methods that read transactions and blocks. */
 export const historyMethods: Readonly<Record<string, Method>> = {
   getSignatureStatuses: method(
     z.tuple([z.array(Signature), z.object({ searchTransactionHistory: z.boolean().nullish() }).nullish()]),

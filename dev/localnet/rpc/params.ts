@@ -1,26 +1,26 @@
 import bs58 from 'bs58';
 import { z } from 'zod';
 import { type Key, keyFromBase58 } from '../keys.ts';
-import type { Node } from '../node.ts';
 import { invalidParams, MIN_CONTEXT_SLOT, RpcError } from './errors.ts';
+import type { Node } from './node.ts';
 
-/** One JSON-RPC method: its parameters, and what it answers. */
+/** One JSON-RPC method. `call` validates the parameters and returns the result. */
 export interface Method {
   call(node: Node, params: readonly unknown[]): unknown;
 }
 
-/** Describes a method by its parameters (a tuple; those that may be missing are `nullish`). */
-export function method<T extends z.ZodType>(params: T, answer: (node: Node, params: z.output<T>) => unknown): Method {
+/** Declares a method. @param params schema of the parameters: a tuple in which optional parameters are `nullish` */
+export function method<T extends z.ZodType>(params: T, run: (node: Node, params: z.output<T>) => unknown): Method {
   return {
-    call(node, given) {
-      const parsed = params.safeParse(given);
-      if (!parsed.success) throw invalidParams(`Invalid params: ${complaint(parsed.error)}`);
-      return answer(node, parsed.data);
+    call(node, input) {
+      const parsed = params.safeParse(input);
+      if (!parsed.success) throw invalidParams(`Invalid params: ${firstIssue(parsed.error)}`);
+      return run(node, parsed.data);
     },
   };
 }
 
-function complaint(error: z.ZodError): string {
+function firstIssue(error: z.ZodError): string {
   const issue = error.issues[0];
   return issue ? `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}` : 'malformed';
 }
@@ -49,7 +49,7 @@ export const CommitmentLevel = z
 
 export const Slot = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** What every method's options begin with. */
+/** The options that most methods accept. */
 export const CommitmentOptions = z.object({ commitment: CommitmentLevel.nullish(), minContextSlot: Slot.nullish() });
 type CommitmentOptions = z.output<typeof CommitmentOptions> | null | undefined;
 
@@ -57,7 +57,7 @@ export const Encoding = z.enum(['base58', 'base64', 'base64+zstd', 'jsonParsed']
 export const DataSlice = z.object({ offset: z.number().int().min(0), length: z.number().int().min(0) });
 export const AccountOptions = CommitmentOptions.extend({ encoding: Encoding.nullish(), dataSlice: DataSlice.nullish() });
 
-/** The slot that a method reads at. @throws RpcError where the node has not reached the slot asked for */
+/** Returns the slot that a method reads at. @throws RpcError when the node has not reached `minContextSlot` */
 export function slotFor(node: Node, options: CommitmentOptions): number {
   const slot = node.slot(options?.commitment ?? 'finalized');
   const least = options?.minContextSlot;

@@ -7,7 +7,7 @@ interface Parsed {
   readonly info: object;
 }
 
-/** Gives the i-th account of an instruction. */
+/** Returns the i-th account of an instruction. */
 type At = (index: number) => string | undefined;
 
 const names = {
@@ -18,7 +18,7 @@ const names = {
 };
 const memos = [base58Of(MEMO_PROGRAM), base58Of(MEMO_PROGRAM_V1)];
 
-/** One instruction of `jsonParsed`: taken apart for the programs that everybody uses, else with accounts and data. */
+/** Encodes an instruction for `jsonParsed`: parsed for the system, SPL token, associated token and memo programs, else accounts and data. */
 export function parseInstruction(keys: readonly string[], programIndex: number, accounts: readonly number[], data: Buffer, stackHeight: number) {
   const programId = keys[programIndex] ?? '';
   const known = names[programId];
@@ -29,7 +29,7 @@ export function parseInstruction(keys: readonly string[], programIndex: number, 
   return { programId, accounts: accounts.map((index) => keys[index] ?? ''), data: bs58.encode(data), stackHeight };
 }
 
-/** Data that is too short for its instruction is shown as it is. */
+/** Returns null when the data is too short for its instruction. */
 function attempt(parse: () => Parsed | null): Parsed | null {
   try {
     return parse();
@@ -74,7 +74,7 @@ function parseSystem(data: Buffer, at: At): Parsed | null {
   }
 }
 
-/** Where several sign for an owner they follow the accounts of the instruction. */
+/** Returns the authority field. If the owner is a multisig, its signers follow as further accounts, and the field name says so. */
 function signedBy(at: At, index: number, name: string) {
   return at(index + 1) === undefined ? { [name]: at(index) } : { [`multisig${name[0]?.toUpperCase()}${name.slice(1)}`]: at(index) };
 }

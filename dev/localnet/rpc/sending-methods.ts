@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { innerInstructions, returnDataOf } from '../cluster/meta.ts';
 import type { Simulation } from '../cluster/svm.ts';
 import { describeError, type TransactionError } from '../cluster/transaction-errors.ts';
-import { Malformed, PACKET_BYTES, parseTransaction, type WireTransaction } from '../cluster/wire.ts';
+import { MalformedTransaction, PACKET_BYTES, parseTransaction, type WireTransaction } from '../cluster/wire.ts';
 import type { Key } from '../keys.ts';
-import type { Node } from '../node.ts';
 import { encodeAccount } from './encode-account.ts';
 import { invalidParams, PREFLIGHT_FAILURE, RpcError, SIGNATURE_FAILURE } from './errors.ts';
+import type { Node } from './node.ts';
 import { Address, CommitmentLevel, CommitmentOptions, Encoding, inContext, type Method, method, Slot, slotFor } from './params.ts';
 
 const SendOptions = z.object({
@@ -27,33 +27,33 @@ const SimulateOptions = CommitmentOptions.extend({
 });
 type SimulateOptions = z.output<typeof SimulateOptions>;
 
-/** Base64 and base58 of a full packet are no longer than this. */
-const MOST_CHARACTERS = { base64: 1_644, base58: 1_683 };
+/** Maximum length of an encoded transaction, characters. */
+const MAX_CHARACTERS = { base64: 1_644, base58: 1_683 };
 
 function decode(text: string, encoding: 'base58' | 'base64'): WireTransaction {
-  if (text.length > MOST_CHARACTERS[encoding]) {
-    const most = `max: encoded/raw ${MOST_CHARACTERS[encoding]}/${PACKET_BYTES}`;
-    throw invalidParams(`${encoding} encoded solana_transaction::versioned::VersionedTransaction too large: ${text.length} bytes (${most})`);
+  if (text.length > MAX_CHARACTERS[encoding]) {
+    const limits = `max: encoded/raw ${MAX_CHARACTERS[encoding]}/${PACKET_BYTES}`;
+    throw invalidParams(`${encoding} encoded solana_transaction::versioned::VersionedTransaction too large: ${text.length} bytes (${limits})`);
   }
   const bytes = encoding === 'base64' ? Buffer.from(text, 'base64') : bs58.decodeUnsafe(text);
   if (!bytes || (encoding === 'base64' && bytes.toString('base64') !== text)) throw invalidParams(`invalid ${encoding} encoding`);
   try {
     return parseTransaction(Buffer.from(bytes));
   } catch (error) {
-    if (error instanceof Malformed) {
+    if (error instanceof MalformedTransaction) {
       throw invalidParams(`failed to deserialize solana_transaction::versioned::VersionedTransaction: ${error.message}`);
     }
     throw error;
   }
 }
 
-const NOTHING_DONE: Simulation = { err: null, logs: [], units: 0, inner: [], returnData: null, accounts: new Map() };
+const NOT_EXECUTED: Simulation = { err: null, logs: [], units: 0, inner: [], returnData: null, accounts: new Map() };
 
-/** Executes without keeping anything, on the newest state; blockhash and duplicates are judged as the bank at `slot` would. */
+/** Executes a transaction on the newest state without storing its changes. Blockhash and duplicates are checked at `slot`. */
 function simulate(node: Node, tx: WireTransaction, how: { slot: number; seen: number; verify: boolean; anyBlockhash: boolean }): Simulation {
   const { chain } = node;
-  const refused = how.anyBlockhash ? null : chain.refusal(tx, how.slot, how.seen);
-  if (refused !== null) return { ...NOTHING_DONE, err: refused };
+  const rejected = how.anyBlockhash ? null : chain.rejectionReason(tx, how.slot, how.seen);
+  if (rejected !== null) return { ...NOT_EXECUTED, err: rejected };
   return chain.bank.simulate(tx, chain.tick(), how.verify);
 }
 
@@ -82,7 +82,7 @@ function preflightFailure(err: TransactionError, result: Simulation): RpcError {
   });
 }
 
-function answerSimulation(node: Node, [text, options]: readonly [string, (SimulateOptions | null | undefined)?]) {
+function simulateTransaction(node: Node, [text, options]: readonly [string, (SimulateOptions | null | undefined)?]) {
   const tx = decode(text, options?.encoding ?? 'base58');
   const verify = options?.sigVerify === true;
   const replace = options?.replaceRecentBlockhash === true;
@@ -106,24 +106,24 @@ function answerSimulation(node: Node, [text, options]: readonly [string, (Simula
 function simulatedAccounts(
   node: Node,
   result: Simulation,
-  asked: { addresses: Key[]; encoding?: z.output<typeof Encoding> | null | undefined },
+  requested: { addresses: Key[]; encoding?: z.output<typeof Encoding> | null | undefined },
   slot: number,
 ) {
-  if (asked.encoding === 'base58') throw invalidParams('base58 encoding not supported');
-  if (result.err !== null) return asked.addresses.map(() => null);
-  const options = { encoding: asked.encoding ?? ('base64' as const) };
-  return asked.addresses.map((key) => {
+  if (requested.encoding === 'base58') throw invalidParams('base58 encoding not supported');
+  if (result.err !== null) return requested.addresses.map(() => null);
+  const options = { encoding: requested.encoding ?? ('base64' as const) };
+  return requested.addresses.map((key) => {
     const account = result.accounts.get(key) ?? node.chain.accounts.newest(key);
     return account && account.lamports > 0n ? encodeAccount(account, options, node.chain.accounts, slot) : null;
   });
 }
 
-/** Methods that send transactions, or try them. */
+/** Methods that send or simulate transactions, and airdrops. */
 export const sendingMethods: Readonly<Record<string, Method>> = {
   sendTransaction: method(z.tuple([z.string(), SendOptions.nullish()]), send),
-  simulateTransaction: method(z.tuple([z.string(), SimulateOptions.nullish()]), answerSimulation),
+  simulateTransaction: method(z.tuple([z.string(), SimulateOptions.nullish()]), simulateTransaction),
   requestAirdrop: method(
     z.tuple([Address, z.number().int().min(1).max(Number.MAX_SAFE_INTEGER), CommitmentOptions.nullish()]),
-    (node, [to, lamports]) => node.chain.faucet.give(to, BigInt(lamports)),
+    (node, [to, lamports]) => node.chain.faucet.airdrop(to, BigInt(lamports)),
   ),
 };

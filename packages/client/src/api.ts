@@ -11,63 +11,63 @@ export type ActiveEvent = {
   startsAt: Instant;
   endsAt: Instant | null;
 
-  /** Of an arcade_event that has one; free-form. */
+  /** Free-form payload of an arcade_event; absent for other events and for an event without a payload. */
   payload?: unknown;
 };
 
 export type ArcadeEvent = { id: Id; name: string; payload?: unknown; startsAt: Instant; endsAt: Instant };
 
 export type ArcadeEventRequest = {
-  /** What front ends know it by, or show. */
+  /** Name by which front ends identify the event, or that they show. */
   name: string;
 
   /** Free-form, up to 8 KB. */
   payload?: unknown;
 
-  /** How long it is among the active events; it is broadcast once. */
+  /** Time for which the event is active, seconds. The event is broadcast once. */
   durationSec?: number;
 };
 
 export type ArcadeState = {
-  /** How the arcade looks; free-form. */
+  /** The look of the arcade; free-form. */
   theme: { [key: string]: unknown };
   themeVersion: number;
 
-  /** What goes on now: the chat round, the burn event, then one-time events, newest first, at most 50. */
+  /** Active events: the chat round, the burn event, then at most 50 one-time events, newest first. */
   activeEvents: ActiveEvent[];
   arcade: {
     name: string;
 
-    /** How many games there are. */
+    /** Number of games. */
     games: number;
     categories: Slug[];
 
-    /** How many cabinets there are. */
+    /** Number of cabinets. */
     cabinets: number;
 
-    /** How many of them are possessed. */
+    /** Number of possessed cabinets. */
     possessed: number;
   };
 };
 
 export type AuditEntry = {
-  /** From 1 on, without gaps. */
+  /** Number of the entry, from 1 on without gaps. */
   id: string;
 
-  /** To the microsecond. */
+  /** Time of the request, with microseconds. */
   at: Instant;
 
-  /** Which admin token it was. */
+  /** Name of the admin token. */
   tokenName: string;
   method: string;
 
-  /** With the query. */
+  /** Path with the query string. */
   path: string;
 
-  /** SHA-256 of the body as it came, hex; of a streamed body that of nothing. */
+  /** SHA-256 of the received body, hex. For a streamed body, the SHA-256 of an empty body. */
   bodyHash: string;
 
-  /** The hash of the entry before, hex; empty for the first. */
+  /** Hash of the previous entry, hex; empty for the first entry. */
   previousHash: string;
 
   /** SHA-256(previousHash ‖ the JSON array [id, at, tokenName, method, path, bodyHash]), hex. */
@@ -75,34 +75,34 @@ export type AuditEntry = {
 };
 
 export type AutoStart = {
-  /** From one round’s beginning to the next one’s. A round that is still active then is waited for. */
+  /** Seconds from the start of one round to the start of the next. The next round waits while a round is active. */
   intervalSec: number;
 
-  /** Each round’s terms. In the title `{n}` becomes the round’s number in the schedule, `{date}` its UTC day. */
+  /** The terms of every round. In the title, `{n}` is replaced by the round’s number in the schedule and `{date}` by its UTC day. */
   template: ChatRoundTerms;
 
-  /** When the first round is due; the others follow at the interval. In the past: one round now, the next on that grid. Within a year. */
+  /** Start time of the first round; the others follow at the interval. With a time in the past, one round starts now and the next one at the next multiple of the interval. Less than a year away. */
   startAt?: Instant;
 };
 
 export type AutoStatus = {
   running: boolean;
 
-  /** null before the first start, as everything else. */
+  /** Interval in seconds; null before the first start. */
   intervalSec: number | null;
   template: ChatRoundTermsOutput | null;
 
-  /** When the next round is due; null while stopped. In the past where it waits, or was refused. */
+  /** Start time of the next round; null while the schedule is stopped. A time in the past means that the round waits or could not start. */
   nextAt: Instant | null;
 
-  /** The round that was started last. */
+  /** The most recently started round. */
   lastRound: string | null;
   lastStartedAt: Instant | null;
 
-  /** Why the due round has not begun; it is tried again. null once one has. */
+  /** The error of the last failed start, which is retried; null after a successful start. */
   lastError: string | null;
 
-  /** The admin token that started it last. */
+  /** Name of the admin token that last started the schedule. */
   startedBy: string | null;
 };
 
@@ -113,57 +113,57 @@ export type BanRequest = { reason: string };
 export type Battle = {
   id: Id;
 
-  /** open: can be joined. running: scores that name it count. finished: the result is there, about a second after its end. expired: not started in time. */
+  /** open: wallets can join. running: scores that name the battle count. finished: it has a result, about a second after its end. expired: it did not start in time. */
   status: 'open' | 'running' | 'finished' | 'expired';
   game: BattleGame;
   maxPlayers: number;
   durationSec: number;
 
-  /** Who may start it before all seats are taken. */
+  /** The creator, who can start the battle before all seats are taken. */
   createdBy: string;
   createdAt: Instant;
 
-  /** null where nobody can join any more. */
+  /** null when wallets can no longer join. */
   join: {
-    /** POST to it to take a seat. */
+    /** Send a POST to this path to take a seat. */
     path: string;
     seatsLeft: number;
 
-    /** When it expires unless it is started. */
+    /** Time at which the battle expires if it does not start. */
     expiresAt: Instant;
   } | null;
   startedAt: Instant | null;
 
-  /** Scores accepted before it count. Once all participants have scored, that moment; null until it is started. */
+  /** End of the battle; scores that are accepted before it count. Moves to the moment when all participants have a score. null before the start. */
   endsAt: Instant | null;
 
-  /** When it was finished, or expired. */
+  /** Time at which the battle was finished or expired. */
   endedAt: Instant | null;
 
-  /** In the order of their seats. */
+  /** Participants, sorted by seat. */
   participants: {
-    /** Who has the seat. */
+    /** The wallet that has the seat. */
     wallet: string;
 
-    /** In the order of joining; the creator has the first. */
+    /** Number of the seat in the order of joining; the creator has seat 1. */
     seat: number;
     joinedAt: Instant;
 
-    /** The best normalized score that counts, normally within a second; null for none. */
+    /** Best normalized score that counts, normally updated within a second; null without a score. */
     score: number | null;
 
-    /** How many scores count. */
+    /** Number of scores that count. */
     scores: number;
 
-    /** Who has the same score shares a place; null until it is finished, and for who has no score. */
+    /** Place in the result; equal scores share a place. null until the battle is finished, and without a score. */
     place: number | null;
   }[];
 
-  /** Empty until it is finished, and where nobody has scored. */
+  /** Wallets on place 1. Empty until the battle is finished, and if no participant has a score. */
   winners: string[];
 };
 
-/** What is played, as the game is configured now. */
+/** The game with its current configuration. */
 export type BattleGame = {
   id: Slug;
   name: string;
@@ -177,25 +177,25 @@ export type BattleGame = {
 export type BattleTerms = {
   gameId: Slug;
 
-  /** With so many it starts by itself. */
+  /** Number of seats. The battle starts when all are taken. */
   maxPlayers?: number;
 
-  /** From its start to its end, s. */
+  /** Time from start to end, seconds. */
   durationSec?: number;
 };
 
 export type BetaPoints = {
-  /** Beta points of all time, less those taken back. */
+  /** Beta points of all time, minus voided points. */
   total: number;
 
-  /** Those that were converted. */
+  /** Converted beta points. */
   converted: number;
 
-  /** Those left: below 0 where points were taken back after they had been converted. */
+  /** Beta points not converted yet. Negative when points were voided after their conversion. */
   unconverted: number;
   sources: BetaSources;
 
-  /** Best first. */
+  /** Highest best score first. */
   games: GameLine[];
 };
 
@@ -205,19 +205,19 @@ export type BetaPreference = {
 };
 
 export type BetaPreferenceRequest = {
-  /** Absent, the preference is toggled. */
+  /** New value. When absent, the preference is toggled. */
   enabled?: boolean;
 };
 
-/** What the total is from. */
+/** The total by source. */
 export type BetaSources = {
-  /** From games. */
+  /** Points from games. */
   games: number;
 
-  /** From quests. */
+  /** Points from quests. */
   quests: number;
 
-  /** From referrals. */
+  /** Points from referrals. */
   referrals: number;
 };
 
@@ -225,13 +225,13 @@ export type BetaStats = {
   /** Whether new points are beta points. */
   enabled: boolean;
   points: {
-    /** Beta points of all time, less those taken back. */
+    /** Beta points of all time, minus voided points. */
     total: number;
 
-    /** Of this UTC day. */
+    /** Beta points of this UTC day. */
     today: number;
 
-    /** Of this ISO week. */
+    /** Beta points of this ISO week. */
     week: number;
   };
 
@@ -241,19 +241,19 @@ export type BetaStats = {
   /** Accepted beta scores. */
   scores: number;
   converted: {
-    /** Beta points that were converted. */
+    /** Converted beta points. */
     betaPoints: number;
 
-    /** The regular points that they became. */
+    /** Resulting regular points. */
     points: number;
 
-    /** Newest first, 20 at most. */
+    /** Newest first, at most 20. */
     conversions: PastConversion[];
   };
 };
 
 export type BindRequest = {
-  /** In any case. */
+  /** Referral code, in any case. */
   code: string;
 };
 
@@ -262,30 +262,30 @@ export type BoardRank = {
   rank: number | null;
   score: number;
 
-  /** Share of the listed wallets that rank no better, in percent; null without a rank. */
+  /** Percentage of the wallets on the board whose rank is not better; null without a rank. */
   percentile: number | null;
 
-  /** What is missing to the next better score; null for the best and without a rank. */
+  /** Points to the next better score; null for the best wallet and without a rank. */
   pointsToNext: number | null;
 
-  /** The wallets listed right before and after this one, two on either side. */
+  /** The two lines before and the two lines after this wallet. */
   neighbours: LeaderboardEntry[];
 };
 
 export type BridgedMessage = {
-  /** The chat: 1 to 32 lower-case letters, digits and hyphens; not `chat`, `chain`. */
+  /** Name of the bridged chat: 1 to 32 lower-case letters, digits and hyphens; not `chat` or `chain`. */
   platform?: unknown;
 
-  /** What the message is called there, at most 256 characters. */
+  /** Id of the message in the bridged chat, at most 256 characters. */
   messageId?: unknown;
 
-  /** `id`: what the account never changes, at most 256 characters. `handle`: what people see, at most 100. */
+  /** `id`: the permanent id of the account, at most 256 characters. `handle`: the display name, at most 100 characters. */
   author?: unknown;
 
-  /** At most 500 characters. */
+  /** The message, at most 500 characters. */
   text?: unknown;
 
-  /** When it was written, ISO 8601. */
+  /** Time of writing, ISO 8601. */
   at?: unknown;
 } & { [key: string]: unknown };
 
@@ -295,32 +295,32 @@ export type BurnEvent = {
   description: string | null;
   status: 'pending' | 'active' | 'ended';
 
-  /** What is burned. */
+  /** Mint of the burned token. */
   mint: string;
 
-  /** How long it lasts from its activation on, seconds. */
+  /** Duration from the activation, seconds. */
   durationSec: number;
 
-  /** What the transaction that burns must have as its memo, by source. With none or several of them the burn counts for nothing. */
+  /** Memo that the burn transaction must contain, by source. A transaction with none or several of them does not count. */
   memos: { referral: string; game: string; social: string };
 
-  /** Who described it. */
+  /** Wallet that created the event. */
   createdBy: string;
   createdAt: Instant;
 
-  /** Burns in blocks from this time on count; some seconds before it was activated, because the chain’s clock may be behind. */
+  /** Burns in blocks from this time on count. It is some seconds before the activation, because the chain’s clock may be behind. */
   activatedAt: Instant | null;
 
   /** Burns in blocks before this time count. */
   endsAt: Instant | null;
 
-  /** It has ended, and all burns that count are recorded: nothing changes any more. */
+  /** Whether the event has ended and all its burns are recorded, so that the totals do not change any more. */
   final: boolean;
 
-  /** Wallets that have burned. */
+  /** Wallets with at least one burn. */
   participants: number;
 
-  /** All that was burned, base units. */
+  /** Total burned amount, base units. */
   burnTotal: string;
   bySource: BurnedBySource;
 };
@@ -329,42 +329,42 @@ export type BurnEventTerms = {
   title: string;
   description?: string;
 
-  /** How long it lasts from its activation on, seconds. */
+  /** Duration from the activation, seconds. */
   durationSec: number;
 };
 
 export type BurnRank = {
-  /** By all that was burned; null for a wallet that burned nothing. */
+  /** Rank by the total burned amount; null for a wallet that burned nothing. */
   rank: number | null;
 
-  /** What the caller burned, base units. */
+  /** Amount burned by the caller, base units. */
   burned: string;
 
-  /** Share of the participants that rank no better, in percent; null without a rank. */
+  /** Share of the participants with the same or a lower rank, percent; null without a rank. */
   percentile: number | null;
   bySource: BurnedBySource;
 };
 
 export type BurnStanding = {
-  /** Competition rank: who burned the same shares it, the next rank is skipped. */
+  /** Competition rank: wallets with equal amounts share a rank, and the following ranks are skipped. */
   rank: number;
 
-  /** The wallet’s address. */
+  /** Address of the wallet. */
   wallet: string;
 
-  /** What it burned, base units. */
+  /** Burned amount, base units. */
   amount: string;
 };
 
-/** What was burned from a source that held at the time of the burn. */
+/** Burned amounts per source. Only burns whose source was valid at the time of the burn are included. */
 export type BurnedBySource = {
-  /** By wallets that were referred, base units. */
+  /** Burns of referred wallets, base units. */
   referral: string;
 
-  /** By wallets that play, base units. */
+  /** Burns of wallets that played in the 24 hours before, base units. */
   game: string;
 
-  /** By linked wallets, base units. */
+  /** Burns of wallets with a linked account, base units. */
   social: string;
 };
 
@@ -373,10 +373,10 @@ export type Cabinet = {
   gameId: Slug;
   status: 'normal' | 'possessed';
 
-  /** Who controls it; null in normal operation. */
+  /** The entity that controls the cabinet; null in normal operation. */
   possessedBy: string | null;
 
-  /** Name, position, whatever a front end shows it by. */
+  /** Free-form data for front ends, such as name and position. */
   display: { [key: string]: unknown };
   version: number;
 };
@@ -386,7 +386,7 @@ export type CabinetReleaseRequest = { cabinetId: Slug };
 export type CabinetRequest = {
   gameId: string;
 
-  /** Name, position, whatever a front end shows it by; free-form, up to 16 KB. */
+  /** Free-form data for front ends, such as name and position, up to 16 KB. */
   display: { [key: string]: unknown };
 };
 
@@ -395,15 +395,15 @@ export type ChainTransaction = {
   kind: string;
   subject: string;
 
-  /** `queued`: it was set aside, and is tried again. */
+  /** `queued`: a retry is scheduled. */
   state: 'manual' | 'failed' | 'queued';
   attempts: number;
   signature: string | null;
 
-  /** Why: `{ name, message, instruction, code }`. */
+  /** Error of the latest attempt: `{ name, message, instruction, code }`. */
   error: __schema0;
 
-  /** What the last look at the latest attempt saw. */
+  /** Result of the latest status check of the latest attempt. */
   evidence: __schema1;
   createdAt: Instant;
   changedAt: Instant;
@@ -412,13 +412,13 @@ export type ChainTransaction = {
 export type ChatMessage = {
   messageId: Id;
 
-  /** `chat`, or the bridged chat that it comes from. */
+  /** `chat` for the service’s own chat, or the name of the bridged chat. */
   source: string;
 
-  /** null where a bridged author has linked no wallet. */
+  /** The author’s wallet; null when a bridged author has linked no wallet. */
   wallet: string | null;
 
-  /** Of a bridged author. */
+  /** Display name of a bridged author. */
   handle: string | null;
   text: string;
   entryId: Id | null;
@@ -428,28 +428,28 @@ export type ChatMessage = {
 export type ChatMessageReceipt = {
   messageId: Id;
 
-  /** Where the message was an entry. */
+  /** The entry that the message made, if any. */
   entry?: {
     id: Id;
 
-    /** Its index: 0, 1, 2, … in the order of acceptance. */
+    /** Index of the entry in the order of acceptance, starting at 0. */
     sequence: number;
 
-    /** Ascending. */
+    /** The numbers in ascending order. */
     numbers: number[];
     receipt: EntryReceipt;
   };
 };
 
 export type ChatMessageRequest = {
-  /** One line. `!enter`, alone or with numbers, is an entry of the active round. */
+  /** One line of text. `!enter`, alone or with numbers, makes an entry of the active round. */
   text: string;
 };
 
 export type ChatMessages = {
   messages: ChatMessage[];
 
-  /** `before` of the next page; null where there is none. */
+  /** Value of `before` for the next page; null on the last page. */
   next: Id | null;
 };
 
@@ -459,7 +459,7 @@ export type ChatModeration = {
   wallet: string | null;
   account: { platform: string; id: string } | null;
 
-  /** When a mute ends. */
+  /** End of the mute. */
   until: Instant | null;
 };
 
@@ -468,7 +468,7 @@ export type ChatModerationRequest =
   | {
       action: 'mute';
 
-      /** With all accounts that are linked to it. */
+      /** A wallet, with all accounts that are linked to it. */
       wallet?: Wallet;
 
       /** One account of a bridged chat. */
@@ -478,7 +478,7 @@ export type ChatModerationRequest =
   | {
       action: 'unmute' | 'ban' | 'unban';
 
-      /** With all accounts that are linked to it. */
+      /** A wallet, with all accounts that are linked to it. */
       wallet?: Wallet;
 
       /** One account of a bridged chat. */
@@ -488,26 +488,26 @@ export type ChatModerationRequest =
 export type ChatRound = {
   id: string;
 
-  /** pending: described. active: takes entries. closing: entries are frozen and go into a commitment. committed: it is final on the chain, and the beacon decides. finalized: drawn. void: over without a draw. */
+  /** pending: created, not started. active: accepts entries. closing: entries are frozen, their commitment is not final yet. committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without a draw. */
   status: 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
 
-  /** How many were accepted. */
+  /** Number of accepted entries. */
   entries: number;
   opensAt: Instant | null;
   closesAt: Instant | null;
 
-  /** Root of the tree over all entries; null before they are frozen. */
+  /** Root of the Merkle tree over all entries; null before they are frozen. */
   entriesRoot: string | null;
   commitment: RoundCommitment | null;
 
-  /** The beacon’s round is an hour past, and nothing is drawn yet. */
+  /** The beacon round was due more than an hour ago, and the round is not drawn yet. */
   overdue: boolean;
   voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
 
-  /** The void round whose entries these are. */
+  /** The void round whose entries this round took over. */
   predecessor: string | null;
 
-  /** The round that goes on with the entries of this void one. */
+  /** The round that took over the entries of this void round. */
   successor: string | null;
   createdAt: Instant;
   endedAt: Instant | null;
@@ -522,16 +522,16 @@ export type ChatRound = {
 export type ChatRoundTerms = {
   title: string;
 
-  /** How many numbers an entry has, and are drawn. */
+  /** Number of numbers in an entry and in the draw. */
   picks?: number;
 
-  /** Numbers are 1 to this. */
+  /** The highest number; the lowest is 1. */
   range?: number;
 
-  /** The k-th winner gets the k-th. */
+  /** The prizes by place: the first is for the first winner. */
   prizes: Prize[];
 
-  /** How long entries are accepted. */
+  /** Seconds during which entries are accepted. */
   durationSec: number;
   maxEntriesPerWallet?: number;
 };
@@ -539,35 +539,35 @@ export type ChatRoundTerms = {
 export type ChatRoundTermsOutput = {
   title: string;
 
-  /** How many numbers an entry has, and are drawn. */
+  /** Number of numbers in an entry and in the draw. */
   picks: number;
 
-  /** Numbers are 1 to this. */
+  /** The highest number; the lowest is 1. */
   range: number;
 
-  /** The k-th winner gets the k-th. */
+  /** The prizes by place: the first is for the first winner. */
   prizes: Prize[];
 
-  /** How long entries are accepted. */
+  /** Seconds during which entries are accepted. */
   durationSec: number;
   maxEntriesPerWallet: number;
 };
 
 export type ChatStatus = {
-  /** down: no messages are taken. degraded: they are, but the stream lags by more than 5 s, or a round is stuck. */
+  /** down: chat accepts no messages. degraded: chat accepts messages, but the event stream lags by more than 5 s, or a round is stuck. */
   status: 'ok' | 'degraded' | 'down';
   takesMessages: boolean;
   checks: { database: 'ok' | 'failed'; redis: 'ok' | 'failed' };
 
-  /** Where `!enter` goes. null too while the database does not answer, as all that follows. */
+  /** The round that accepts entries, or null. This and the following fields are null while the database does not answer. */
   activeRound: { id: Id; closesAt: Instant } | null;
   messagesLastMinute: number | null;
   lastMessageAt: Instant | null;
 
-  /** Age of the oldest event that the stream does not have yet; 0 when it has them all. */
+  /** Age of the oldest event that is not published to the stream yet; 0 when all are published. */
   streamLagMs: number | null;
 
-  /** Rounds that should be further on: a minute past their end and not closed, an hour closed and not committed, or overdue. */
+  /** Number of delayed rounds: not closed a minute after the closing time, not committed an hour after closing, or not drawn an hour after the beacon round was due. */
   stuckRounds: number | null;
 };
 
@@ -576,16 +576,16 @@ export type Claim = {
   epoch: number;
   wallet: Wallet;
 
-  /** Base units. */
+  /** Amount of the reward, base units. */
   amount: string;
 
-  /** The transaction that did it, or is to do it; null while there is none, or where it is not known whose it was. */
+  /** Signature of the transaction that claims or claimed the reward; null while there is none or when it is unknown. */
   signature: string | null;
 
-  /** queued: to be signed. submitted: on its way. confirmed: the cluster has voted for it. claimed: final. failed: over without effect, may be asked for again. */
+  /** queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. failed: ended without effect; the claim can be requested again. */
   status: 'queued' | 'submitted' | 'confirmed' | 'claimed' | 'failed';
 
-  /** Why it failed. */
+  /** Reason of the failure. */
   reason: string | null;
   requestedAt: Instant;
   changedAt: Instant;
@@ -596,13 +596,13 @@ export type ClaimReceipt = {
   epoch: number;
   wallet: Wallet;
 
-  /** Base units. */
+  /** Amount of the reward, base units. */
   amount: string;
 
-  /** The transaction that did it, or is to do it; null while there is none, or where it is not known whose it was. */
+  /** Signature of the transaction that claims or claimed the reward; null while there is none or when it is unknown. */
   signature: string | null;
 
-  /** queued: to be signed. submitted: on its way. confirmed: the cluster has voted for it. claimed: final. failed: over without effect, may be asked for again. */
+  /** queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. failed: ended without effect; the claim can be requested again. */
   status: 'queued' | 'submitted' | 'confirmed' | 'claimed' | 'failed';
 };
 
@@ -610,7 +610,7 @@ export type ClaimRequest = {
   /** The epoch: UTC days since 1970-01-01. */
   epoch: number;
 
-  /** The hashes beside the way from the leaf to the root, from the bottom up. */
+  /** Sibling hashes from the leaf to the root, SHA-256 in hex. */
   proof: string[];
 };
 
@@ -618,32 +618,32 @@ export type ClaimableReward = {
   /** UTC days since 1970-01-01. */
   epoch: number;
 
-  /** What the wallet gets. Base units. */
+  /** Amount of the leaf. Base units. */
   amount: string;
 
-  /** The leaf’s place in the tree. */
+  /** Index of the leaf in the tree. */
   index: number;
 
-  /** committed: it can be claimed now. claiming: a claim is on its way. computed: it can be claimed as soon as the root is on the chain. settled: it was settled off-chain. */
+  /** committed: claimable. claiming: a claim is in flight. computed: claimable as soon as the root is on the chain. settled: settled off-chain. */
   status: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled' | 'claiming';
 
-  /** Until when it can be claimed; known once it is committed. */
+  /** Time until which the reward can be claimed; known after the commit. */
   expiresAt: Instant | null;
 };
 
 export type Clip = {
   id: Id;
 
-  /** Who uploaded it. */
+  /** Wallet that uploaded the clip. */
   wallet: Wallet;
   gameId: Slug;
   title: string | null;
 
-  /** What the file is, by its content. */
+  /** Media type, detected from the content. */
   type: 'video/mp4' | 'video/webm' | 'image/gif';
   bytes: number;
 
-  /** The file; takes Range. */
+  /** URL of the file; supports Range. */
   url: string;
   createdAt: Instant;
 };
@@ -651,10 +651,10 @@ export type Clip = {
 export type ClipUpload = {
   gameId: Slug;
 
-  /** One line. */
+  /** Title, one line. */
   title?: string;
 
-  /** The clip: video/mp4, video/webm, image/gif; at most 52428800 bytes. Its name is not kept. */
+  /** The clip: video/mp4, video/webm, image/gif; at most 52428800 bytes. Its file name is ignored. */
   file: string;
 };
 
@@ -665,26 +665,26 @@ export type CompleteTask = { taskId: string };
 export type ConversionRequest = {
   wallet: Wallet;
 
-  /** Regular points for a beta point. */
+  /** Regular points per beta point. */
   rate?: string;
 };
 
 export type ConversionResult = {
-  /** null where there was nothing to convert. */
+  /** null when there was nothing to convert. */
   id: Id | null;
   wallet: Wallet;
   rate: string;
 
-  /** Beta points that were converted. */
+  /** Converted beta points. */
   betaPoints: number;
 
-  /** The regular points that they became, rounded down. */
+  /** Resulting regular points, rounded down. */
   points: number;
 
-  /** Beta points that the wallet has now. */
+  /** Beta points of the wallet after the conversion. */
   betaTotal: number;
 
-  /** Regular points that the wallet has now. */
+  /** Regular points of the wallet after the conversion. */
   total: number;
 };
 
@@ -697,13 +697,13 @@ export type DecisionRequest = { decision: 'accept' | 'reject'; reason?: string }
 export type DrawnInteger = {
   counter: number;
 
-  /** It was drawn from 0 to bound − 1. */
+  /** The value is drawn from 0 to bound − 1. */
   bound: number;
 
-  /** A u64: value = raw mod bound. */
+  /** A u64; value = raw mod bound. */
   raw: string;
 
-  /** Raw values before it, from 2^64 − (2^64 mod bound) on. */
+  /** Earlier raw values, rejected because they are at least 2^64 − (2^64 mod bound). */
   rejected: string[];
   value: number;
 };
@@ -712,57 +712,57 @@ export type Eligibility = {
   /** Whether the balance is at least the minimum. */
   eligible: boolean;
 
-  /** Base units of the token over all token accounts of the wallet, frozen ones included. */
+  /** Token balance over all token accounts of the wallet, including frozen accounts, base units. */
   tokenBalance: string;
 
-  /** Base units that the gate asks for. */
+  /** Minimum balance of the gate, base units. */
   minimum: string;
 
-  /** The token. */
+  /** Mint of the token. */
   mint: Wallet;
 
-  /** When the chain was asked. */
+  /** When the balance was read from the RPC node. */
   checkedAt: Instant;
 };
 
 export type EntriesRoot = {
   root: string;
 
-  /** How many entries are under it. */
+  /** Number of entries under the root. */
   count: number;
   algorithm: { hash: 'sha256'; leaf: string; node: string; oddNode: string };
 };
 
 export type EntryProof = {
   entry: {
-    /** The entry. */
+    /** The entry’s id. */
     id: string;
 
-    /** Its place in the order in which entries were accepted, from 0 on. */
+    /** Position in the order of acceptance, starting at 0. */
     index: number;
     wallet: Wallet;
 
-    /** Ascending; none for a ticket. */
+    /** The numbers in ascending order; empty for a ticket. */
     numbers: number[];
 
-    /** Where it came from: the service’s own chat, a bridged one, the chain. */
+    /** The origin: the service’s own chat, a bridged chat, or the chain. */
     source: string;
 
-    /** The message there; a transaction’s signature for a ticket that was paid for. */
+    /** Id of the message at the origin. For a paid ticket, the signature of its transaction. */
     messageId: string;
     at: string;
   };
 
-  /** Its place in the order in which entries were accepted, from 0 on. */
+  /** Position in the order of acceptance, starting at 0. */
   index: number;
   leaf: string;
 
-  /** The siblings from the leaf up. Where a node moves up by itself it has none. */
+  /** Sibling hashes from the leaf to the root. A node that moves up alone has no sibling. */
   proof: string[];
   root: string;
 };
 
-/** Signed with ed25519: base64 over `coinop/receipt/1`, a line feed, and the canonical JSON (RFC 8785) of `body`. */
+/** A signed receipt of an accepted entry. `signature` is a base64 ed25519 signature over `coinop/receipt/1`, a line feed, and the canonical JSON (RFC 8785) of `body`. */
 export type EntryReceipt = {
   body: {
     version: 1;
@@ -781,7 +781,7 @@ export type EntryReceipt = {
 };
 
 export type Error = {
-  /** One sentence that names the field and what it must be. */
+  /** One sentence with the field and its requirement. */
   error: string;
 };
 
@@ -791,11 +791,11 @@ export type FinalizedRound = {
   numbers: number[];
   entries: number;
 
-  /** How many wallets won. */
+  /** Number of wallets that won. */
   winners: number;
   prizes: { amount: string; mint: 'reward' | 'usdc' }[];
 
-  /** Of its commitment. */
+  /** Sequence number of the round’s commitment. */
   sequence: number;
   endedAt: Instant;
 };
@@ -816,30 +816,30 @@ export type Game = {
 };
 
 export type GameCaps = {
-  /** Points that one wallet may earn in this game a day. */
+  /** Maximum points that a wallet can earn in this game per UTC day. */
   dailyPoints: number;
 
-  /** Raw score per second of play above which a score is held. */
+  /** Raw score per second of play. A score above this rate is held for a moderator. */
   scorePerSec?: number;
 
-  /** The shortest play that is believed, ms. */
+  /** Minimum duration of a play, ms. Shorter plays are refused. */
   minDurationMs?: number;
 
-  /** The longest play that is believed, ms. */
+  /** Maximum duration of a play, ms. Longer plays are refused. */
   maxDurationMs?: number;
 };
 
 export type GameCapsOutput = {
-  /** Points that one wallet may earn in this game a day. */
+  /** Maximum points that a wallet can earn in this game per UTC day. */
   dailyPoints: number;
 
-  /** Raw score per second of play above which a score is held. */
+  /** Raw score per second of play. A score above this rate is held for a moderator. */
   scorePerSec?: number;
 
-  /** The shortest play that is believed, ms. */
+  /** Minimum duration of a play, ms. Shorter plays are refused. */
   minDurationMs: number;
 
-  /** The longest play that is believed, ms. */
+  /** Maximum duration of a play, ms. Longer plays are refused. */
   maxDurationMs: number;
 };
 
@@ -848,13 +848,13 @@ export type GameId = Slug;
 export type GameLine = {
   gameId: string;
 
-  /** The best normalized score, 0 to 10,000. */
+  /** Best normalized score, 0 to 10,000. */
   best: number;
 
   /** Accepted scores. */
   scores: number;
 
-  /** What they gave. */
+  /** Points from these scores. */
   points: number;
 };
 
@@ -871,20 +871,20 @@ export type GameRequest = {
   caps: GameCaps;
   verification: Verification;
 
-  /** Whether points of this game count for reward epochs; by default those of verified games do. */
+  /** Whether points of this game count for reward epochs. By default true unless the verification is none. */
   rewards?: boolean;
 
-  /** Signs scores from now on; null removes it, absent keeps it. It is never shown again. */
+  /** HMAC secret for the signatures of scores. null removes it; absent keeps it. Responses never contain it. */
   secret?: string | null;
 };
 
 export type GameState = {
   gameId: Slug;
 
-  /** What was saved last; null when nothing was. */
+  /** The last saved state; null before the first save. */
   state: unknown;
 
-  /** 0 when nothing was saved yet. */
+  /** 0 before the first save. */
   version: number;
   updatedAt: Instant | null;
 };
@@ -895,38 +895,38 @@ export type GameStats = {
   gameId: Slug;
   totalPlays: number;
 
-  /** Wallets that are listed on the game’s board. */
+  /** Wallets on the game’s all-time board. */
   uniquePlayers: number;
 
   /** Accepted scores. */
   totalScores: number;
 
-  /** Of the normalized scores; null while there are none. */
+  /** Average normalized score; null while there are no scores. */
   averageScore: number | null;
 
-  /** The best normalized score; null while there are none. */
+  /** Highest normalized score; null while there are no scores. */
   bestScore: number | null;
 };
 
 export type GameSummary = { id: Slug; name: string; category: Slug; verification: Verification; version: number };
 
 export type GlobalStats = {
-  /** Wallets that are listed. */
+  /** Number of wallets on the board. */
   totalParticipants: number;
 
-  /** All regular points, less those taken back. */
+  /** Sum of all regular points, less points taken back. */
   totalPointsDistributed: number;
 
-  /** What they are from; conversions are beta points made regular. */
+  /** Points by origin. conversions: regular points for converted beta points. */
   pointsBySource: { games: number; quests: number; referrals: number; conversions: number };
 
-  /** The best listed score; null while nobody is listed. */
+  /** Best score on the board; null for an empty board. */
   topScore: number | null;
 
-  /** Wallets that are listed. */
+  /** Number of wallets on the board. */
   participantsToday: number;
 
-  /** Points of this UTC day. */
+  /** Points granted on the current UTC day, less points taken back. */
   pointsToday: number;
 };
 
@@ -941,41 +941,41 @@ export type ImportEpochRequest = {
   /** The epoch: UTC days since 1970-01-01. The day must have ended. */
   epoch: number;
 
-  /** The root that the caller has computed; another one refuses the import. */
+  /** Root that the caller computed, hex. The import is refused when our root differs. */
   root?: string;
 
-  /** Who gets how much, base units; the leaves of the tree in this order. */
+  /** Wallets and their amounts in base units. The leaves of the tree have this order. */
   distribution: { wallet: string; amount: string }[];
 };
 
 export type Instant = string;
 
-/** What a stranger pins once, and checks everything else against. */
+/** Public keys and addresses. A verifier stores them once and checks all results against them. */
 export type Keys = {
-  /** The keys that sign receipts of entries, base58. */
+  /** The public keys of entry receipts, base58. */
   receipts: { id: string; algorithm: 'ed25519'; publicKey: Wallet }[];
 
-  /** Whose memos are the commitments of rounds; null where this process was not told. */
+  /** The key that signs the memos with the commitments; null when this process has no such setting. */
   committer: Wallet | null;
 
-  /** Whose memos were, the oldest first. Each key has a sequence of its own, and counts until the first commitment of the next. */
+  /** Earlier commitment keys, the oldest first. Each key has its own sequence and is valid until the first commitment of the next key. */
   formerCommitters: Wallet[];
 
-  /** Whose tokens prizes are paid from. */
+  /** The wallet whose tokens pay the prizes. */
   treasury: Wallet | null;
   mints: {
-    /** The arcade’s own token. */
+    /** Mint of the arcade’s own token. */
     reward: Wallet | null;
 
-    /** Stablecoin. */
+    /** Mint of the stablecoin. */
     usdc: Wallet | null;
   };
   beacon: {
-    /** Of the drand chain that decides draws. */
+    /** Hash of the drand chain that decides the draws. */
     chainHash: string;
     publicKey: string;
 
-    /** Where it may be asked. */
+    /** URLs that serve the beacon. */
     urls: string[];
   };
 };
@@ -983,7 +983,7 @@ export type Keys = {
 export type Leaderboard = LeaderboardEntry[];
 
 export type LeaderboardEntry = {
-  /** Competition rank: who has the same score shares it, the next rank is skipped. */
+  /** Competition rank (1224): wallets with the same score share a rank, and the following ranks are skipped. */
   rank: number;
 
   /** The wallet’s address. */
@@ -992,21 +992,21 @@ export type LeaderboardEntry = {
 };
 
 export type LegacyResult = {
-  /** Its index, from 0. */
+  /** Index of the winning ticket, starting at 0. */
   winningTicket: number;
   winner: Wallet;
 
-  /** Stablecoin base units. */
+  /** The prize in base units of the stablecoin. */
   prizePool: string;
 
-  /** null where tickets were free: there is no prize. */
+  /** Payment of the prize; null when tickets were free, because there is no prize. */
   payout: {
     paymentId: Id;
 
-    /** How the payment goes; `completed` is final. */
+    /** Status of the payment; `completed` is final. */
     status: 'pending' | 'batched' | 'confirmed' | 'completed' | 'failed' | 'reversed' | 'manual';
 
-    /** Of the transaction that paid it, from confirmed on. */
+    /** Signature of the paying transaction; set when the payment is confirmed. */
     signature: string | null;
   } | null;
 };
@@ -1014,62 +1014,62 @@ export type LegacyResult = {
 export type LegacyRound = {
   id: string;
 
-  /** pending: described. active: takes entries. closing: entries are frozen and go into a commitment. committed: it is final on the chain, and the beacon decides. finalized: drawn. void: over without a draw. */
+  /** pending: created, not started. active: accepts entries. closing: entries are frozen, their commitment is not final yet. committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without a draw. */
   status: 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
 
-  /** How many were accepted. */
+  /** Number of accepted entries. */
   entries: number;
   opensAt: Instant | null;
   closesAt: Instant | null;
 
-  /** Root of the tree over all entries; null before they are frozen. */
+  /** Root of the Merkle tree over all entries; null before they are frozen. */
   entriesRoot: string | null;
   commitment: RoundCommitment | null;
 
-  /** The beacon’s round is an hour past, and nothing is drawn yet. */
+  /** The beacon round was due more than an hour ago, and the round is not drawn yet. */
   overdue: boolean;
   voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
 
-  /** The void round whose entries these are. */
+  /** The void round whose entries this round took over. */
   predecessor: string | null;
 
-  /** The round that goes on with the entries of this void one. */
+  /** The round that took over the entries of this void round. */
   successor: string | null;
   createdAt: Instant;
   endedAt: Instant | null;
   createdBy: string;
 
-  /** The price of all confirmed tickets, stablecoin base units. */
+  /** Sum of the prices of all confirmed tickets, in base units of the stablecoin. */
   prizePool: string;
 
-  /** Stablecoin base units; "0": free. */
+  /** Price in base units of the stablecoin; "0" means free. */
   ticketPrice: string;
   maxTickets: number | null;
 
-  /** How a ticket is paid: exactly the price, in this mint, to this account, with this memo. null where tickets are free. */
+  /** Where to pay for a ticket: transfer exactly the price, in this mint, to this token account, with this memo. null when tickets are free. */
   payTo: { mint: string; treasury: string; tokenAccount: string; memo: string } | null;
   winningTicket: number | null;
   winner: string | null;
 };
 
 export type LegacyRoundTerms = {
-  /** Stablecoin base units; "0": free, one for each wallet. */
+  /** Price in base units of the stablecoin; "0" means free, with one ticket per wallet. */
   ticketPrice: string;
 
-  /** A million, where it is left out. */
+  /** Maximum tickets of the round; default 1,000,000. */
   maxTickets?: number;
 
-  /** In the future, at most 30 days ahead; 24 hours ahead where it is left out. */
+  /** Closing time: in the future and at most 30 days ahead; default 24 hours ahead. */
   closesAt?: Instant;
 };
 
 export type Link = {
   platform: string;
 
-  /** What names the account for ever. */
+  /** Permanent id of the account. */
   accountId: string;
 
-  /** What it is called now. */
+  /** Current handle. */
   handle: string;
   linkedAt: Instant;
 };
@@ -1078,64 +1078,64 @@ export type LinkStart = {
   platform: 'x';
   method: 'oauth' | 'challenge';
 
-  /** Where to send the person: to sign in, and come back with `code` and `state`; or to write the post, its text filled in. */
+  /** URL to open: for oauth the sign-in page, which redirects back with `code` and `state`; for challenge the form of a new post with the text filled in. */
   url: string;
 
-  /** Of oauth: what the network brings back. Only this wallet can use it, once. */
+  /** oauth only: the state that the network returns. Only this wallet can use it, once. */
   state: string | null;
 
-  /** Of challenge: what the post must begin with. */
+  /** challenge only: the text that the post must begin with. */
   challenge: string | null;
 
-  /** Until when it is to be verified: ten minutes. */
+  /** End of the period in which the link can be verified, ten minutes. */
   expiresAt: Instant;
 };
 
 export type LinkStartRequest = {
-  /** The social network. */
+  /** Social network. */
   platform?: 'x';
 
-  /** By signing in to the network, or by posting a text there. */
+  /** oauth: sign in to the network. challenge: post a text there. */
   method?: 'oauth' | 'challenge';
 };
 
 export type LinkVerifyRequest = {
-  /** The social network. */
+  /** Social network. */
   platform?: 'x';
 
-  /** What the network gave, with `state`. */
+  /** Code that the network returned, with `state`. */
   code?: string;
 
-  /** What `start` gave, and the network brought back. */
+  /** State from `start`, as the network returned it. */
   state?: string;
 
-  /** Instead of code and state: the post with the challenge. */
+  /** URL of the post with the challenge; replaces code and state. */
   postUrl?: unknown & unknown;
 
-  /** Or its number. */
+  /** Id of the post with the challenge; replaces postUrl. */
   postId?: string;
 };
 
 export type Me = {
   wallet: Wallet;
 
-  /** Whether the wallet holds enough of the token; true where no token is configured, null while it is not known. */
+  /** Whether the wallet holds enough of the token; true when no token is configured, null: unknown. */
   eligible: boolean | null;
 
-  /** Base units of the token that the wallet holds; null where no token is configured, and while it is not known. */
+  /** Token balance of the wallet, base units; null when no token is configured or the balance is unknown. */
   tokenBalance: string | null;
   session: { createdAt: Instant; expiresAt: Instant; lastExtendedAt: Instant };
 };
 
 export type ModePoints = {
-  /** Of all time. */
+  /** Points of all time. */
   total: number;
   sources: PointSources;
 
-  /** Of the current periods in UTC; conversions count for none. */
+  /** Points of the current UTC periods, without conversions. */
   periods: { day: PeriodPoints; week: PeriodPoints; month: PeriodPoints; year: PeriodPoints };
 
-  /** Best first. */
+  /** Highest best score first. */
   games: GameLine[];
 };
 
@@ -1145,23 +1145,23 @@ export type NewQuest = {
   category?: Slug;
   requirement: QuestRequirement;
 
-  /** What it gives, before the multiplier. */
+  /** Points before the multiplier. */
   points: number;
 
-  /** When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt. */
+  /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
   window?: { startsAt?: Instant; endsAt?: Instant };
 
-  /** Once at all, once a UTC day, or once an ISO week. */
+  /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
   repeat?: 'once' | 'daily' | 'weekly';
   active?: boolean;
 
-  /** A daily task: the wallet completes it itself, once its requirement is met. */
+  /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task?: boolean;
 
-  /** The burn event that it belongs to. */
+  /** The burn event of the quest, or null. */
   burnEventId?: Slug | null;
 
-  /** Drawn where it is absent. */
+  /** Generated when absent. */
   id?: Slug;
 };
 
@@ -1174,10 +1174,10 @@ export type Normalization = {
 };
 
 export type NormalizationConfig = {
-  /** The best normalized score. */
+  /** The highest possible normalized score. */
   scale: 10000;
 
-  /** Points that one wallet may earn a day over all games. */
+  /** Maximum points that a wallet can earn per UTC day over all games. */
   dailyPointsCap: number;
   games: {
     id: Slug;
@@ -1188,7 +1188,7 @@ export type NormalizationConfig = {
     caps: GameCapsOutput;
     verification: Verification;
 
-    /** Whether its points count for reward epochs. */
+    /** Whether points of this game count for reward epochs. */
     rewards: boolean;
   }[];
 };
@@ -1197,10 +1197,10 @@ export type OweRequest = {
   wallet: Wallet;
   currency: 'usdc' | 'reward';
 
-  /** Base units. */
+  /** Amount, base units. */
   amount: string;
 
-  /** Names what it is for. Nothing is owed twice under one reference. */
+  /** Unique reference of the payment, chosen by the caller. One reference has at most one payment. */
   reference: string;
 };
 
@@ -1212,29 +1212,29 @@ export type OwnQuest = {
   category: Slug;
   requirement: QuestRequirement;
 
-  /** What it gives, before the multiplier. */
+  /** Points before the multiplier. */
   points: number;
 
-  /** When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt. */
+  /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
   window: { startsAt?: Instant; endsAt?: Instant };
 
-  /** Once at all, once a UTC day, or once an ISO week. */
+  /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
   repeat: 'once' | 'daily' | 'weekly';
 
-  /** A daily task: the wallet completes it itself, once its requirement is met. */
+  /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event that it belongs to. */
+  /** The burn event of the quest, or null. */
   burnEventId: Slug | null;
 
-  /** Per condition, as they are written in the requirement. */
+  /** One item per condition, in the order of the requirement. */
   progress: {
     condition: QuestCondition;
 
-    /** So far. Amounts of tokens are text. */
+    /** Current value. Token amounts are strings, base units. */
     have: number | string;
 
-    /** In all. Amounts of tokens are text. */
+    /** Required value. Token amounts are strings, base units. */
     need: number | string;
     met: boolean;
   }[];
@@ -1242,33 +1242,33 @@ export type OwnQuest = {
   /** Whether the whole requirement is met. */
   met: boolean;
 
-  /** What is missing, in words. */
+  /** Sentences that say what is missing. */
   missing: string[];
 
-  /** What this completion is for: `once`, a UTC day, or an ISO week. */
+  /** Window of this completion: `once`, a UTC day, or an ISO week. */
   windowKey: string;
 
-  /** Whether it was completed in this window. */
+  /** Whether the wallet has completed the quest in this window. */
   completed: boolean;
   completedAt: Instant | null;
 
-  /** With the multiplier of then. */
+  /** Points given, multiplier included. */
   pointsAwarded: number | null;
 
-  /** When it can be completed anew (UTC); null where once is all. */
+  /** When the quest can be completed again (UTC); null when it can be completed only once. */
   resetsAt: Instant | null;
 };
 
 export type PastConversion = {
   id: Id;
 
-  /** Regular points for a beta point. */
+  /** Regular points per beta point. */
   rate: string;
 
-  /** Beta points that were converted. */
+  /** Converted beta points. */
   betaPoints: number;
 
-  /** The regular points that they became. */
+  /** Resulting regular points. */
   points: number;
   at: Instant;
 };
@@ -1278,21 +1278,21 @@ export type Payment = {
   wallet: Wallet;
   currency: 'usdc' | 'reward';
 
-  /** Base units. */
+  /** Amount, base units. */
   amount: string;
   cause: { kind: string; id: string };
   payer: 'treasury' | 'orchestrator';
 
-  /** pending: owed; batched: on its way; confirmed: landed, and may still vanish; completed: paid for good; manual: a person looks into it, it stays owed. Of the orchestrator’s: failed (still owed), reversed. */
+  /** pending: not sent yet; batched: in a batch that is being sent; confirmed: the transaction landed, but a fork can still drop it; completed: the transaction is finalized; manual: an operator must decide, the amount stays owed. Only for the payer orchestrator: failed (stays owed), reversed. */
   status: 'pending' | 'batched' | 'confirmed' | 'completed' | 'failed' | 'reversed' | 'manual';
 
-  /** The transaction that paid it, from confirmed on. */
+  /** Signature of the transaction that paid it; set from confirmed on. */
   signature: string | null;
 
-  /** Why it is not paid yet. */
+  /** Reason why the payment is delayed, failed or reversed. */
   reason: string | null;
 
-  /** When it came to be owed. */
+  /** Creation time of the payment. */
   timestamp: Instant;
   updatedAt: Instant;
   completedAt: Instant | null;
@@ -1307,7 +1307,7 @@ export type PaymentStatus = {
     paymentId: Id;
     wallet: Wallet;
 
-    /** Base units. */
+    /** Amount, base units. */
     amount: string;
     currency: string;
     status: 'pending' | 'completed' | 'failed' | 'reversed';
@@ -1316,20 +1316,20 @@ export type PaymentStatus = {
 } & { [key: string]: unknown };
 
 export type Payouts = {
-  /** Why nothing is paid at the moment. */
+  /** Reason why payouts are paused; null when they are not. */
   paused: string | null;
 
-  /** What a person stopped payouts for. */
+  /** Reason that an operator gave for pausing payouts. */
   held: string | null;
 
-  /** What of the chain does not fit the record; when it is explained, payouts go on by themselves. */
+  /** Difference between the chain and the database. Payouts resume automatically when it is resolved. */
   doubt: string | null;
 
-  /** The treasury’s payments that are not completed, by status. */
+  /** Number of the treasury’s payments that are not completed, by status. */
   counts: { [key: string]: number };
   lanes: { lane: number; address: string; nonce: string | null; batch: Id | null; landed: string | null; stale: boolean }[];
 
-  /** Transactions of lanes that the record did not know; unmatched ones first, at most 100. */
+  /** Lane transactions that were found on the chain but not in the database; unmatched ones first, at most 100. */
   findings: {
     signature: string;
     lane: number;
@@ -1352,7 +1352,7 @@ export type PendingStablecoin = {
   wallet: Wallet;
   currency: 'usdc';
 
-  /** Base units that are owed and not finally paid; "0" where nothing is. */
+  /** Sum of the payments that are not completed, base units; "0" when there are none. */
   amount: string;
   payments: number;
 };
@@ -1363,13 +1363,13 @@ export type PeriodPoints = {
   /** All points of the period. */
   points: number;
 
-  /** Those from games. */
+  /** Points from games. */
   games: number;
 
-  /** Those from quests. */
+  /** Points from quests. */
   quests: number;
 
-  /** Those from referrals. */
+  /** Points from referrals. */
   referrals: number;
 };
 
@@ -1382,16 +1382,16 @@ export type PeriodStats = {
   /** Last day of the period. */
   to: Day;
 
-  /** Wallets that are listed. */
+  /** Number of wallets on the board. */
   participants: number;
 
-  /** Points of the period, less those taken back in it. Conversions count for no period. */
+  /** Points granted in the period, less points taken back in it, without conversions. */
   points: number;
 
-  /** The best listed score; null while nobody is listed. */
+  /** Best score on the board; null for an empty board. */
   topScore: number | null;
 
-  /** Points per participant; null while nobody is listed. */
+  /** Points per participant; null for an empty board. */
   averageScore: number | null;
 };
 
@@ -1400,29 +1400,29 @@ export type PlayReceipt = {
   gameId: Slug;
   startedAt: Instant;
 
-  /** Where heartbeats go; null unless the game verifies by heartbeat. */
+  /** WebSocket URL for heartbeats; null unless the game’s verification is heartbeat. */
   heartbeatUrl: string | null;
 };
 
-/** What points are from. They add up to the total. */
+/** Points by source. They add up to the total. */
 export type PointSources = {
-  /** From games. */
+  /** Points from games. */
   games: number;
 
-  /** From quests. */
+  /** Points from quests. */
   quests: number;
 
-  /** From referrals. */
+  /** Points from referrals. */
   referrals: number;
 
-  /** Beta points that were made regular: what they became, or, among beta points, less what they were. */
+  /** Conversions. Regular mode: points from converted beta points. Beta mode: minus the converted beta points. */
   conversions: number;
 };
 
 export type PointsBreakdown = {
   wallet: Wallet;
 
-  /** Where new points go. */
+  /** Mode of new points. */
   mode: 'regular' | 'beta';
   regular: ModePoints;
   beta: ModePoints;
@@ -1436,26 +1436,26 @@ export type PossessRequest = {
 };
 
 export type Prize = {
-  /** Base units. */
+  /** The amount in base units. */
   amount: string;
 
-  /** The arcade’s own token, or stablecoin. */
+  /** `reward`: the arcade’s own token. `usdc`: stablecoin. */
   mint: 'reward' | 'usdc';
 };
 
 export type Profile = {
   wallet: Wallet;
 
-  /** When the wallet first signed in. */
+  /** Time of the first sign-in. */
   memberSince: Instant;
   points: {
     /** Regular points of all time. */
     total: number;
 
-    /** Of this UTC day; conversions count for no period. */
+    /** Regular points of this UTC day, without conversions. */
     today: number;
 
-    /** Of this ISO week. */
+    /** Regular points of this ISO week, without conversions. */
     week: number;
     sources: PointSources;
   };
@@ -1463,16 +1463,16 @@ export type Profile = {
   /** Competition rank on the global leaderboard; null without points. */
   rank: number | null;
 
-  /** Share of the listed wallets that rank no better, in percent; null without a rank. */
+  /** Share of the listed wallets with the same or a lower rank, percent; null without a rank. */
   percentile: number | null;
 
-  /** Base units of the token that the wallet holds; null where no token is configured, and while it is not known. */
+  /** Token balance of the wallet, base units; null when no token is configured or the balance is unknown. */
   tokenBalance: string | null;
 
-  /** Whether the wallet holds enough of the token; null while it is not known. */
+  /** Whether the wallet holds enough of the token; null: unknown. */
   eligible: boolean | null;
 
-  /** What the wallet is owed and has not been paid. */
+  /** Payments to the wallet that are not paid yet. */
   pendingPayments: { usdc: PendingAmount; reward: PendingAmount };
   linkedAccounts: ProfileLink[];
   beta: {
@@ -1489,7 +1489,7 @@ export type Profile = {
     /** Accepted scores over all games. */
     scores: number;
 
-    /** The games with the best scores, five at most. */
+    /** At most five games, highest best score first. */
     top: GameLine[];
   };
 };
@@ -1501,41 +1501,41 @@ export type ProjectedReward = {
   epoch: number;
   wallet: string;
 
-  /** What the wallet would get if the day ended now. Base units. */
+  /** Amount of the wallet if the day ended now. Base units. */
   amount: string;
 
-  /** The wallet’s points of today that count. */
+  /** Points of the wallet today that earn rewards. */
   points: number;
   breakdown: {
-    /** What the day gave at most. Base units. */
+    /** Maximum total amount of the day. Base units. */
     pool: string;
 
-    /** What one wallet could get at most; null: all of it. */
+    /** Maximum amount of one wallet, base units; null: no maximum. */
     cap: string | null;
 
-    /** Amounts below this are not paid. Base units. */
+    /** Minimum amount that is paid. Base units. */
     dust: string;
 
     /** Points of all wallets today. */
     totalPoints: number;
 
-    /** Wallets with points today. */
+    /** Number of wallets with points today. */
     participants: number;
 
-    /** The wallet’s share of the points, percent, four decimals. */
+    /** Share of the wallet in all points, percent with four decimals. */
     shareOfPoints: number;
 
-    /** Whether the cap decided. */
+    /** Whether the cap limits the amount. */
     capped: boolean;
 
-    /** Whether the amount is too small to be paid. */
+    /** Whether the amount is below dust, so it is not paid. */
     belowDust: boolean;
 
-    /** Which formula shared the pool out. */
+    /** Version of the allocation formula. */
     formulaVersion: number;
   };
 
-  /** Of when the other wallets’ points are; null before the first were counted. */
+  /** Time at which the points of the other wallets were counted; null before the first count. */
   asOf: Instant | null;
 };
 
@@ -1547,19 +1547,19 @@ export type Quest = {
   category: Slug;
   requirement: QuestRequirement;
 
-  /** What it gives, before the multiplier. */
+  /** Points before the multiplier. */
   points: number;
 
-  /** When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt. */
+  /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
   window: { startsAt?: Instant; endsAt?: Instant };
 
-  /** Once at all, once a UTC day, or once an ISO week. */
+  /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
   repeat: 'once' | 'daily' | 'weekly';
 
-  /** A daily task: the wallet completes it itself, once its requirement is met. */
+  /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event that it belongs to. */
+  /** The burn event of the quest, or null. */
   burnEventId: Slug | null;
 };
 
@@ -1571,7 +1571,7 @@ export type QuestCompleted = {
   factors: QuestFactors;
   completedAt: Instant;
 
-  /** The admin token. */
+  /** Name of the admin token. */
   by: string;
 };
 
@@ -1579,58 +1579,58 @@ export type QuestCondition =
   | {
       type: 'plays';
 
-      /** How many. */
+      /** Required number. */
       count: number;
 
-      /** Only this game. Without it, every game that earns rewards counts: what nobody verifies counts only where it is named. */
+      /** Counts this game only. Without gameId, every game that earns rewards counts. A game whose scores are not verified counts only when gameId names it. */
       gameId?: Slug;
     }
   | {
       type: 'scores';
 
-      /** How many. */
+      /** Required number. */
       count: number;
 
-      /** Only this game. Without it, every game that earns rewards counts: what nobody verifies counts only where it is named. */
+      /** Counts this game only. Without gameId, every game that earns rewards counts. A game whose scores are not verified counts only when gameId names it. */
       gameId?: Slug;
     }
   | {
       type: 'bestScore';
       atLeast: number;
 
-      /** Only this game. Without it, every game that earns rewards counts: what nobody verifies counts only where it is named. */
+      /** Counts this game only. Without gameId, every game that earns rewards counts. A game whose scores are not verified counts only when gameId names it. */
       gameId?: Slug;
     }
   | {
       type: 'clips';
 
-      /** How many. */
+      /** Required number. */
       count: number;
     }
   | { type: 'follow' }
   | {
       type: 'repost';
 
-      /** How many. */
+      /** Required number. */
       count: number;
     }
   | {
       type: 'mention';
 
-      /** How many. */
+      /** Required number. */
       count: number;
     }
   | {
       type: 'referrals';
 
-      /** How many. */
+      /** Required number. */
       count: number;
     }
   | {
       type: 'burned';
       amount: string;
 
-      /** Only burns of this event; of the quest’s own event where it has one. */
+      /** Counts burns of this event only. Default: the quest’s burnEventId, if it has one. */
       eventId?: Slug;
     }
   | { type: 'streak'; days: number }
@@ -1644,29 +1644,29 @@ export type QuestDetail = {
   category: Slug;
   requirement: QuestRequirement;
 
-  /** What it gives, before the multiplier. */
+  /** Points before the multiplier. */
   points: number;
 
-  /** When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt. */
+  /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
   window: { startsAt?: Instant; endsAt?: Instant };
 
-  /** Once at all, once a UTC day, or once an ISO week. */
+  /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
   repeat: 'once' | 'daily' | 'weekly';
 
-  /** A daily task: the wallet completes it itself, once its requirement is met. */
+  /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event that it belongs to. */
+  /** The burn event of the quest, or null. */
   burnEventId: Slug | null;
   active: boolean;
   createdAt: Instant;
   updatedAt: Instant;
 
-  /** In all windows, under the versions that are listed. */
+  /** Completions in all windows, under the listed versions. */
   completions: number;
   pointsAwarded: number;
 
-  /** The newest hundred, newest first. */
+  /** The newest 100 versions, newest first. */
   versions: {
     version: number;
     at: Instant;
@@ -1679,20 +1679,20 @@ export type QuestDetail = {
       category: Slug;
       requirement: QuestRequirement;
 
-      /** What it gives, before the multiplier. */
+      /** Points before the multiplier. */
       points: number;
 
-      /** When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt. */
+      /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
       window: { startsAt?: Instant; endsAt?: Instant };
 
-      /** Once at all, once a UTC day, or once an ISO week. */
+      /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
       repeat: 'once' | 'daily' | 'weekly';
       active: boolean;
 
-      /** A daily task: the wallet completes it itself, once its requirement is met. */
+      /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
       task: boolean;
 
-      /** The burn event that it belongs to. */
+      /** The burn event of the quest, or null. */
       burnEventId: Slug | null;
     };
   }[];
@@ -1702,23 +1702,23 @@ export type QuestEntry = { questId: QuestId; window: string; points: number; mod
 
 /** points = floor(basePoints × multiplier). */
 export type QuestFactors = {
-  /** The version of the multiplier’s rule. */
+  /** Version of the multiplier rule. */
   rule: number;
   questVersion: number;
 
-  /** Before the multiplier. */
+  /** Points before the multiplier. */
   basePoints: number;
 
-  /** With two decimals. */
+  /** Factor with at most two decimals. */
   multiplier: number;
 
-  /** Consecutive UTC days with any activity; all but the first add 5 %, up to 50 %. */
+  /** Consecutive UTC days with any activity. Each day after the first adds 5 %, up to 50 %. */
   streakDays: number;
 
-  /** Whether an account elsewhere is linked: 10 %. */
+  /** Whether the wallet has linked an external account, which adds 10 %. */
   linked: boolean;
 
-  /** Whether the wallet holds enough of the reward token: 15 %; null where that is not known, which adds nothing. */
+  /** Whether the wallet holds enough of the reward token, which adds 15 %; null: unknown, adds nothing. */
   holding: boolean | null;
 };
 
@@ -1730,19 +1730,19 @@ export type QuestForOperators = {
   category: Slug;
   requirement: QuestRequirement;
 
-  /** What it gives, before the multiplier. */
+  /** Points before the multiplier. */
   points: number;
 
-  /** When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt. */
+  /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
   window: { startsAt?: Instant; endsAt?: Instant };
 
-  /** Once at all, once a UTC day, or once an ISO week. */
+  /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
   repeat: 'once' | 'daily' | 'weekly';
 
-  /** A daily task: the wallet completes it itself, once its requirement is met. */
+  /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event that it belongs to. */
+  /** The burn event of the quest, or null. */
   burnEventId: Slug | null;
   active: boolean;
   createdAt: Instant;
@@ -1752,31 +1752,31 @@ export type QuestForOperators = {
 export type QuestId = Slug;
 
 export type QuestMultiplier = {
-  /** With two decimals. */
+  /** Factor with at most two decimals. */
   multiplier: number;
 
-  /** With two decimals. */
+  /** Factor with at most two decimals. */
   max: number;
   factors: {
     streak: {
-      /** With two decimals. */
+      /** Factor with at most two decimals. */
       bonus: number;
 
-      /** Consecutive UTC days with any activity; all but the first add 5 %, up to 50 %. */
+      /** Consecutive UTC days with any activity. Each day after the first adds 5 %, up to 50 %. */
       days: number;
     };
     linkedAccount: {
-      /** With two decimals. */
+      /** Factor with at most two decimals. */
       bonus: number;
 
-      /** Whether an account elsewhere is linked: 10 %. */
+      /** Whether the wallet has linked an external account, which adds 10 %. */
       linked: boolean;
     };
     holding: {
-      /** With two decimals. */
+      /** Factor with at most two decimals. */
       bonus: number;
 
-      /** Whether the wallet holds enough of the reward token: 15 %; null where that is not known, which adds nothing. */
+      /** Whether the wallet holds enough of the reward token, which adds 15 %; null: unknown, adds nothing. */
       holding: boolean | null;
     };
   };
@@ -1788,20 +1788,20 @@ export type QuestPatch = {
   category?: Slug;
   requirement?: QuestRequirement;
 
-  /** What it gives, before the multiplier. */
+  /** Points before the multiplier. */
   points?: number;
 
-  /** When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt. */
+  /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
   window?: { startsAt?: Instant; endsAt?: Instant };
 
-  /** Once at all, once a UTC day, or once an ISO week. */
+  /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
   repeat?: 'once' | 'daily' | 'weekly';
   active?: boolean;
 
-  /** A daily task: the wallet completes it itself, once its requirement is met. */
+  /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task?: boolean;
 
-  /** The burn event that it belongs to. */
+  /** The burn event of the quest, or null. */
   burnEventId?: Slug | null;
 };
 
@@ -1815,33 +1815,33 @@ export type QuestRequirement2 = QuestCondition | { all: QuestRequirement3[] } | 
 export type QuestRequirement3 = QuestCondition | { all: QuestCondition[] } | { any: QuestCondition[] };
 
 export type QuestStats = {
-  /** Wallets that are listed. */
+  /** Number of wallets on the board. */
   totalParticipants: number;
 
-  /** All regular quest points, less those taken back. */
+  /** Sum of all regular quest points, less points taken back. */
   totalPointsDistributed: number;
 
-  /** The best listed score; null while nobody is listed. */
+  /** Best score on the board; null for an empty board. */
   topScore: number | null;
 
-  /** Wallets that are listed. */
+  /** Number of wallets on the board. */
   participantsToday: number;
 
-  /** Quest points of this UTC day. */
+  /** Quest points granted on the current UTC day, less points taken back. */
   pointsToday: number;
 };
 
 export type Readiness = {
-  /** ok when every check is. */
+  /** `ok` when every check is `ok`. */
   status: 'ok' | 'failed';
   checks: {
-    /** The database answers. */
+    /** PostgreSQL responds. */
     postgresql: 'ok' | 'failed';
 
-    /** The database has every migration that this process was built with. */
+    /** The database has every migration of this release. */
     migrations: 'ok' | 'failed';
 
-    /** Redis answers. */
+    /** Redis responds. */
     redis: 'ok' | 'failed';
   };
 };
@@ -1849,62 +1849,62 @@ export type Readiness = {
 export type RecordReceipt = {
   recordId: Id;
 
-  /** The record’s place among those of the wallet in the game. */
+  /** Number of the record in the chain of this wallet and game, from 1 on without gaps. */
   sequence: number;
 
-  /** SHA-256(previousHash ‖ the record as canonical JSON, RFC 8785). */
+  /** SHA-256(previousHash ‖ the record as canonical JSON, RFC 8785), in hex. */
   hash: Hash;
 
-  /** The hash of the record before; all zeros for the first. */
+  /** Hash of the previous record, in hex; all zeros for the first record. */
   previousHash: Hash;
   recordedAt: Instant;
 };
 
 export type ReferralBinding = {
-  /** The caller, from now on referred. */
+  /** The caller. */
   wallet: Wallet;
 
-  /** Who referred it. */
+  /** The wallet that referred the caller. */
   referrer: string;
 
-  /** Eight digits and capital letters without I, L, O and U; read in any case, O as 0, I and L as 1. */
+  /** Eight digits and capital letters, without I, L, O and U. Input is accepted in any case, with O for 0 and I or L for 1. */
   code: string;
   boundAt: Instant;
 };
 
 export type ReferralLink = {
-  /** Eight digits and capital letters without I, L, O and U; read in any case, O as 0, I and L as 1. */
+  /** Eight digits and capital letters, without I, L, O and U. Input is accepted in any case, with O for 0 and I or L for 1. */
   code: string;
 
-  /** What to share. */
+  /** URL to share. */
   url: string;
   createdAt: Instant;
 };
 
 export type ReferralStats = {
-  /** The newest first. */
+  /** Newest first. */
   links: {
-    /** Eight digits and capital letters without I, L, O and U; read in any case, O as 0, I and L as 1. */
+    /** Eight digits and capital letters, without I, L, O and U. Input is accepted in any case, with O for 0 and I or L for 1. */
     code: string;
 
-    /** What to share. */
+    /** URL to share. */
     url: string;
     createdAt: Instant;
 
     /** Wallets bound by this code. */
     bindings: number;
 
-    /** Those of them that are verified. */
+    /** Number of these wallets that are verified. */
     verified: number;
   }[];
   conversion: {
-    /** Wallets that were bound. */
+    /** Bound wallets. */
     bound: number;
 
-    /** A verified one has a score in a verified game: from that one on its scores earn points for the referrer. */
+    /** A referred wallet is verified when it has a score in a verified game. From this score on, its scores give points to the referrer. */
     verified: number;
 
-    /** verified of bound; null while nobody is bound. */
+    /** Share of bound wallets that are verified, percent; null when no wallet is bound. */
     percent: number | null;
   };
   active: {
@@ -1915,42 +1915,42 @@ export type ReferralStats = {
     last30Days: number;
   };
   earnings: {
-    /** Regular points earned by referrals, less those taken back. */
+    /** Regular points earned by referrals, minus voided points. */
     points: number;
 
-    /** The same in beta mode. */
+    /** Beta points earned by referrals, minus voided points. */
     betaPoints: number;
 
     /** The last 30 UTC days, oldest first, today last. */
     byDay: {
       day: Day;
 
-      /** Regular points of the day, less those taken back on it: may be below zero. */
+      /** Regular points of the day, minus points voided on it. May be negative. */
       points: number;
     }[];
 
-    /** The ten that earned most. */
+    /** The ten wallets with the most points. */
     topWallets: {
       /** A referred wallet. */
       wallet: string;
 
-      /** Regular points earned by its scores. */
+      /** Regular points earned by the scores of this wallet. */
       points: number;
     }[];
   };
 
   /** The cap of this UTC day. */
   today: {
-    /** Points that a referrer may earn by referrals a day, both modes together. */
+    /** Maximum points that a referrer may earn by referrals per day, both modes together. */
     cap: number;
 
-    /** Earned today. What is taken back stays used. */
+    /** Points earned today. A void does not reduce this number. */
     used: number;
 
-    /** What is left of the cap. */
+    /** Remaining points of the cap. */
     left: number;
 
-    /** The next UTC midnight. */
+    /** Next UTC midnight. */
     resetsAt: Instant;
   };
 };
@@ -1959,16 +1959,16 @@ export type ReferralSummary = {
   /** Wallets that the caller referred. */
   referralCount: number;
 
-  /** A verified one has a score in a verified game: from that one on its scores earn points for the referrer. */
+  /** A referred wallet is verified when it has a score in a verified game. From this score on, its scores give points to the referrer. */
   verifiedReferrals: number;
 
-  /** An active one scored in the last 30 days, since it was bound; scores that were taken back at once do not count. */
+  /** A referred wallet is active when it scored in the last 30 days, after its binding. A score that was voided before it was counted is ignored. */
   activeReferrals: number;
 
-  /** Regular points earned by referrals, less those taken back. */
+  /** Regular points earned by referrals, minus voided points. */
   pointsEarned: number;
 
-  /** The same in beta mode. */
+  /** Beta points earned by referrals, minus voided points. */
   betaPointsEarned: number;
   referredBy: string | null;
 };
@@ -1978,21 +1978,21 @@ export type ReferredWallet = {
   wallet: string;
   boundAt: Instant;
 
-  /** Since when its scores earn points; null until its first score in a verified game. */
+  /** When its scores began to give points; null until its first score in a verified game. */
   verifiedAt: Instant | null;
 
-  /** An active one scored in the last 30 days, since it was bound; scores that were taken back at once do not count. */
+  /** A referred wallet is active when it scored in the last 30 days, after its binding. A score that was voided before it was counted is ignored. */
   active: boolean;
 
-  /** Regular points earned by its scores. */
+  /** Regular points earned by the scores of this wallet. */
   points: number;
 };
 
 export type ReleaseRequest = {
-  /** The unmatched transactions that you have looked into; it must be all of them. What they paid is not marked as paid. */
+  /** Signatures of all transactions with the verdict unmatched. An acknowledged transaction no longer pauses payouts; no payment is marked as completed by it. */
   acknowledge?: string[];
 
-  /** Lanes whose nonce account is to be taken as it stands, though it is not known who used it. */
+  /** Lanes to continue with their present nonce, although the transaction that used the previous nonce is unknown. */
   acceptLanes?: number[];
 };
 
@@ -2002,14 +2002,14 @@ export type ResolveRequest = {
 };
 
 export type ResolvedWallet = {
-  /** As it was asked for. */
+  /** The identifier of the request. */
   identifier: string;
   wallet: Wallet;
 
-  /** What the identifier was. */
+  /** Kind of the identifier. */
   source: 'address' | 'sol' | 'sns' | 'handle';
 
-  /** Whether the wallet can have a key; false for the address of a program, which only that program can spend from. */
+  /** Whether the address can have a private key. False for the address of a program, which only this program can spend from. */
   onCurve: boolean;
 };
 
@@ -2018,84 +2018,84 @@ export type RewardEpoch = {
   epoch: number;
   date: Day;
 
-  /** computing: being made. empty: nothing to pay, it never goes on the chain. computed: leaves and root are fixed. committed: the root is on the chain, funded, and can be claimed. expired: that is over. settled: what was not claimed is settled off-chain. */
+  /** computing: in progress. empty: no wallet is paid, the epoch is never committed to the chain. computed: leaves and root are final. committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. settled: unclaimed rewards are settled off-chain. */
   status: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled';
 
-  /** Computed from points, or imported. */
+  /** computed: from points. import: from an imported distribution. */
   source: 'computed' | 'import';
 
-  /** Root of the tree, SHA-256 in hex; null while there is none. */
+  /** Root of the Merkle tree, SHA-256 in hex; null while there is none. */
   root: string | null;
 
-  /** What all leaves amount to, base units. */
+  /** Sum of all leaves, base units. */
   total: string | null;
 
-  /** What of the pool is not given, base units; it stays. */
+  /** Part of the pool that is not distributed, base units. */
   undistributed: string | null;
 
-  /** Wallets that are paid. */
+  /** Number of wallets that are paid. */
   leaves: number | null;
 
-  /** Wallets with points, or of the import. */
+  /** Number of wallets with points, or in the import. */
   wallets: number | null;
 
-  /** Their points; null for an import. */
+  /** Points of all wallets; null for an import. */
   points: number | null;
 
-  /** What the day gave at most. Base units. */
+  /** Maximum total amount of the day. Base units. */
   pool: string;
 
-  /** What one wallet could get at most; null: all of it. */
+  /** Maximum amount of one wallet, base units; null: no maximum. */
   cap: string | null;
 
-  /** Amounts below this are not paid. Base units. */
+  /** Minimum amount that is paid. Base units. */
   dust: string;
 
-  /** How long it can be claimed once it is on the chain, days. */
+  /** Days for which the epoch can be claimed after its commit to the chain. */
   expiryDays: number;
 
-  /** Version of the rules that it was begun under; 0: the defaults. */
+  /** Version of the rules that the epoch uses; 0: the defaults. */
   rulesVersion: number;
 
-  /** Which formula shared the pool out. */
+  /** Version of the allocation formula. */
   formulaVersion: number;
 
-  /** When it was computed; until then, when it was begun. */
+  /** Time of the computation; before it, the creation time. */
   timestamp: Instant;
   committedAt: Instant | null;
 
-  /** The transaction that put the root on the chain. */
+  /** Signature of the transaction that put the root on the chain. */
   commitSignature: string | null;
 
-  /** Until when it can be claimed; known once it is committed. */
+  /** Time until which the epoch can be claimed; known after the commit. */
   expiresAt: Instant | null;
   settleRequestedAt: Instant | null;
   settledAt: Instant | null;
 
-  /** Where it is on the chain; null until its root is there, finally. */
+  /** Addresses on the chain; null until the transaction with the root is finalized. */
   onChain: RewardEpochOnChain | null;
 };
 
 export type RewardEpochOnChain = {
-  /** The distributor program. */
+  /** Address of the distributor program. */
   program: string;
 
-  /** Who opened it, and alone can settle it. */
+  /** Key that opened the epoch; only this key can settle it. */
   authority: string;
 
-  /** The token. */
+  /** Mint of the reward token. */
   mint: string;
 
-  /** The epoch’s account: root, total, what is claimed. */
+  /** Account of the epoch: root, total and claimed amount. */
   account: string;
 
-  /** The token account that holds what is not claimed yet. */
+  /** Token account that holds the unclaimed tokens. */
   vault: string;
 
-  /** What has been claimed, finally. Base units. */
+  /** Sum of the finalized claims. Base units. */
   claimed: string;
 
-  /** By how many wallets. */
+  /** Number of finalized claims. */
   claims: number;
 };
 
@@ -2103,42 +2103,42 @@ export type RewardPoolToday = {
   /** UTC days since 1970-01-01. */
   epoch: number;
 
-  /** What the day gave at most. Base units. */
+  /** Maximum total amount of the day. Base units. */
   pool: string;
 
-  /** What one wallet could get at most; null: all of it. */
+  /** Maximum amount of one wallet, base units; null: no maximum. */
   cap: string | null;
 
-  /** Amounts below this are not paid. Base units. */
+  /** Minimum amount that is paid. Base units. */
   dust: string;
 
-  /** Wallets with points today. */
+  /** Number of wallets with points today. */
   participants: number;
 
-  /** Their points. */
+  /** Points of all wallets today. */
   points: number;
 
-  /** What they would get if the day ended now. Base units. */
+  /** Sum of all amounts if the day ended now. Base units. */
   total: string;
 
-  /** What of the pool would stay. Base units. */
+  /** Part of the pool that would not be distributed. Base units. */
   undistributed: string;
 
-  /** How the pool is spread: what the best 1, 5, 10, 25, 50, 75 and 100 percent get. Empty before the first points. */
+  /** Amounts of the best-paid 1, 5, 10, 25, 50, 75 and 100 percent of the wallets. Empty before the first points. */
   distribution: {
-    /** Percent of the wallets, those that get most. */
+    /** Share of the wallets, best paid first, percent. */
     top: number;
     wallets: number;
 
-    /** What they get together. Base units. */
+    /** Sum of the amounts of these wallets. Base units. */
     amount: string;
 
-    /** Percent of the pool, two decimals. */
+    /** Share of the pool, percent with two decimals. */
     share: number;
   }[];
   endsAt: Instant;
 
-  /** Of when the points are. */
+  /** Time at which the points were counted. */
   timestamp: Instant;
 };
 
@@ -2147,66 +2147,66 @@ export type RewardProof = {
   epoch: number;
   wallet: string;
 
-  /** The leaf’s place in the tree. */
+  /** Index of the leaf in the tree. */
   index: number;
 
-  /** Base units. */
+  /** Amount of the leaf, base units. */
   amount: string;
 
-  /** The siblings from the leaf up, SHA-256 in hex. */
+  /** Sibling hashes from the leaf to the root, SHA-256 in hex. */
   proof: string[];
 
-  /** Where the proof leads. */
+  /** Root that the proof leads to, SHA-256 in hex. */
   root: string;
 };
 
 export type RewardRulesRequest = {
-  /** What one day gives at most, base units. */
+  /** Maximum total amount of one day, base units. */
   pool: string;
 
-  /** What one wallet gets of a day at most; null: all of it. */
+  /** Maximum amount of one wallet per day, base units; null: no maximum. */
   cap?: string | null;
 
-  /** Amounts below this are not paid. */
+  /** Minimum amount that is paid, base units. */
   dust?: string;
 
-  /** How long an epoch can be claimed from when it is on the chain, days. */
+  /** Days for which an epoch can be claimed after its commit to the chain. */
   expiryDays?: number;
 
-  /** Whether days that have ended are computed by themselves; otherwise they wait for a trigger or an import. */
+  /** Whether the service computes ended days automatically; if false, a day waits for a trigger or an import. */
   automatic?: boolean;
 };
 
 export type RewardsConfig = {
-  /** Of the rules; 0: nobody has set any, these are the defaults. */
+  /** Version of the rules; 0: the defaults. */
   version: number;
 
-  /** What one day gives at most. Base units. */
+  /** Maximum total amount of one day. Base units. */
   pool: string;
 
-  /** What one wallet gets of a day at most; null: all of it. */
+  /** Maximum amount of one wallet per day, base units; null: no maximum. */
   cap: string | null;
 
-  /** Amounts below this are not paid. Base units. */
+  /** Minimum amount that is paid. Base units. */
   dust: string;
 
-  /** How long an epoch can be claimed from when it is on the chain, days. */
+  /** Days for which an epoch can be claimed after its commit to the chain. */
   expiryDays: number;
 
-  /** Whether days that have ended are computed by themselves. */
+  /** Whether the service computes ended days automatically. */
   automatic: boolean;
 
-  /** The token that is given; null where none is configured. */
+  /** Mint of the reward token; null when none is configured. */
   mint: string | null;
 
-  /** Which formula shared the pool out. */
+  /** Version of the allocation formula. */
   formulaVersion: number;
 
-  /** How a day’s pool is shared out. */
+  /** Formula that distributes the pool of a day. */
   distribution: { period: 'day'; share: string; cap: string; rounding: string; dust: string };
 };
 
-/** Everything that went into a draw and came out of it; later parts are null until the round has come that far. With the entries it is all that `bin/verify-round` needs besides the chain and the beacon’s key. */
+/** All inputs and results of a draw. Later parts are null until the round reaches them. `bin/verify-round` needs this document, the entries, the chain, and the beacon’s public key. */
 export type RoundAudit = {
   version: 1;
   round: string;
@@ -2289,77 +2289,77 @@ export type RoundAudit = {
 export type RoundCommitment = {
   sequence: number;
 
-  /** Of the transaction whose memo it is. */
+  /** Signature of the transaction whose memo holds the commitment. */
   signature: string;
   hash: string;
 
-  /** The beacon’s round that decides. */
+  /** The beacon round that decides the draw. */
   beaconRound: number;
   dueAt: Instant;
 };
 
 export type RoundEntry = {
-  /** The entry. */
+  /** The entry’s id. */
   id: string;
 
-  /** Its place in the order in which entries were accepted, from 0 on. */
+  /** Position in the order of acceptance, starting at 0. */
   index: number;
   wallet: Wallet;
 
-  /** Ascending; none for a ticket. */
+  /** The numbers in ascending order; empty for a ticket. */
   numbers: number[];
 
-  /** Where it came from: the service’s own chat, a bridged one, the chain. */
+  /** The origin: the service’s own chat, a bridged chat, or the chain. */
   source: string;
 
-  /** The message there; a transaction’s signature for a ticket that was paid for. */
+  /** Id of the message at the origin. For a paid ticket, the signature of its transaction. */
   messageId: string;
   at: string;
 
-  /** Its hash in the tree over all entries. */
+  /** The entry’s leaf hash in the Merkle tree. */
   leaf: string;
 };
 
 export type RoundPayouts = {
   round: string;
 
-  /** completed: every prize is paid for good. none: nobody won. */
+  /** completed: the payments of all prizes are finalized. none: the round has no winner. */
   status: 'none' | 'pending' | 'completed';
 
-  /** The transactions that paid prizes, by place. */
+  /** Signatures of the transactions that paid the prizes, by place. */
   signatures: string[];
   payouts: {
-    /** 1 is first. */
+    /** The winner’s place; 1 is the first. */
     place: number;
     wallet: Wallet;
     prize: WonPrize;
     paymentId: string;
 
-    /** As a payment’s: pending, batched, confirmed, completed, … */
+    /** Status of the payment: pending, batched, confirmed, completed, … */
     status: string;
 
-    /** The transaction that paid it, from confirmed on. */
+    /** Signature of the paying transaction; set when the payment is confirmed. */
     signature: string | null;
     completedAt: Instant | null;
   }[];
 };
 
 export type RoundPost = {
-  /** Weighs at most 280 as X counts: a link 23, an emoji or a CJK character 2. */
+  /** The post’s text. Its weight on X is at most 280; a link counts 23, an emoji or a CJK character 2. */
   text: string;
   media: {
     type: 'image/png';
 
-    /** The round’s card, a PNG of 1200 × 630. */
+    /** The round’s card: a PNG of 1200 × 630 pixels. */
     url: string;
     width: number;
     height: number;
 
-    /** What the picture shows, for those who do not see it. */
+    /** Description of the picture for screen readers. */
     alt: string;
   }[];
 
-  /** This summary. */
+  /** This summary of the round. */
   url: string;
 };
 
@@ -2385,7 +2385,7 @@ export type ScoreRank = {
   score: number;
   percentile: number | null;
 
-  /** What is missing to the next better score; null for the best and the unranked. */
+  /** Points to the next better score; null for the best wallet and without a rank. */
   pointsToNext: number | null;
   neighbours: { rank: number; wallet: string; score: number }[];
 };
@@ -2397,31 +2397,31 @@ export type ScoreReceipt = {
   pointsAwarded: number;
   personalBest: boolean;
 
-  /** The wallet’s place on the game’s all-time board, read after the commit. */
+  /** The wallet’s rank on the game’s all-time board, read after the commit. */
   rank: ScoreRank;
 };
 
 export type ScoreRequest = {
   gameId: Slug;
 
-  /** The raw score, within min and max of the game’s normalization. */
+  /** Raw score, from min to max of the game’s normalization. */
   score: number;
 
   /** Required unless the game’s verification is none. */
   playId?: Id;
   durationMs?: number;
 
-  /** A running battle of this game that you sit in. The score counts for it if it is accepted before the battle ends; one that is held, if it is accepted by then. */
+  /** A running battle of this game that the caller joined. The score counts for the battle if it is accepted before the battle ends, including a held score that a moderator accepts by then. */
   battleId?: Id;
 
-  /** Where the game has a secret: hex HMAC-SHA256(secret, `v1:{playId}:{wallet}:{score}:{durationMs}`). */
+  /** Required if the game has a secret: hex HMAC-SHA256(secret, `v1:{playId}:{wallet}:{score}:{durationMs}`). */
   signature?: string;
 };
 
 export type ScoreStatus = 'accepted' | 'held' | 'rejected' | 'voided';
 
 export type SettleRequest = {
-  /** Numbers of epochs. */
+  /** Epoch numbers: UTC days since 1970-01-01. */
   epochs: number[];
 };
 
@@ -2429,18 +2429,18 @@ export type Settlements = {
   epochs: {
     epoch: number;
 
-    /** settling: until the chain has it, finally. */
+    /** settling: the settlement on the chain is not finalized yet. */
     status: 'settled' | 'settling';
     settledAt: Instant | null;
   }[];
 };
 
 export type SharedPrize = {
-  /** Base units. */
+  /** The amount in base units. */
   amount: string;
   mint: 'reward' | 'usdc';
 
-  /** For people. */
+  /** The amount as text for display. */
   text: string;
 };
 
@@ -2453,85 +2453,85 @@ export type SharedRound = {
   /** The round in one or two sentences. */
   text: string;
 
-  /** Entries, or tickets. */
+  /** Number of entries, or of tickets in a legacy round. */
   entries: number;
   opensAt: Instant | null;
   closesAt: Instant | null;
   endedAt: Instant | null;
   voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
 
-  /** The round that goes on with the entries of this void one. */
+  /** The round that took over the entries of this void round. */
   successor: string | null;
 
-  /** Ascending; null before the draw, and in a legacy round. */
+  /** The winning numbers in ascending order; null before the draw and in a legacy round. */
   numbers: number[] | null;
 
-  /** Its index, from 0; null before the draw, and in a chat round. */
+  /** Index of the winning ticket, starting at 0; null before the draw and in a chat round. */
   winningTicket: number | null;
 
-  /** All prizes added up; null where there are none. */
+  /** The sum of all prizes as text; null when there are none. */
   prize: string | null;
 
-  /** The k-th winner gets the k-th. */
+  /** The prizes by place: the first is for the first winner. */
   prizes: SharedPrize[];
 
-  /** The first of them; empty before the draw. */
+  /** The first winners by place; empty before the draw. */
   winners: { place: number; wallet: Wallet; prize: SharedPrize }[];
 
-  /** How many wallets won; null before the draw. */
+  /** Number of wallets that won; null before the draw. */
   winnersTotal: number | null;
   verify: {
-    /** Recomputes the round from public data. */
+    /** Shell command that recomputes the round from public data. */
     command: string;
 
-    /** null before the entries are frozen. */
+    /** Root of the Merkle tree over all entries; null before they are frozen. */
     entriesRoot: string | null;
 
-    /** What the draw was made from; null before it. */
+    /** Seed of the draw; null before the draw. */
     seed: string | null;
   };
   links: {
-    /** This summary. */
+    /** This summary of the round. */
     summary: string;
 
-    /** The round itself. */
+    /** The round’s own endpoint. */
     round: string;
 
-    /** Every entry. */
+    /** The list of all entries. */
     entries: string;
 
-    /** All that a stranger needs to draw the round again; from closing on. */
+    /** The audit, with which anyone can recompute the draw; available when the round is closed. */
     audit: string;
 
-    /** The keys and addresses to check it against. */
+    /** The public keys and addresses for verification. */
     verify: string;
 
-    /** The round’s card, a PNG of 1200 × 630. */
+    /** The round’s card: a PNG of 1200 × 630 pixels. */
     card: string;
 
-    /** The round as a post. */
+    /** The round as a post for X. */
     post: string;
   };
 
-  /** What a page that shows the round puts into its Open Graph tags. */
+  /** Values for the Open Graph tags of a page about the round. */
   meta: {
     title: string;
     description: string;
 
-    /** The round’s card, a PNG of 1200 × 630. */
+    /** The round’s card: a PNG of 1200 × 630 pixels. */
     image: string;
     imageWidth: number;
     imageHeight: number;
     imageAlt: string;
 
-    /** This summary. */
+    /** This summary of the round. */
     url: string;
   };
 };
 
-/** What a wallet’s `solana:signIn` takes. */
+/** Input of a wallet’s `solana:signIn`. */
 export type SignInInput = {
-  /** Host and port of the page that signs in. */
+  /** Host and port of the page that requests the sign-in. */
   domain: string;
   statement: string;
   uri: string;
@@ -2542,7 +2542,7 @@ export type SignInInput = {
   expirationTime: Instant;
 };
 
-/** Good for one sign-in, within five minutes. */
+/** Valid for one sign-in within five minutes. */
 export type SignInNonce = { nonce: string; signInInput: SignInInput; expiresAt: Instant };
 
 export type SignInProof = {
@@ -2551,17 +2551,17 @@ export type SignInProof = {
   /** The signed text, or the base64 of its UTF-8 bytes. */
   message?: string;
 
-  /** Of the text: 64 bytes, base58 or base64. */
+  /** Signature of the text: 64 bytes, base58 or base64. */
   signature?: string;
 
-  /** Instead of message and signature, for hardware wallets: base64 of a signed legacy or version 0 transaction that can never land. publicKey is its one signer and fee payer, its blockhash is sha256("coinop/sign-in" ‖ nonce), and its one instruction gives the text to the memo program (MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr), without accounts. */
+  /** For hardware wallets, replaces message and signature: base64 of a signed legacy or version 0 transaction that can never land. publicKey is the only signer and fee payer, the blockhash is sha256("coinop/sign-in" ‖ nonce), and the only instruction passes the text to the memo program (MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr) without accounts. */
   transaction?: string;
 };
 
 export type SignedIn = {
   wallet: Wallet;
 
-  /** When the session ends unless it is used; use extends it. */
+  /** When the session ends, unless it is used before. Each use extends it. */
   expiresAt: Instant;
 };
 
@@ -2570,7 +2570,7 @@ export type SignedOut = { signedOut: true };
 export type Slug = string;
 
 export type SolPrice = {
-  /** USD for one SOL. */
+  /** USD per SOL. */
   price: number;
 };
 
@@ -2579,7 +2579,7 @@ export type TaskCompleted = { pointsAwarded: number; factors: QuestFactors; task
 export type Theme = {
   theme: { [key: string]: unknown };
 
-  /** 0 while nobody has set one. */
+  /** 0 before the first change. */
   version: number;
 };
 
@@ -2591,27 +2591,27 @@ export type Ticket = {
   roundId: string;
   wallet: Wallet;
 
-  /** checking: the transaction is waited for. confirmed: it counts. refused: it does not. refunded: it counted, and the round was void. What a refused or refunded ticket was paid with is paid back. */
+  /** checking: the service waits for the transaction. confirmed: the ticket is accepted. refused: the ticket is not accepted; its payment is refunded. refunded: the ticket was accepted, but the round became void; its payment is refunded. */
   status: 'checking' | 'confirmed' | 'refused' | 'refunded';
 
-  /** Its index among the tickets of the round, from 0: what is drawn. null where it does not count. */
+  /** Index among the tickets of the round, starting at 0; the draw selects this number. null when the ticket is not confirmed. */
   ticketNumber: number | null;
 
-  /** null where tickets are free. */
+  /** The paying transaction; null for a free ticket. */
   transaction: {
     signature: string;
 
-    /** pending: not known to be final yet. */
+    /** pending: the transaction is not finalized yet. not-found: the RPC node does not know it. */
     status: 'pending' | 'finalized' | 'not-found';
   } | null;
 
-  /** Shows that the ticket was accepted; null where it does not count. */
+  /** Signed proof that the ticket was accepted; null when the ticket is not confirmed. */
   receipt: EntryReceipt | null;
 
-  /** Why it was refused. */
+  /** Reason of the refusal; null when the ticket was not refused. */
   reason: string | null;
 
-  /** What is paid back: one for each currency. */
+  /** Refunds of the ticket, one per currency. */
   refunds: TicketRefund[];
   requestedAt: Instant;
   decidedAt: Instant | null;
@@ -2620,31 +2620,31 @@ export type Ticket = {
 export type TicketRefund = {
   paymentId: Id;
 
-  /** Base units. */
+  /** The amount in base units. */
   amount: string;
   currency: 'usdc' | 'reward';
 
-  /** How the payment goes; `completed` is final. */
+  /** Status of the payment; `completed` is final. */
   status: 'pending' | 'batched' | 'confirmed' | 'completed' | 'failed' | 'reversed' | 'manual';
 
-  /** Of the transaction that paid it back. */
+  /** Signature of the refund’s transaction. */
   signature: string | null;
 };
 
 export type TicketRequest = {
-  /** The signature of the transaction that pays for the ticket; left out where tickets are free. */
+  /** Signature of the transaction that pays for the ticket; omitted when tickets are free. */
   transaction?: string;
 };
 
 export type TriggerEpochRequest = {
-  /** UTC days since 1970-01-01; by default the last day that has ended. */
+  /** Epoch to compute: UTC days since 1970-01-01; by default the latest ended day. */
   epoch?: number;
 };
 
 export type UserStats = {
   wallet: Wallet;
 
-  /** When the wallet first signed in. */
+  /** Time of the first sign-in. */
   memberSince: Instant;
 
   /** Regular points of all time. */
@@ -2653,7 +2653,7 @@ export type UserStats = {
   /** Competition rank on the global leaderboard; null without points. */
   rank: number | null;
 
-  /** Share of the listed wallets that rank no better, in percent; null without a rank. */
+  /** Share of the listed wallets with the same or a lower rank, percent; null without a rank. */
   percentile: number | null;
 
   /** Games with an accepted score. */
@@ -2662,11 +2662,11 @@ export type UserStats = {
   /** Accepted scores over all games. */
   scores: number;
 
-  /** Best first. */
+  /** Highest best score first. */
   games: GameLine[];
 };
 
-/** How scores are believed: none = not at all; play = by a play; heartbeat = by a play whose session sends a heartbeat every 5 s. */
+/** How scores are verified. none: not at all; play: by a play; heartbeat: by a play whose session sends a heartbeat every 5 s. */
 export type Verification = 'none' | 'play' | 'heartbeat';
 
 export type VoidRequest = { reason: string };
@@ -2677,19 +2677,19 @@ export type Wallet = string;
 export type WebhookDelivery = {
   source: 'payment-status' | 'chat-bridge' | 'x';
 
-  /** `webhook-id`; of X the hex SHA-256 of the body. */
+  /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
   id: string;
 
-  /** received: it waits, or is being worked on. */
+  /** received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good. */
   state: 'received' | 'worked' | 'failed';
 
-  /** What came of it, or of the last try; null before the first. */
+  /** Result of the last attempt; null before the first attempt. */
   verdict: string | null;
 
-  /** Tries, since it was replayed. */
+  /** Attempts since the receipt or the last replay. */
   attempts: number;
 
-  /** Size of the body. */
+  /** Size of the body, bytes. */
   bytes: number;
   receivedAt: Instant;
   replayedAt: Instant | null;
@@ -2699,48 +2699,48 @@ export type WebhookDelivery = {
 export type WebhookDeliveryWithBody = {
   source: 'payment-status' | 'chat-bridge' | 'x';
 
-  /** `webhook-id`; of X the hex SHA-256 of the body. */
+  /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
   id: string;
 
-  /** received: it waits, or is being worked on. */
+  /** received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good. */
   state: 'received' | 'worked' | 'failed';
 
-  /** What came of it, or of the last try; null before the first. */
+  /** Result of the last attempt; null before the first attempt. */
   verdict: string | null;
 
-  /** Tries, since it was replayed. */
+  /** Attempts since the receipt or the last replay. */
   attempts: number;
 
-  /** Size of the body. */
+  /** Size of the body, bytes. */
   bytes: number;
   receivedAt: Instant;
   replayedAt: Instant | null;
   settledAt: Instant | null;
 
-  /** As it came. */
+  /** The received body, unchanged. */
   body: string;
 };
 
 export type Winner = {
-  /** 1 is first. */
+  /** The winner’s place; 1 is the first. */
   place: number;
   wallet: Wallet;
   prize: WonPrize;
 
-  /** The entry. */
+  /** The entry’s id. */
   entryId: string;
 
-  /** Its place in the order in which entries were accepted, from 0 on. */
+  /** Position in the order of acceptance, starting at 0. */
   entryIndex: number;
 
-  /** How many of the entry’s numbers were drawn. */
+  /** Number of the entry’s numbers that were drawn. */
   matches: number;
 };
 
 export type WinningNumbers = {
   round: string;
 
-  /** Ascending. */
+  /** The winning numbers in ascending order. */
   numbers: number[];
   proof: {
     seed: string;
@@ -2749,10 +2749,10 @@ export type WinningNumbers = {
     label: string;
     draws: DrawnInteger[];
 
-    /** In the order drawn: Fisher–Yates over 1 to the range. */
+    /** The numbers in drawn order: a Fisher–Yates shuffle over 1 to `range`. */
     drawn: number[];
 
-    /** seed = SHA-256 over these in this order, each after its length in bytes as u32 LE; the beacon’s round is u64 LE. */
+    /** The inputs of the seed: SHA-256 over these values in this order, each preceded by its length in bytes as u32 LE; `beaconRound` is a u64 LE. */
     seedFrom: {
       label: 'coinop/draw/1';
       round: string;
@@ -2764,20 +2764,20 @@ export type WinningNumbers = {
       blockhash: string;
     };
     beacon: {
-      /** Of the drand chain, on G2. */
+      /** Public key of the drand chain, on G2. */
       publicKey: string;
 
-      /** Of its round, on G1: randomness = sha256(signature). */
+      /** The beacon’s signature of the round, on G1; randomness = sha256(signature). */
       signature: string;
       dueAt: Instant;
     };
     commitment: {
       sequence: number;
 
-      /** What was bound on the chain before the beacon’s round existed. */
+      /** Text of the commitment that was on the chain before the beacon round existed. */
       memo: string;
 
-      /** Of its transaction. */
+      /** Signature of the commitment’s transaction. */
       signature: string;
       slot: number;
       blockTime: Instant;
@@ -2786,25 +2786,25 @@ export type WinningNumbers = {
 };
 
 export type WonPrize = {
-  /** Base units. */
+  /** The amount in base units. */
   amount: string;
   mint: 'reward' | 'usdc';
 
-  /** Of the mint. */
+  /** Address of the mint. */
   address: Wallet;
 };
 
 export type XDelivery = {
-  /** Of the X Activity API: one event. */
+  /** X Activity API: one event. */
   data?: unknown;
 
-  /** Of the Account Activity API: whose events these are. */
+  /** Account Activity API: id of the subscribed user. */
   for_user_id?: unknown;
 
-  /** Of the Account Activity API. */
+  /** Account Activity API: list of events. */
   follow_events?: unknown;
 
-  /** Of the Account Activity API. */
+  /** Account Activity API: list of events. */
   tweet_create_events?: unknown;
 } & { [key: string]: unknown };
 
@@ -2812,27 +2812,27 @@ export type __schema0 = string | number | boolean | null | __schema0[] | { [key:
 
 export type __schema1 = string | number | boolean | null | __schema1[] | { [key: string]: __schema1 };
 
-/** Every endpoint by method and path: what it takes, what it answers by status, and which statuses refuse with an error. */
+/** Every endpoint by method and path: its input, its responses by status, and the statuses of its errors. */
 export interface Endpoints {
   get: {
     /**
-     * The keys and addresses that rounds are checked against.
+     * The public keys and addresses for verifying rounds.
      *
-     * Whoever wants to trust nobody reads them once, from here or elsewhere, and keeps them.
+     * A verifier should read them once, store them, and compare every later round with the stored copy.
      */
-    '/.well-known/coinop-keys': { answers: { 200: Keys; 304: null }; refusals: 500 | 503 };
+    '/.well-known/coinop-keys': { responses: { 200: Keys; 304: null }; errors: 500 | 503 };
 
     /**
-     * What was done with admin tokens, newest first.
+     * List requests with admin tokens, newest first.
      *
-     * Every action is written down before it is carried out, each entry hashed with the one before: nobody can change or remove one unnoticed.
+     * The service records every request before it runs it. Each entry contains the hash of the previous entry, so a changed or deleted entry is detected.
      */
-    '/admin/audit': { query?: { limit?: number; offset?: number }; answers: { 200: AuditEntry[] }; refusals: 400 | 403 | 500 | 503 };
+    '/admin/audit': { query?: { limit?: number; offset?: number }; responses: { 200: AuditEntry[] }; errors: 400 | 403 | 500 | 503 };
 
     /**
-     * Payments by payer, status, currency and wallet, oldest first.
+     * List payments by payer, status, currency and wallet, oldest first.
      *
-     * The orchestrator reads what it is to pay from ?payer=orchestrator&status=pending.
+     * The orchestrator reads its pending payments with ?payer=orchestrator&status=pending.
      */
     '/admin/payments': {
       query?: {
@@ -2843,34 +2843,34 @@ export interface Endpoints {
         currency?: 'usdc' | 'reward';
         wallet?: Wallet;
       };
-      answers: { 200: Payment[] };
-      refusals: 400 | 403 | 500 | 503;
+      responses: { 200: Payment[] };
+      errors: 400 | 403 | 500 | 503;
     };
 
-    /** One payment. */
-    '/admin/payments/{id}': { params: { id: Id }; answers: { 200: Payment }; refusals: 400 | 403 | 404 | 500 | 503 };
+    /** Read a payment. */
+    '/admin/payments/{id}': { params: { id: Id }; responses: { 200: Payment }; errors: 400 | 403 | 404 | 500 | 503 };
 
-    /** How payouts stand: paused or not, lanes, what does not fit. */
-    '/admin/payouts': { answers: { 200: Payouts }; refusals: 403 | 500 | 503 };
+    /** State of payouts: pause reasons, counts, lanes and unmatched transactions. */
+    '/admin/payouts': { responses: { 200: Payouts }; errors: 403 | 500 | 503 };
 
-    /** Scores that wait for a decision, oldest first. */
+    /** List held scores, oldest first. */
     '/admin/scores': {
       query?: { limit?: number; offset?: number; status?: 'held' };
-      answers: { 200: ScoreDetail[] };
-      refusals: 400 | 403 | 500 | 503;
+      responses: { 200: ScoreDetail[] };
+      errors: 400 | 403 | 500 | 503;
     };
 
-    /** Chain transactions that need a person, or have failed. */
+    /** Chain transactions in the state manual or failed. */
     '/admin/transactions': {
       query?: { limit?: number; offset?: number; state?: 'manual' | 'failed' };
-      answers: { 200: ChainTransaction[] };
-      refusals: 400 | 403 | 500 | 503;
+      responses: { 200: ChainTransaction[] };
+      errors: 400 | 403 | 500 | 503;
     };
 
     /**
-     * What came by webhook, newest first, and what became of it.
+     * List webhook deliveries, newest first.
      *
-     * `X-Total-Count` counts no further than 10,000. What is done with is forgotten 30 days after it came.
+     * `X-Total-Count` is at most 10,000. The service deletes settled deliveries 30 days after their receipt.
      */
     '/admin/webhooks': {
       query?: {
@@ -2878,114 +2878,114 @@ export interface Endpoints {
         offset?: number;
         source?: 'payment-status' | 'chat-bridge' | 'x';
 
-        /** received: it waits, or is being worked on. */
+        /** received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good. */
         state?: 'received' | 'worked' | 'failed';
       };
-      answers: { 200: WebhookDelivery[] };
-      refusals: 400 | 403 | 500 | 503;
+      responses: { 200: WebhookDelivery[] };
+      errors: 400 | 403 | 500 | 503;
     };
 
-    /** A delivery with its body. */
+    /** Read a webhook delivery with its body. */
     '/admin/webhooks/{source}/{id}': {
       params: {
         source: 'payment-status' | 'chat-bridge' | 'x';
 
-        /** `webhook-id`; of X the hex SHA-256 of the body. */
+        /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
         id: string;
       };
-      answers: { 200: WebhookDeliveryWithBody };
-      refusals: 400 | 403 | 404 | 500 | 503;
+      responses: { 200: WebhookDeliveryWithBody };
+      errors: 400 | 403 | 404 | 500 | 503;
     };
 
-    /** Whether the caller plays in beta mode. */
-    '/api/beta/preference': { answers: { 200: BetaPreference }; refusals: 401 | 500 | 503 };
+    /** Read whether the caller plays in beta mode. */
+    '/api/beta/preference': { responses: { 200: BetaPreference }; errors: 401 | 500 | 503 };
 
     /**
-     * What one is owed, and what one was paid.
+     * Payments of the signed-in wallet.
      *
-     * Prizes and refunds, newest first, each with how it goes and, once it has landed, its transaction.
+     * Prizes and refunds, newest first, each with its status and, from confirmed on, the signature of its transaction.
      */
-    '/api/me/payments': { query?: { limit?: number; offset?: number }; answers: { 200: Payment[] }; refusals: 400 | 401 | 500 | 503 };
+    '/api/me/payments': { query?: { limit?: number; offset?: number }; responses: { 200: Payment[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
-     * The price of SOL in USD.
+     * Read the price of SOL in USD.
      *
-     * At most 30 seconds old; while its source fails, at most 10 minutes. 503 where there is none.
+     * The price is at most 30 seconds old, or at most 10 minutes while its source fails. 503 when there is no such price.
      */
-    '/api/price/sol': { answers: { 200: SolPrice; 304: null }; refusals: 500 | 503 };
+    '/api/price/sol': { responses: { 200: SolPrice; 304: null }; errors: 500 | 503 };
 
     /**
-     * The caller’s profile.
+     * Read the caller’s profile.
      *
-     * Points, rank, what is owed, linked accounts, games. Does not wait for the chain: what it does not tell within 0.3 seconds is null here, and asked for at `/eligibility`.
+     * Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node: then token balance and eligibility are null, and `/eligibility` returns them.
      */
-    '/api/profile': { answers: { 200: Profile }; refusals: 401 | 500 | 503 };
+    '/api/profile': { responses: { 200: Profile }; errors: 401 | 500 | 503 };
 
-    /** The caller’s beta points. */
-    '/api/profile/beta-points': { answers: { 200: BetaPoints }; refusals: 401 | 500 | 503 };
+    /** Read the caller’s beta points. */
+    '/api/profile/beta-points': { responses: { 200: BetaPoints }; errors: 401 | 500 | 503 };
 
     /**
-     * What the caller did in beta mode.
+     * Read the caller’s results in beta mode.
      *
-     * Beta points are ranked nowhere.
+     * No leaderboard includes beta points.
      */
-    '/api/profile/beta-stats': { answers: { 200: BetaStats }; refusals: 401 | 500 | 503 };
+    '/api/profile/beta-stats': { responses: { 200: BetaStats }; errors: 401 | 500 | 503 };
 
     /**
-     * The caller’s referral link.
+     * Read the caller’s referral link.
      *
-     * The newest one; made where there is none.
+     * Returns the newest link. Creates one when the caller has none.
      */
-    '/api/referral/link': { answers: { 200: ReferralLink }; refusals: 401 | 500 | 503 };
+    '/api/referral/link': { responses: { 200: ReferralLink }; errors: 401 | 500 | 503 };
 
-    /** The wallets that the caller referred, newest first. */
-    '/api/referral/referred': { query?: { limit?: number; offset?: number }; answers: { 200: ReferredWallet[] }; refusals: 400 | 401 | 500 | 503 };
+    /** List the wallets that the caller referred, newest first. */
+    '/api/referral/referred': { query?: { limit?: number; offset?: number }; responses: { 200: ReferredWallet[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
-     * How the caller’s links and referrals do.
+     * Read statistics of the caller’s links and referrals.
      *
-     * What a score earned counts on the day on which it was given, normally within a second.
+     * Points count on the UTC day on which the referrer received them, normally within a second after the score.
      */
-    '/api/referral/stats': { answers: { 200: ReferralStats }; refusals: 401 | 500 | 503 };
+    '/api/referral/stats': { responses: { 200: ReferralStats }; errors: 401 | 500 | 503 };
 
-    /** What the caller’s referrals amount to. */
-    '/api/referral/summary': { answers: { 200: ReferralSummary }; refusals: 401 | 500 | 503 };
+    /** Read the totals of the caller’s referrals. */
+    '/api/referral/summary': { responses: { 200: ReferralSummary }; errors: 401 | 500 | 503 };
 
-    /** How a claim stands. */
-    '/api/rewards/claims/{id}': { params: { id: Id }; answers: { 200: Claim }; refusals: 400 | 404 | 500 | 503 };
+    /** Read a claim. */
+    '/api/rewards/claims/{id}': { params: { id: Id }; responses: { 200: Claim }; errors: 400 | 404 | 500 | 503 };
 
     /**
-     * A reward epoch.
+     * Read a reward epoch.
      *
-     * Here is also how an epoch stands that is being computed or imported.
+     * Includes epochs that are being computed or imported.
      */
     '/api/rewards/epoch/{epoch}': {
       params: {
         /** The epoch: UTC days since 1970-01-01. */
         epoch: string;
       };
-      answers: { 200: RewardEpoch; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: RewardEpoch; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * All that an epoch was made of.
+     * Download the leaves of an epoch as NDJSON.
      *
-     * NDJSON. The first line has the rules, the sums and the root; then comes every wallet with points, `{ index, wallet, points, amount }`: the leaves in the order of the tree, then those that are not paid (index null, amount "0"). From it anybody can compute every amount and the root again. It never changes, and may be kept for ever.
+     * The first line has the rules, the sums and the root. Then follows one line `{ index, wallet, points, amount }` per wallet with points: first the leaves in tree order, then the unpaid wallets (index null, amount "0"). With this file every client can recompute the amounts and the root. The response never changes, so it can be cached without a limit.
      */
     '/api/rewards/epoch/{epoch}/leaves': {
       params: {
         /** The epoch: UTC days since 1970-01-01. */
         epoch: string;
       };
-      answers: { 200: Response; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Response; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * What proves a wallet’s reward of an epoch.
+     * Merkle proof of a wallet’s reward of an epoch.
      *
-     * leaf = SHA-256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE); node = SHA-256(min ‖ max); an odd node moves up as it is. It never changes, and may be kept for ever.
+     * leaf = SHA-256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE); node = SHA-256(min ‖ max); an odd node moves up unchanged. The response never changes, so it can be cached without a limit.
      */
     '/api/rewards/epoch/{epoch}/proof/{wallet}': {
       params: {
@@ -2995,47 +2995,47 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      answers: { 200: RewardProof; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: RewardProof; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
-    /** All reward epochs, by number. */
+    /** List all reward epochs in the order of their numbers. */
     '/api/rewards/epochs': {
       query?: {
         limit?: number;
         offset?: number;
 
-        /** By number: asc = oldest first, desc = newest first. */
+        /** Order by epoch number: asc = oldest first, desc = newest first. */
         order?: 'asc' | 'desc';
       };
-      answers: { 200: RewardEpoch[] };
-      refusals: 400 | 500 | 503;
+      responses: { 200: RewardEpoch[] };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * Epochs whose root is on the chain.
+     * List epochs whose root is on the chain.
      *
-     * By number. Those that were settled off-chain are not among them; those whose time is over have the status expired.
+     * In the order of their numbers. Excludes epochs that were settled off-chain; includes expired epochs.
      */
     '/api/rewards/epochs/committed': {
       query?: {
         limit?: number;
         offset?: number;
 
-        /** By number: asc = oldest first, desc = newest first. */
+        /** Order by epoch number: asc = oldest first, desc = newest first. */
         order?: 'asc' | 'desc';
       };
-      answers: { 200: RewardEpoch[] };
-      refusals: 400 | 500 | 503;
+      responses: { 200: RewardEpoch[] };
+      errors: 400 | 500 | 503;
     };
 
-    /** Today’s pool, and how it would be spread. */
-    '/api/rewards/pool/today': { answers: { 200: RewardPoolToday; 304: null }; refusals: 500 | 503 };
+    /** Today’s pool and its projected distribution. */
+    '/api/rewards/pool/today': { responses: { 200: RewardPoolToday; 304: null }; errors: 500 | 503 };
 
     /**
-     * A wallet’s rewards that it has not claimed, of all epochs.
+     * Unclaimed rewards of a wallet, of all epochs.
      *
-     * By epoch, unless they have expired. Those that were settled off-chain are among them, with that status.
+     * In the order of epochs. Excludes expired epochs; includes epochs that were settled off-chain, with that status.
      */
     '/api/rewards/wallet/{wallet}/claimable': {
       params: {
@@ -3043,14 +3043,14 @@ export interface Endpoints {
         wallet: Wallet;
       };
       query?: { limit?: number; offset?: number };
-      answers: { 200: ClaimableReward[] };
-      refusals: 400 | 500 | 503;
+      responses: { 200: ClaimableReward[] };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * A wallet’s claimable epochs, without those settled off-chain.
+     * Unclaimed rewards of a wallet, without epochs settled off-chain.
      *
-     * By epoch, unless they have expired.
+     * In the order of epochs. Excludes expired epochs.
      */
     '/api/rewards/wallet/{wallet}/claimable-epochs': {
       params: {
@@ -3058,55 +3058,51 @@ export interface Endpoints {
         wallet: Wallet;
       };
       query?: { limit?: number; offset?: number };
-      answers: { 200: ClaimableReward[] };
-      refusals: 400 | 500 | 503;
+      responses: { 200: ClaimableReward[] };
+      errors: 400 | 500 | 503;
     };
 
-    /** The stablecoin that a wallet is owed and has not been paid. */
+    /** Sum of a wallet’s USDC payments that are not completed. */
     '/api/rewards/wallet/{wallet}/pending-usdc': {
       params: {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      answers: { 200: PendingStablecoin };
-      refusals: 400 | 500 | 503;
+      responses: { 200: PendingStablecoin };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * What a wallet would get if the day ended now.
+     * Projected reward of a wallet if the day ended now.
      *
-     * By the function that will decide it. The wallet’s own points are those of this moment, the others’ may be a little older: asOf says of when.
+     * Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets are of the time asOf.
      */
     '/api/rewards/wallet/{wallet}/projected': {
       params: {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      answers: { 200: ProjectedReward };
-      refusals: 400 | 500 | 503;
+      responses: { 200: ProjectedReward };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * The daily tasks, and which the caller has done today.
+     * List the daily tasks with the caller’s progress.
      *
-     * Each can be completed once a UTC day, by the caller itself.
+     * The caller can complete each task once per UTC day, with POST /api/tasks/daily/complete.
      */
-    '/api/tasks/daily': { answers: { 200: OwnQuest[] }; refusals: 401 | 500 | 503 };
+    '/api/tasks/daily': { responses: { 200: OwnQuest[] }; errors: 401 | 500 | 503 };
 
-    /** The cabinets, and who controls them. */
-    '/arcade/cabinets': { answers: { 200: Cabinet[]; 304: null }; refusals: 500 | 503 };
+    /** List the cabinets and the entities that control them. */
+    '/arcade/cabinets': { responses: { 200: Cabinet[]; 304: null }; errors: 500 | 503 };
 
-    /** Theme, events that go on, and figures of the arcade. */
-    '/arcade/state': { answers: { 200: ArcadeState; 304: null }; refusals: 500 | 503 };
+    /** Read the theme, the active events and the numbers of games and cabinets. */
+    '/arcade/state': { responses: { 200: ArcadeState; 304: null }; errors: 500 | 503 };
 
-    /** How the schedule of chat rounds stands. */
-    '/auto/status': { answers: { 200: AutoStatus }; refusals: 403 | 500 | 503 };
+    /** The status of the schedule of chat rounds. */
+    '/auto/status': { responses: { 200: AutoStatus }; errors: 403 | 500 | 503 };
 
-    /**
-     * Battles that can be joined or are in progress.
-     *
-     * Newest first.
-     */
+    /** List open and running battles, newest first. */
     '/battle/active': {
       query?: {
         limit?: number;
@@ -3115,431 +3111,431 @@ export interface Endpoints {
         /** Only battles of this game. */
         gameId?: Slug;
       };
-      answers: { 200: Battle[]; 304: null };
-      refusals: 400 | 500 | 503;
+      responses: { 200: Battle[]; 304: null };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * A battle.
+     * Read a battle.
      *
-     * Its participants, and what they have scored: the best normalized score of each that was accepted between start and end. A held score counts if it is accepted before the end, one that is taken back before the result does not; a result that is there stays. `battle_started` and `battle_result` tell of both as they happen.
+     * Lists the participants with the best normalized score of each that was accepted between start and end. A held score counts if it is accepted before the end. A score that is voided before the result does not count. A result never changes. The events `battle_started` and `battle_result` announce the start and the result.
      */
     '/battle/{id}': {
       params: {
-        /** The battle. */
+        /** Id of the battle. */
         id: Id;
       };
-      answers: { 200: Battle; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Battle; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * The latest messages, newest first.
+     * List the latest messages, newest first.
      *
-     * For who joins; what follows comes as events `chat_message` and `chat_moderation`.
+     * For clients that join the chat. Later changes arrive as events `chat_message` and `chat_moderation`.
      */
     '/chat/messages': {
       query?: {
         limit?: number;
 
-        /** A message’s id: only those before it. */
+        /** Id of a message; only older messages are returned. */
         before?: Id;
       };
-      answers: { 200: ChatMessages };
-      refusals: 400 | 500 | 503;
+      responses: { 200: ChatMessages };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * The chat round that takes entries.
+     * The active chat round.
      *
-     * null where there is none.
+     * The round that accepts entries, or null when no round is active.
      */
-    '/chat/round/active': { answers: { 200: ChatRound | null; 304: null }; refusals: 500 | 503 };
+    '/chat/round/active': { responses: { 200: ChatRound | null; 304: null }; errors: 500 | 503 };
 
-    /** Chat rounds that were drawn, newest first. */
+    /** List finalized chat rounds, newest first. */
     '/chat/round/recent-finalized': {
       query?: { limit?: number; offset?: number };
-      answers: { 200: FinalizedRound[]; 304: null };
-      refusals: 400 | 500 | 503;
+      responses: { 200: FinalizedRound[]; 304: null };
+      errors: 400 | 500 | 503;
     };
 
     /** A chat round. */
     '/chat/round/{id}': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: ChatRound; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: ChatRound; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * All that decides a chat round.
+     * The audit of a chat round.
      *
-     * From the moment that the entries are frozen and their tree is computed; later parts (commitment, beacon, draw, winners) are null until they exist. Once the round is finalized or void it never changes. `entryHashes` comes last and is streamed: there is one for each entry.
+     * All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes. `entryHashes`, one hash per entry, is the last field and is streamed.
      */
     '/chat/round/{id}/audit': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: RoundAudit; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: RoundAudit; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
      * The entries of a chat round.
      *
-     * By index, which is the order in which they were accepted; while the round is active, as far as it has come. `format=ndjson`, from closing on: all of them, a line each of canonical JSON (RFC 8785) without `id` and `leaf`, exactly what the leaves of the root are made of.
+     * A page of the accepted entries, ordered by index; also available while the round is active. With `format=ndjson`, when the round is closed: all entries, one line of canonical JSON (RFC 8785) per entry, without `id` and `leaf`. The leaf hashes cover exactly these fields.
      */
     '/chat/round/{id}/entries': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
       query?: {
         limit?: number;
         offset?: number;
 
-        /** ndjson: all entries, one a line, as they are published: `limit` and `offset` do not matter. From closing on. */
+        /** ndjson: all entries as a file, one per line; `limit` and `offset` are ignored. Available when the round is closed. */
         format?: 'json' | 'ndjson';
       };
-      answers: { 200: Response | RoundEntry[]; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Response | RoundEntry[]; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
      * The Merkle root over all entries of a chat round.
      *
-     * It exists as soon as the entries are frozen, and never changes: it is what the commitment on the chain names.
+     * Available when the entries are frozen; it never changes. The commitment on the chain names this root.
      */
     '/chat/round/{id}/entries/root': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: EntriesRoot; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: EntriesRoot; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * What proves that an entry is under its round’s root.
+     * The Merkle proof of an entry.
      *
-     * leaf as `algorithm` of the root says, of all fields of `entry` but its id; node = SHA-256(min ‖ max); an odd node moves up as it is. It never changes.
+     * The leaf hash covers all fields of `entry` except `id`; `algorithm` of the root describes it. node = SHA-256(min ‖ max); an odd node moves up unchanged. The proof never changes.
      */
     '/chat/round/{id}/entries/{entryId}/proof': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
 
-        /** The entry. */
+        /** The entry’s id. */
         entryId: string;
       };
-      answers: { 200: EntryProof; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: EntryProof; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
-    /** How the prizes of a finalized round are paid. */
+    /** The payouts of a finalized round’s prizes. */
     '/chat/round/{id}/payouts': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: RoundPayouts; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: RoundPayouts; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
      * The winners of a finalized round.
      *
-     * First place first. There may be fewer than prizes: entries of which no number was drawn win nothing.
+     * Ordered by place. There may be fewer winners than prizes, because an entry without a drawn number wins nothing.
      */
     '/chat/round/{id}/winners': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: Winner[]; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Winner[]; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
-    /** The winning numbers of a finalized round, and how they came about. */
+    /** The winning numbers of a finalized round, with their proof. */
     '/chat/round/{id}/winning-numbers': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: WinningNumbers; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: WinningNumbers; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * How chat is.
+     * The status of chat.
      *
-     * Whether messages are taken, which round takes entries, how busy it is, and how far the stream of events is behind. At most a second old.
+     * Whether chat accepts messages, which round accepts entries, the number of recent messages, and the lag of the event stream. At most 1 s old.
      */
-    '/chat/status': { answers: { 200: ChatStatus }; refusals: 500 | 503 };
+    '/chat/status': { responses: { 200: ChatStatus }; errors: 500 | 503 };
 
     /**
-     * Clips, newest first.
+     * List clips, newest first.
      *
-     * Of a game, of a wallet, of both, or all.
+     * All clips, or the clips of a game, a wallet, or both.
      */
     '/clips': {
       query?: { limit?: number; offset?: number; gameId?: Slug; wallet?: Wallet };
-      answers: { 200: Clip[]; 304: null };
-      refusals: 400 | 500 | 503;
+      responses: { 200: Clip[]; 304: null };
+      errors: 400 | 500 | 503;
     };
 
-    /** A clip. */
-    '/clips/{id}': { params: { id: Id }; answers: { 200: Clip; 304: null }; refusals: 400 | 404 | 500 | 503 };
+    /** Read a clip. */
+    '/clips/{id}': { params: { id: Id }; responses: { 200: Clip; 304: null }; errors: 400 | 404 | 500 | 503 };
 
     /**
-     * The file of a clip.
+     * Download the file of a clip.
      *
-     * Takes `Range` of one part, with `If-Range`; several parts are answered with the whole file. It never changes, and may be kept for a day.
+     * Supports `Range` with one range, and `If-Range`. A request with several ranges gets the whole file. The file never changes and may be cached for a day.
      */
-    '/clips/{id}/media': { params: { id: Id }; answers: { 200: Response; 206: Response; 304: null }; refusals: 400 | 404 | 416 | 500 | 503 };
+    '/clips/{id}/media': { params: { id: Id }; responses: { 200: Response; 206: Response; 304: null }; errors: 400 | 404 | 416 | 500 | 503 };
 
-    /** The games of the arcade. */
-    '/config/games': { answers: { 200: GameSummary[]; 304: null }; refusals: 500 | 503 };
+    /** List the games of the arcade. */
+    '/config/games': { responses: { 200: GameSummary[]; 304: null }; errors: 500 | 503 };
 
     /**
-     * How scores are normalized, and what caps points.
+     * Read how scores are normalized and how points are capped.
      *
-     * Every game's scores come to 0–10000; points are floor(normalized × pointsPer10000 / 10000), within the caps of the game and of the day. linear: (score − min) / (max − min); log: ln(1 + score − min) / ln(1 + max − min); piecewise: straight between points. Where lower is better, the distance from max counts instead.
+     * Scores of every game are normalized to 0–10000. Points are floor(normalized × pointsPer10000 / 10000), up to the daily caps of the game and of the wallet. linear: (score − min) / (max − min). log: ln(1 + score − min) / ln(1 + max − min). piecewise: linear interpolation between points. If lower is better, the formulas use the distance from max in place of the distance from min.
      */
-    '/config/normalization': { answers: { 200: NormalizationConfig; 304: null }; refusals: 500 | 503 };
+    '/config/normalization': { responses: { 200: NormalizationConfig; 304: null }; errors: 500 | 503 };
 
-    /** What a day gives, and how it is shared out. */
-    '/config/rewards': { answers: { 200: RewardsConfig; 304: null }; refusals: 500 | 503 };
+    /** Reward rules in force. */
+    '/config/rewards': { responses: { 200: RewardsConfig; 304: null }; errors: 500 | 503 };
 
     /**
-     * The caller’s points in both modes.
+     * Read the caller’s points in both modes.
      *
-     * Regular and beta points: by what they are from, by period, by game.
+     * Regular and beta points by source, period and game.
      */
-    '/debug/points': { answers: { 200: PointsBreakdown }; refusals: 401 | 500 | 503 };
+    '/debug/points': { responses: { 200: PointsBreakdown }; errors: 401 | 500 | 503 };
 
     /**
-     * Whether the caller holds enough of the token.
+     * Read whether the caller holds enough of the token.
      *
-     * What the token gate goes by. The balance is at most 30 seconds old; while the chain cannot be asked, at most 10 minutes, as `checkedAt` tells. 503 where it is not known, or no token is configured.
+     * The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is its time. 503 when the balance is unknown, or no token is configured.
      */
-    '/eligibility': { answers: { 200: Eligibility }; refusals: 401 | 500 | 503 };
+    '/eligibility': { responses: { 200: Eligibility }; errors: 401 | 500 | 503 };
 
     /**
-     * Follow events as they happen.
+     * Stream events.
      *
-     * Server-Sent Events. Each message has `id`, `event` (its type) and `data`: JSON of `{ type, category, at, … }`. With a session the caller’s own events come too. Events of a category arrive in order. A client that connects again with the last id it saw gets what it missed; where that is not possible any more, the first message is `reset`, with links to the present state. Blocks with an `id` alone keep a quiet client’s id fresh. Connections end now and then, at the latest after about ten minutes; connect again.
+     * Server-Sent Events. Each message has `id`, `event` (its type) and `data`: JSON of `{ type, category, at, … }`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is `reset`, with links to the current state. Messages that contain only an `id` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again.
      *
-     * - `score_update` (gameplay): Scores were accepted. Broadcast at most 20 times a second as { wallet, gameId, score, rank }; a wallet’s own streams get each of its own in full.
-     * - `score_held` (gameplay): A score waits for a decision. To its wallet only.
-     * - `score_decided` (gameplay): A held score was accepted or rejected, or an accepted one was voided. To its wallet only.
-     * - `game_state` (gameplay): A game’s saved state changed; read it anew. To its wallet only.
-     * - `arcade_event` (system): A one-time event of the arcade: an animation, an announcement.
+     * - `score_update` (gameplay): Scores were accepted. Broadcast at most 20 times a second as { wallet, gameId, score, rank }. The streams of a wallet also get each of its scores with all fields.
+     * - `score_held` (gameplay): A score is held for a moderator’s decision. Sent to its wallet only.
+     * - `score_decided` (gameplay): A held score was accepted or rejected, or an accepted score was voided. Sent to its wallet only.
+     * - `game_state` (gameplay): A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent to its wallet only.
+     * - `arcade_event` (system): A one-time event of the arcade began, such as an animation or an announcement.
      * - `theme_changed` (system): The theme of the arcade changed.
      * - `cabinet_possessed` (system): An entity took control of a cabinet.
      * - `cabinet_released` (system): A cabinet returned to normal operation.
-     * - `notification` (system): A message for people: to everybody, or to one wallet.
-     * - `epoch_computed` (rewards): An epoch’s leaves are fixed; with a root, it goes on the chain next. Without leaves it is empty.
-     * - `epoch_committed` (rewards): An epoch’s root is on the chain, finally, and funded: its rewards can be claimed until it expires.
-     * - `epoch_settled` (rewards): What was not claimed of an epoch is settled off-chain; it cannot be claimed any more.
-     * - `claim_submitted` (rewards): A claim is on its way to the chain. To its wallet only.
-     * - `claim_confirmed` (rewards): A reward was claimed, by whoever’s transaction: the cluster has confirmed it, or (`final`) it cannot vanish any more.
-     * - `claim_failed` (rewards): A claim could not be done; the reward can still be claimed. To its wallet only.
-     * - `payout_confirmed` (rewards): A payment has arrived, finally. To its wallet only.
-     * - `payout_failed` (rewards): A payment could not be made as it is, and is looked into; it stays owed. To its wallet only.
-     * - `new_entry` (gameplay): An entry of a round was accepted: of a chat round, or (without numbers) a ticket.
-     * - `chat_message` (chat): A message in chat: of a wallet, or of a bridged chat. `entryId` where it was an entry.
-     * - `chat_moderation` (chat): A message is to be shown no longer, or somebody may (or may again) not write.
-     * - `round_started` (round): A round takes entries.
-     * - `round_closed` (round): A round takes no more entries; its entries are public and go into a commitment.
-     * - `round_committed` (round): A round’s entries are committed to on the chain, finally; the beacon’s round decides it.
-     * - `round_finalized` (round): A round is drawn. A legacy round has the winning ticket’s index instead of numbers.
-     * - `round_void` (round): A round ended without a draw. Its entries are those of `successor`, where there is one; tickets that were paid for are paid back.
-     * - `winner_announced` (round): A wallet won a prize; it is paid by itself.
-     * - `ticket_confirmed` (round): A ticket counts. To its wallet only.
-     * - `ticket_refused` (round): A ticket does not count; what was paid for it is paid back. To its wallet only.
-     * - `quest_completed` (gameplay): A quest or a daily task was completed, and gave points. To its wallet only.
-     * - `battle_started` (gameplay): A battle began: scores that name it count until it ends.
-     * - `battle_result` (gameplay): A battle ended. Best scores first; who scored the same shares a place, and nobody has won where nobody scored.
-     * - `burn_event_activated` (system): A burn event began: burns that name it count until it ends.
-     * - `burn_event_ended` (system): A burn event ended. Burns that the chain had before its end may still be recorded.
-     * - `burn_recorded` (system): A burn is final on the chain and counts for an event; `source` is null where the one that it named does not hold.
+     * - `chat_message` (chat): A chat message of a wallet or of a bridged chat. `entryId` is set when the message made an entry.
+     * - `chat_moderation` (chat): A message was deleted, or an author was muted, unmuted, banned or unbanned.
+     * - `new_entry` (gameplay): An entry of a round was accepted. A ticket of a legacy round has no numbers.
+     * - `round_started` (round): A round has opened for entries.
+     * - `round_closed` (round): A round has closed for entries. Its entries are public; a commitment to them follows.
+     * - `round_committed` (round): The commitment to a round’s entries is finalized on the chain. The named beacon round decides the draw.
+     * - `round_finalized` (round): A round was drawn. A legacy round has `winningTicket` (an index) instead of numbers.
+     * - `round_void` (round): A round ended without a draw. `successor` is the round that takes over its entries, if any. Paid tickets are refunded.
+     * - `winner_announced` (round): A wallet won a prize. The payout follows automatically.
+     * - `ticket_confirmed` (round): A ticket was accepted. Sent to its wallet only.
+     * - `ticket_refused` (round): A ticket was refused; its payment is refunded. Sent to its wallet only.
+     * - `quest_completed` (gameplay): The wallet completed a quest or a daily task and received points. Sent to this wallet only.
+     * - `battle_started` (gameplay): A battle began. Scores that name it count until it ends.
+     * - `battle_result` (gameplay): A battle ended. Results are sorted by score, best first. Equal scores share a place. Without scores there are no winners.
+     * - `burn_event_activated` (system): A burn event started. Burns with its memo count until it ends.
+     * - `burn_event_ended` (system): A burn event ended. Burns from before its end may still be recorded.
+     * - `burn_recorded` (system): A finalized burn counts for an event. `source` is null when the source in its memo was not valid for the wallet.
+     * - `epoch_computed` (rewards): The leaves of an epoch are computed. An epoch with a root is committed to the chain next; an epoch without leaves is empty.
+     * - `epoch_committed` (rewards): The transaction with the root and the tokens of an epoch is finalized. Its rewards can be claimed until it expires.
+     * - `epoch_settled` (rewards): The unclaimed rewards of an epoch are settled off-chain and cannot be claimed any more.
+     * - `claim_submitted` (rewards): The transaction of a claim is being sent. Sent to the wallet of the claim only.
+     * - `claim_confirmed` (rewards): A transaction that claims a reward is confirmed, or finalized (`final`). The transaction can come from any sender.
+     * - `claim_failed` (rewards): A claim failed; the reward can still be claimed. Sent to the wallet of the claim only.
+     * - `payout_confirmed` (rewards): The transaction of a payment is finalized. Sent to the wallet of the payment only.
+     * - `payout_failed` (rewards): A payment failed and stays owed; an operator decides what follows. Sent to the wallet of the payment only.
+     * - `notification` (system): A message to display, for all clients or for one wallet.
      */
     '/events': {
       query?: {
         /** Comma-separated categories: gameplay, chat, round, rewards, system; all of them by default. */
         categories?: string;
 
-        /** Where to go on, for clients that cannot send the header Last-Event-ID, which wins. */
+        /** Id of the last received message, for clients that cannot send the header Last-Event-ID. The header has precedence. */
         lastEventId?: string;
       };
-      answers: { 200: Response };
-      refusals: 400 | 500 | 503;
+      responses: { 200: Response };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * The burn events that are active or were.
+     * List the active and ended burn events.
      *
-     * The newest first.
+     * Newest first.
      */
-    '/events/burn': { query?: { limit?: number; offset?: number }; answers: { 200: BurnEvent[]; 304: null }; refusals: 400 | 500 | 503 };
+    '/events/burn': { query?: { limit?: number; offset?: number }; responses: { 200: BurnEvent[]; 304: null }; errors: 400 | 500 | 503 };
 
     /**
-     * The burn event that burns count for.
+     * Read the active burn event.
      *
-     * null where there is none.
+     * null when no event is active.
      */
-    '/events/burn/active': { answers: { 200: BurnEvent | null; 304: null }; refusals: 500 | 503 };
+    '/events/burn/active': { responses: { 200: BurnEvent | null; 304: null }; errors: 500 | 503 };
 
-    /** A burn event. */
+    /** Read a burn event. */
     '/events/burn/{id}': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
-      answers: { 200: BurnEvent; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: BurnEvent; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * The wallets of a burn event by all that they burned.
+     * List the wallets of a burn event by total burns.
      *
-     * Most first; wallets that burned the same share a rank and are listed by address, descending. Also after the event has ended.
+     * Highest amount first. Wallets with equal amounts share a rank and are listed by address, descending. Also available after the event has ended.
      */
     '/events/burn/{id}/leaderboard': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
       query?: {
         limit?: number;
         offset?: number;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller who is not listed gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
         around?: 'me';
       };
-      answers: { 200: BurnStanding[]; 304: null };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: BurnStanding[]; 304: null };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
     /**
-     * The wallets of a burn event by what they burned as players.
+     * List the wallets of a burn event by burns from the source game.
      *
-     * Most first; wallets that burned the same share a rank and are listed by address, descending. Also after the event has ended.
+     * Highest amount first. Wallets with equal amounts share a rank and are listed by address, descending. Also available after the event has ended.
      */
     '/events/burn/{id}/leaderboard/game': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
       query?: {
         limit?: number;
         offset?: number;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller who is not listed gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
         around?: 'me';
       };
-      answers: { 200: BurnStanding[]; 304: null };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: BurnStanding[]; 304: null };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
     /**
-     * The wallets of a burn event by what they burned as referred wallets.
+     * List the wallets of a burn event by burns from the source referral.
      *
-     * Most first; wallets that burned the same share a rank and are listed by address, descending. Also after the event has ended.
+     * Highest amount first. Wallets with equal amounts share a rank and are listed by address, descending. Also available after the event has ended.
      */
     '/events/burn/{id}/leaderboard/referrals': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
       query?: {
         limit?: number;
         offset?: number;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller who is not listed gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
         around?: 'me';
       };
-      answers: { 200: BurnStanding[]; 304: null };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: BurnStanding[]; 304: null };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
     /**
-     * The wallets of a burn event by what they burned as linked wallets.
+     * List the wallets of a burn event by burns from the source social.
      *
-     * Most first; wallets that burned the same share a rank and are listed by address, descending. Also after the event has ended.
+     * Highest amount first. Wallets with equal amounts share a rank and are listed by address, descending. Also available after the event has ended.
      */
     '/events/burn/{id}/leaderboard/social': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
       query?: {
         limit?: number;
         offset?: number;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller who is not listed gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
         around?: 'me';
       };
-      answers: { 200: BurnStanding[]; 304: null };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: BurnStanding[]; 304: null };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
     /**
-     * The quests of a burn event.
+     * List the quests of a burn event.
      *
-     * Those that can be completed now.
+     * Lists only quests that can be completed now.
      */
     '/events/burn/{id}/quests': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
       query?: { limit?: number; offset?: number };
-      answers: { 200: Quest[]; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Quest[]; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
-    /** The caller’s place in a burn event. */
+    /** Read the caller’s rank in a burn event. */
     '/events/burn/{id}/rank': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
-      answers: { 200: BurnRank };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: BurnRank };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
     /**
-     * Wallets by what their referrals earned them.
+     * Read the referral leaderboard.
      *
-     * The score is the sum of the points that a wallet got for the scores of wallets that it referred. Best first; wallets of the same score share a rank and are listed by address, descending.
+     * The score is the sum of the points that a wallet received for scores of the wallets that it referred. Best first. Wallets with the same score share a rank and are sorted by address, descending.
      */
     '/game/referral/leaderboard': {
       query?: {
         limit?: number;
         offset?: number;
 
-        /** In UTC, the week from Monday on; all time by default. */
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller without a rank gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
-      answers: { 200: Leaderboard; 304: null };
-      refusals: 400 | 401 | 500 | 503;
+      responses: { 200: Leaderboard; 304: null };
+      errors: 400 | 401 | 500 | 503;
     };
 
     /**
-     * A game’s leaderboard.
+     * Read a game’s leaderboard.
      *
-     * The score is each wallet’s best normalized score in the period, 0 to 10,000. Best first; wallets of the same score share a rank and are listed by address, descending.
+     * The score is each wallet’s best normalized score in the period, 0 to 10,000. Best first. Wallets with the same score share a rank and are sorted by address, descending.
      */
     '/game/{id}/leaderboard': {
       params: {
@@ -3550,517 +3546,517 @@ export interface Endpoints {
         limit?: number;
         offset?: number;
 
-        /** In UTC, the week from Monday on; all time by default. */
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller without a rank gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
-      answers: { 200: Leaderboard; 304: null };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: Leaderboard; 304: null };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
-    /** The caller’s place on a game’s leaderboard. */
+    /** Read the caller’s rank on a game’s leaderboard. */
     '/game/{id}/rank': {
       params: {
         /** The game’s id. */
         id: GameRef;
       };
       query?: {
-        /** In UTC, the week from Monday on; all time by default. */
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
       };
-      answers: { 200: BoardRank };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: BoardRank };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
     /**
-     * Read one’s saved state of a game.
+     * Read the caller’s saved state of a game.
      *
-     * The ETag names the version; If-None-Match with it is answered with 304. Nothing saved yet: state null, version 0.
+     * The ETag is the version. A request with this ETag in If-None-Match gets 304. Before the first save, state is null and version is 0.
      */
     '/game/{id}/state': {
       params: {
         /** The game’s id. */
         id: string;
       };
-      answers: { 200: GameState; 304: null };
-      refusals: 400 | 401 | 404 | 500 | 503;
+      responses: { 200: GameState; 304: null };
+      errors: 400 | 401 | 404 | 500 | 503;
     };
 
     /**
-     * What a game has seen.
+     * Read the stats of a game.
      *
-     * Up to two seconds old.
+     * The stats are up to two seconds old.
      */
     '/game/{id}/stats': {
       params: {
         /** The game’s id. */
         id: string;
       };
-      answers: { 200: GameStats };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: GameStats };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * Whether the process lives.
+     * Returns whether the process is running.
      *
-     * Asks no dependency.
+     * Checks no dependency.
      */
-    '/healthz': { answers: { 200: { status: 'ok' } }; refusals: 500 | 503 };
+    '/healthz': { responses: { 200: { status: 'ok' } }; errors: 500 | 503 };
 
     /**
-     * Show X that this webhook is ours.
+     * Answer the challenge of X for this webhook.
      *
-     * The challenge-response check: the base64 HMAC-SHA256 of the token under the newest secret. The same key signs deliveries, so nothing is signed that could be one. 503 where no secret is configured.
+     * Challenge-response check: returns the base64 HMAC-SHA256 of the token under the newest secret. The same key signs deliveries, so only tokens that cannot be a delivery are signed. 503 when no secret is configured.
      */
     '/integrations/x/events': {
       query: {
-        /** What X wants to see signed. */
+        /** Token that X wants signed. */
         crc_token: string;
       };
-      answers: { 200: CrcAnswer };
-      refusals: 400 | 500 | 503;
+      responses: { 200: CrcAnswer };
+      errors: 400 | 500 | 503;
     };
 
     /**
-     * The global leaderboard.
+     * Read the global leaderboard.
      *
-     * The score is the composite of all regular points: games, quests and referrals. Best first; wallets of the same score share a rank and are listed by address, descending.
+     * The score is the sum of all regular points from games, quests and referrals. Best first. Wallets with the same score share a rank and are sorted by address, descending.
      */
     '/leaderboard/global': {
       query?: {
         limit?: number;
         offset?: number;
 
-        /** In UTC, the week from Monday on; all time by default. */
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller without a rank gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
-      answers: { 200: Leaderboard; 304: null };
-      refusals: 400 | 401 | 500 | 503;
+      responses: { 200: Leaderboard; 304: null };
+      errors: 400 | 401 | 500 | 503;
     };
 
-    /** What one period of the global leaderboard amounts to. */
+    /** Read the stats of one period of the global leaderboard. */
     '/leaderboard/global/period-stats': {
       query?: {
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
       };
-      answers: { 200: PeriodStats; 304: null };
-      refusals: 400 | 500 | 503;
+      responses: { 200: PeriodStats; 304: null };
+      errors: 400 | 500 | 503;
     };
 
-    /** The caller’s place on the global leaderboard. */
+    /** Read the caller’s rank on the global leaderboard. */
     '/leaderboard/global/rank': {
       query?: {
-        /** In UTC, the week from Monday on; all time by default. */
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
       };
-      answers: { 200: BoardRank };
-      refusals: 400 | 401 | 500 | 503;
+      responses: { 200: BoardRank };
+      errors: 400 | 401 | 500 | 503;
     };
 
-    /** What the global leaderboard amounts to. */
-    '/leaderboard/global/stats': { answers: { 200: GlobalStats; 304: null }; refusals: 500 | 503 };
+    /** Read the stats of the global leaderboard. */
+    '/leaderboard/global/stats': { responses: { 200: GlobalStats; 304: null }; errors: 500 | 503 };
 
     /**
-     * The quest leaderboard.
+     * Read the quest leaderboard.
      *
-     * The score is the quest point total: points from quests alone. Best first; wallets of the same score share a rank and are listed by address, descending.
+     * The score is the sum of a wallet’s quest points. Best first. Wallets with the same score share a rank and are sorted by address, descending.
      */
     '/leaderboard/quests': {
       query?: {
         limit?: number;
         offset?: number;
 
-        /** In UTC, the week from Monday on; all time by default. */
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller; offset counts for nothing then. A caller without a rank gets the top. */
+        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
-      answers: { 200: Leaderboard; 304: null };
-      refusals: 400 | 401 | 500 | 503;
+      responses: { 200: Leaderboard; 304: null };
+      errors: 400 | 401 | 500 | 503;
     };
 
     /**
-     * The caller’s place on the quest leaderboard.
+     * Read the caller’s rank on the quest leaderboard.
      *
-     * The score is the caller’s quest point total.
+     * The score is the sum of the caller’s quest points.
      */
     '/leaderboard/quests/rank': {
       query?: {
-        /** In UTC, the week from Monday on; all time by default. */
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
         period?: Period;
 
-        /** A UTC day of the period that is meant; today by default. Past periods keep their final ranks. */
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
       };
-      answers: { 200: BoardRank };
-      refusals: 400 | 401 | 500 | 503;
+      responses: { 200: BoardRank };
+      errors: 400 | 401 | 500 | 503;
     };
 
-    /** What the quest leaderboard amounts to. */
-    '/leaderboard/quests/stats': { answers: { 200: QuestStats; 304: null }; refusals: 500 | 503 };
+    /** Read the stats of the quest leaderboard. */
+    '/leaderboard/quests/stats': { responses: { 200: QuestStats; 304: null }; errors: 500 | 503 };
 
     /**
-     * What quests gave the caller.
+     * List the caller’s points from quests.
      *
-     * Newest first, in either mode; each entry keeps the factors that it was computed from.
+     * Newest first, both modes. Each entry contains the factors of its computation.
      */
-    '/ledger/quests': { query?: { limit?: number; offset?: number }; answers: { 200: QuestEntry[] }; refusals: 400 | 401 | 500 | 503 };
+    '/ledger/quests': { query?: { limit?: number; offset?: number }; responses: { 200: QuestEntry[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
-     * Who am I.
+     * Read the caller’s wallet, token balance and session.
      *
-     * Does not wait for the chain: what it does not tell within 0.3 seconds is null here, and asked for at `/eligibility`.
+     * Waits at most 0.3 seconds for the RPC node: then balance and eligibility are null, and `/eligibility` returns them.
      */
-    '/me': { answers: { 200: Me }; refusals: 401 | 500 | 503 };
+    '/me': { responses: { 200: Me }; errors: 401 | 500 | 503 };
 
     /**
-     * What the caller’s quest points are multiplied by, and why.
+     * Read the multiplier of the caller’s quest points, with its factors.
      *
-     * 1 and what the factors add, at most 2; points are rounded down. It applies to quest points only.
+     * The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. It applies to quest points only.
      */
-    '/me/quest-multiplier': { answers: { 200: QuestMultiplier }; refusals: 401 | 500 | 503 };
+    '/me/quest-multiplier': { responses: { 200: QuestMultiplier }; errors: 401 | 500 | 503 };
 
     /**
-     * The quests with the caller’s progress.
+     * List the open quests with the caller’s progress.
      *
-     * Progress counts what the caller did until this moment; a quest that is met by it is completed within about a second. Days are UTC.
+     * Progress includes all activities up to this request. A quest whose requirement is met is completed within about a second. Days are UTC.
      */
     '/me/quests': {
       query?: {
         limit?: number;
         offset?: number;
 
-        /** Only quests of this category. */
+        /** Returns quests of this category only. */
         category?: Slug;
       };
-      answers: { 200: OwnQuest[] };
-      refusals: 400 | 401 | 500 | 503;
+      responses: { 200: OwnQuest[] };
+      errors: 400 | 401 | 500 | 503;
     };
 
     /**
-     * The quests that can be completed now.
+     * List the quests that can be completed at present.
      *
-     * Daily tasks are among them. Oldest first.
+     * Includes daily tasks. Oldest first.
      */
     '/quests': {
       query?: {
         limit?: number;
         offset?: number;
 
-        /** Only quests of this category. */
+        /** Returns quests of this category only. */
         category?: Slug;
       };
-      answers: { 200: Quest[]; 304: null };
-      refusals: 400 | 500 | 503;
+      responses: { 200: Quest[]; 304: null };
+      errors: 400 | 500 | 503;
     };
 
-    /** A quest with its versions and what was completed. */
+    /** Read a quest with its versions and completions. */
     '/quests/{id}': {
       params: {
-        /** The quest’s id. */
+        /** Id of the quest. */
         id: string;
       };
-      answers: { 200: QuestDetail };
-      refusals: 400 | 403 | 404 | 500 | 503;
+      responses: { 200: QuestDetail };
+      errors: 400 | 403 | 404 | 500 | 503;
     };
 
     /**
-     * Whether the process can do its work.
+     * Returns whether the process can handle requests.
      *
-     * Answers within about a second, whatever its dependencies do.
+     * Responds within about one second even when a dependency hangs. 503 means that at least one check failed.
      */
-    '/readyz': { answers: { 200: Readiness; 503: Readiness }; refusals: 500 };
+    '/readyz': { responses: { 200: Readiness; 503: Readiness }; errors: 500 };
 
     /** A legacy round. */
     '/round/{id}': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: LegacyRound; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: LegacyRound; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * All that decides a legacy round.
+     * The audit of a legacy round.
      *
-     * From the moment that the entries are frozen and their tree is computed; later parts (commitment, beacon, draw, winners) are null until they exist. Once the round is finalized or void it never changes. `entryHashes` comes last and is streamed: there is one for each entry.
+     * All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes. `entryHashes`, one hash per entry, is the last field and is streamed.
      */
     '/round/{id}/audit': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: RoundAudit; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: RoundAudit; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
      * The tickets of a legacy round.
      *
-     * By index, which is the order in which they were accepted; while the round is active, as far as it has come. `format=ndjson`, from closing on: all of them, a line each of canonical JSON (RFC 8785) without `id` and `leaf`, exactly what the leaves of the root are made of.
+     * A page of the accepted entries, ordered by index; also available while the round is active. With `format=ndjson`, when the round is closed: all entries, one line of canonical JSON (RFC 8785) per entry, without `id` and `leaf`. The leaf hashes cover exactly these fields.
      */
     '/round/{id}/entries': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
       query?: {
         limit?: number;
         offset?: number;
 
-        /** ndjson: all entries, one a line, as they are published: `limit` and `offset` do not matter. From closing on. */
+        /** ndjson: all entries as a file, one per line; `limit` and `offset` are ignored. Available when the round is closed. */
         format?: 'json' | 'ndjson';
       };
-      answers: { 200: Response | RoundEntry[]; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Response | RoundEntry[]; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
-    /** How a ticket stands. */
+    /** A ticket and its status. */
     '/round/{id}/tickets/{ticketId}': {
       params: {
         id: string;
 
-        /** The ticket. */
+        /** The ticket’s id. */
         ticketId: Id;
       };
-      answers: { 200: Ticket };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Ticket };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * The latest chat round, as it is shared.
+     * The latest chat round’s summary for sharing.
      *
-     * The one that was drawn last; before the first draw, the one that is active. Legacy rounds, which anybody may open, are not among them.
+     * The most recently drawn chat round; before the first draw, the active one. Legacy rounds are excluded, because any wallet can open one.
      */
-    '/social/latest': { answers: { 200: SharedRound; 304: null }; refusals: 404 | 500 | 503 };
+    '/social/latest': { responses: { 200: SharedRound; 304: null }; errors: 404 | 500 | 503 };
 
     /**
-     * A round, as it is shared.
+     * A round’s summary for sharing.
      *
-     * A round of either kind and in any state: one or two sentences, what it comes to, where to look, and what a page puts into its Open Graph tags.
+     * A round of either kind and in any state: one or two sentences, prizes and winners, links, and the values of Open Graph tags.
      */
     '/social/round/{id}': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: SharedRound; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: SharedRound; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
      * The card of a round.
      *
-     * A picture of 1200 × 630 to share. That of a finalized or void round never changes; that of another may be 15 seconds old.
+     * A PNG of 1200 × 630 pixels for sharing. The card of a finalized or void round never changes; any other card is at most 15 seconds old.
      */
     '/social/round/{id}/card.png': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: Response; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: Response; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
      * A round as a post.
      *
-     * Text that X takes, with the link in it, and the picture to attach. A long title is cut.
+     * A text within the limits of X, including the link, and the picture to attach. A long title is shortened.
      */
     '/social/round/{id}/post': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: RoundPost; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: RoundPost; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
-     * What a wallet has achieved.
+     * Read the public stats of a wallet.
      *
-     * Regular points only. 404 for a wallet that never signed in.
+     * Regular points only. 404 when the wallet never signed in.
      */
     '/users/{wallet}/stats': {
       params: {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      answers: { 200: UserStats; 304: null };
-      refusals: 400 | 404 | 500 | 503;
+      responses: { 200: UserStats; 304: null };
+      errors: 400 | 404 | 500 | 503;
     };
   };
   post: {
     /**
      * End a burn event before its time.
      *
-     * Burns in blocks before its end still count, whenever they become final. 409: it is not active.
+     * Burns in blocks before the end still count when they are finalized later. 409: the event is not active.
      */
     '/admin/burn/{id}/end': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
-      answers: { 200: BurnEvent };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: BurnEvent };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Give a cabinet into the control of a character or entity.
+     * Give a character or entity control of a cabinet.
      *
-     * 409 when it is possessed already, by whomever.
+     * 409 if any entity possesses the cabinet already.
      */
-    '/admin/cabinet/possess': { body: PossessRequest; answers: { 200: Cabinet }; refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/cabinet/possess': { body: PossessRequest; responses: { 200: Cabinet }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
 
     /**
      * Return a cabinet to normal operation.
      *
-     * 409 when nobody possesses it.
+     * 409 if no entity possesses the cabinet.
      */
-    '/admin/cabinet/release': { body: CabinetReleaseRequest; answers: { 200: Cabinet }; refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/cabinet/release': { body: CabinetReleaseRequest; responses: { 200: Cabinet }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
 
     /**
-     * Delete a message, mute or ban its author.
+     * Delete a chat message, or mute or ban an author.
      *
-     * delete: empties the text; mute (from now on, so many minutes) and ban: refuse messages and entries from then on. Accepted entries stay. Again the same is 200 and changes nothing, but that a mute begins anew.
+     * delete empties the message’s text. mute refuses new messages and entries for the given minutes, starting now; ban refuses them permanently. Accepted entries stay. Idempotent, except that a repeated mute starts again.
      */
-    '/admin/chat/moderate': { body: ChatModerationRequest; answers: { 200: ChatModeration }; refusals: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/admin/chat/moderate': { body: ChatModerationRequest; responses: { 200: ChatModeration }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
 
     /**
-     * Begin a one-time event: an animation, an announcement.
+     * Start a one-time event, such as an animation or an announcement.
      *
-     * Broadcast once, as `arcade_event`; among the `activeEvents` of `/arcade/state` until it ends.
+     * Broadcasts the event once, as `arcade_event`. The `activeEvents` of `/arcade/state` list it until it ends.
      */
-    '/admin/event': { body: ArcadeEventRequest; idempotent: true; answers: { 201: ArcadeEvent }; refusals: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/event': { body: ArcadeEventRequest; idempotent: true; responses: { 201: ArcadeEvent }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
 
     /**
-     * Owe a wallet something, and have it paid.
+     * Create a payment to a wallet.
      *
-     * Once per reference: the same again answers the payment that there is, with other terms 409.
+     * One payment per reference. A repeated request returns the existing payment; it fails with 409 when wallet, currency or amount differ.
      */
     '/admin/payments': {
       body: OweRequest;
       idempotent: true;
-      answers: { 200: Payment; 201: Payment };
-      refusals: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: Payment; 201: Payment };
+      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Close a payment that was set aside and then made by hand.
+     * Complete a payment in the state manual that an operator paid by hand.
      *
-     * The transaction must be final, and must have paid the wallet this amount besides all that it is already known to have paid.
+     * The transaction must be finalized. It must have paid the wallet this amount in addition to all other payments that it is recorded for.
      */
     '/admin/payments/{id}/resolve': {
       params: { id: Id };
       body: PaymentResolution;
-      answers: { 200: Payment };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: Payment };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
-    /** Try a payment again that was set aside, or reported as failed. */
-    '/admin/payments/{id}/retry': { params: { id: Id }; answers: { 200: Payment }; refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    /** Retry a payment in the state manual or failed. */
+    '/admin/payments/{id}/retry': { params: { id: Id }; responses: { 200: Payment }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
 
     /**
-     * Stop payouts.
+     * Pause payouts.
      *
-     * Nothing more is signed; what is on its way is followed to its end.
+     * No further batch is signed. Transactions in flight are followed until they settle.
      */
-    '/admin/payouts/pause': { body: HoldRequest; answers: { 200: Payouts }; refusals: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/admin/payouts/pause': { body: HoldRequest; responses: { 200: Payouts }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
-     * Let payouts go on.
+     * Resume payouts.
      *
-     * Lifts what a person stopped. Transactions that nobody could match have to be acknowledged, all of them; a doubt that is left stops payouts again at the next look.
+     * Removes the manual pause. The request must acknowledge all unmatched transactions. If the next reconciliation finds another difference, it pauses payouts again.
      */
-    '/admin/payouts/resume': { body?: ReleaseRequest; answers: { 200: Payouts }; refusals: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/payouts/resume': { body?: ReleaseRequest; responses: { 200: Payouts }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
 
     /**
      * Complete a quest for a wallet.
      *
-     * Whatever the wallet did, also while the quest is not active; the multiplier applies. 409: done in this window, or the wallet is banned.
+     * Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 409: completed in this window already, or the wallet is banned.
      */
     '/admin/quests/{id}/complete': {
       params: {
-        /** The quest’s id. */
+        /** Id of the quest. */
         id: string;
       };
       body: CompleteQuest;
       idempotent: true;
-      answers: { 200: QuestCompleted };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: QuestCompleted };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Accept or reject a held score.
      *
-     * Accepted, it counts on the day of the decision, within that day’s caps.
+     * An accepted score counts on the day of the decision, within the caps of that day.
      */
     '/admin/scores/{id}/decision': {
       params: { id: Id };
       body: DecisionRequest;
-      answers: { 200: ScoreDetail };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: ScoreDetail };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Take an accepted score back.
+     * Void an accepted score.
      *
-     * Its points are taken back by a ledger row of today; the wallet’s bests are computed again from its remaining scores.
+     * A ledger row of the current day takes its points back. The wallet’s best scores are recomputed from its remaining scores.
      */
     '/admin/scores/{id}/void': {
       params: { id: Id };
       body: VoidRequest;
-      answers: { 200: ScoreDetail };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: ScoreDetail };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Change the theme of the arcade.
      *
-     * Merged into the present theme as a JSON merge patch (RFC 7386); the sum is at most 64 KB. Each version is kept; the ETag names it, with If-Match only that version is changed. What changes nothing keeps its version.
+     * Applies the body to the current theme as a JSON merge patch (RFC 7386). The merged theme is at most 64 KB. The service keeps every version. The ETag is the version. With If-Match, the request changes only the named version. A patch that changes nothing keeps the version.
      */
-    '/admin/theme': { body?: ThemePatch; answers: { 200: Theme }; refusals: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
+    '/admin/theme': { body?: ThemePatch; responses: { 200: Theme }; errors: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
 
     /**
-     * Try a chain transaction again that was set aside before it was signed.
+     * Retry a chain transaction in the state manual.
      *
-     * For when its cause is gone: everything is looked at anew, and where the cause stands it is set aside again. One that may have landed is refused (409), with what is missing to tell.
+     * Use it when the cause is removed. If the cause remains, the transaction returns to the state manual. The request fails with 409 when an earlier attempt may have landed; the error says what is missing to decide that.
      */
     '/admin/transactions/{id}/retry': {
       params: { id: Id };
-      answers: { 200: ChainTransaction };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: ChainTransaction };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Ban a wallet.
      *
-     * Its sessions end, it may not sign in or score any more, and a job takes back every score that it holds.
+     * Ends the wallet’s sessions. The wallet can no longer sign in or submit scores. A job voids all its accepted scores.
      */
     '/admin/wallets/{wallet}/ban': {
       params: {
@@ -4068,306 +4064,306 @@ export interface Endpoints {
         wallet: Wallet;
       };
       body: BanRequest;
-      answers: { 200: Ban };
-      refusals: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      responses: { 200: Ban };
+      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Lift a ban.
      *
-     * Scores that were taken back stay taken back.
+     * Voided scores stay voided.
      */
     '/admin/wallets/{wallet}/unban': {
       params: {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      answers: { 200: Ban };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: Ban };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Have a delivery worked on again.
+     * Replay a webhook delivery.
      *
-     * One that failed, or was worked on: it is judged as if it came again, so that what has taken effect already takes none. 409 while it waits or is being worked on.
+     * Processes a delivery again that failed or was processed. Processing is idempotent, so an effect that happened before does not happen again. 409 while the delivery is waiting or is being processed.
      */
     '/admin/webhooks/{source}/{id}/replay': {
       params: {
         source: 'payment-status' | 'chat-bridge' | 'x';
 
-        /** `webhook-id`; of X the hex SHA-256 of the body. */
+        /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
         id: string;
       };
-      answers: { 202: WebhookDelivery };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 202: WebhookDelivery };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Make a wallet’s beta points regular ones.
+     * Convert a wallet’s beta points into regular points.
      *
-     * Converts all beta points that were not converted yet, each once; the result is rounded down. It counts on all-time boards only, never for a period or an epoch. Where nothing is left, or nothing would come of it, nothing happens: `id` is null.
+     * Converts all beta points that are not converted yet. The result is rounded down. It counts on all-time boards only, not for a period or an epoch. When the result is 0 points, nothing changes and `id` is null.
      */
     '/api/beta/convert': {
       body: ConversionRequest;
       idempotent: true;
-      answers: { 200: ConversionResult };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: ConversionResult };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Turn beta mode on or off.
      *
-     * Toggles, or sets what `enabled` says. From then on new points are beta points, or regular ones again: public boards, ranks and epochs count regular points only. A score that is held goes to where it would have gone when it was submitted.
+     * Toggles the preference, or sets it to `enabled`. New points are then beta points or regular points. Public boards, ranks and epochs count regular points only. A held score keeps the mode of its submission.
      */
     '/api/beta/preference': {
       body?: BetaPreferenceRequest;
       idempotent: true;
-      answers: { 200: BetaPreference };
-      refusals: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: BetaPreference };
+      errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Say who referred the caller.
+     * Bind the caller to its referrer.
      *
-     * Once per wallet, and for good: again is 409, by whatever code. Neither oneself (400) nor a wallet that one referred, directly or through others (409), nor a banned wallet (409). From then on the referrer gets 10 % of the points of each of the caller’s scores, rounded down, within a daily cap, from the caller’s first score in a verified game on.
+     * A binding is permanent: a second one is refused with 409, with any code. The referrer must not be the caller (400), a wallet that the caller referred directly or indirectly (409), or a banned wallet (409). The referrer gets 10 % of the points of each of the caller’s scores, rounded down, within a daily cap. The first score that counts is the caller’s first score in a verified game.
      */
     '/api/referral/bind': {
       body: BindRequest;
       idempotent: true;
-      answers: { 201: ReferralBinding };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 201: ReferralBinding };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Make a new referral link.
+     * Create a new referral link.
      *
-     * It becomes the caller’s link; the codes of older ones go on working. At most 20 for each wallet.
+     * The new link becomes the caller’s link. The codes of older links stay valid. At most 20 links per wallet.
      */
-    '/api/referral/link': { idempotent: true; answers: { 201: ReferralLink }; refusals: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/api/referral/link': { idempotent: true; responses: { 201: ReferralLink }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
 
     /**
      * Claim an epoch’s reward.
      *
-     * Relayed: the service pays the fees, and the tokens go only to the wallet named in the leaf. Waits up to 20 s for the chain (`Prefer: wait=5` for less); later than that it is 202, the work goes on, and `claim_confirmed` or `claim_failed` tells the outcome. Asked again meanwhile, it is the same claim; one that failed is tried anew. Refused with 409 when the reward is claimed already (the sentence names the transaction), settled off-chain, not committed, expired (relaying ends 10 minutes before), or when the wallet has to open a token account first.
+     * The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this). After that it returns 202, and the event `claim_confirmed` or `claim_failed` reports the outcome. A repeated request returns the same claim; a failed claim is retried. Fails with 409 when the reward is claimed already (the error names the transaction), settled off-chain, not committed, expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first.
      */
     '/api/rewards/claim': {
       body: ClaimRequest;
       idempotent: true;
-      answers: { 200: ClaimReceipt; 202: ClaimReceipt };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: ClaimReceipt; 202: ClaimReceipt };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Import an epoch that was computed elsewhere.
      *
-     * With an internal token, or an admin token with the scope money. As JSON up to 256 KB, or as NDJSON, plain or with Content-Encoding gzip, up to 1,000,000 rows and 256 MB unpacked: the first line `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows, and give at most the pool of the rules in force. An import is taken whole or not at all; what is wrong is told of the first ten rows. Waits up to 15 s (`Prefer: wait=5` for less) for the tree to be built; later than that it is 202, and the work goes on. The same again is 200, another one for the same epoch 409, and so is an epoch that was computed. It is committed like a computed one.
+     * Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force. If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this); after that it returns 202. A repeated import returns 200. Fails with 409 when the epoch was computed or imported with other rows. An imported epoch is committed like a computed one.
      */
     '/api/rewards/epoch/import': {
       body: ImportEpochRequest | Bytes;
-      answers: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch };
-      refusals: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch };
+      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Settle epochs off-chain.
      *
-     * What was not claimed of them cannot be claimed any more; what was stays claimed. An epoch that is on the chain is settled there first, finally: 202 until then. One that was never committed is settled at once, and never will be. An unknown epoch refuses all of them. Again the same: the same answer.
+     * Unclaimed rewards of a settled epoch cannot be claimed any more. An epoch on the chain is settled there first; the response is 202 until that is finalized. An epoch that was never committed is settled at once and is never committed. If one epoch does not exist, none is settled. Idempotent.
      */
     '/api/rewards/settled-offchain': {
       body: SettleRequest;
-      answers: { 200: Settlements; 202: Settlements };
-      refusals: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      responses: { 200: Settlements; 202: Settlements };
+      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Complete a daily task.
      *
-     * taskId is the id of one of the daily tasks. 400: what is missing; 409: done today.
+     * taskId is the id of a daily task. 400: the requirement is not met; the error says what is missing. 409: completed today already.
      */
     '/api/tasks/daily/complete': {
       body: CompleteTask;
       idempotent: true;
-      answers: { 200: TaskCompleted };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: TaskCompleted };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * The wallet behind an address, a name or a handle.
+     * Find the wallet of an address, a name or a handle.
      *
-     * Names are read from the chain, at finality; an answer is at most 15 seconds old. A name that its registry keeps wrapped in a token leads to who holds the token; else to what its valid SOL record names; else to its owner. `.sns` names are those of the Solana Name Service. `.sol` names moved from it to the Solana Record Service: such a name must lead to the same wallet by both.
+     * Names are read from finalized accounts; a result is at most 15 seconds old. A name that is wrapped in a token resolves to the holder of the token; otherwise to the wallet in its valid SOL record; otherwise to its owner. `.sns` names are names of the Solana Name Service. `.sol` names moved from there to the Solana Record Service, so both services must resolve such a name to the same wallet.
      *
-     * 404 says why there is no wallet that money may be sent to: no such name or handle; it has expired; it is held by a program, such as a market; its records contradict each other.
+     * 404 with the reason when there is no wallet to send tokens to: the name or handle does not exist; the name has expired; a program, such as a market, holds it; its records contradict each other.
      */
-    '/api/wallet/resolve': { body: ResolveRequest; answers: { 200: ResolvedWallet }; refusals: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/api/wallet/resolve': { body: ResolveRequest; responses: { 200: ResolvedWallet }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
 
     /**
      * Submit a score.
      *
-     * Validated by a worker: known game, score in range, the play yours, unused and long enough, its session unbroken, the signature right. Doubtful scores are held for a moderator: 0 points, on no board until accepted. Answered once committed; after a 503 send the same score again, it is never counted twice. A battleId must be of a running battle of this game that you sit in: 404 unknown, 400 of another game, 403 not joined, 409 not running; a score that was recorded is answered also after the battle. The same play (or Idempotency-Key) with the same body answers the stored outcome, with another body 409.
+     * A worker validates the score: the game exists, the score is in range, the play is the caller’s own, unused and long enough, its session is unbroken and the signature is valid. A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. The response is sent after the commit. After a 503, send the same score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, 403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409.
      */
     '/arcade/score': {
       body: ScoreRequest;
       idempotent: true;
-      answers: { 200: ScoreReceipt };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: ScoreReceipt };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Sign out.
      *
-     * Ends the session everywhere at once and clears its cookie.
+     * Ends the session in all processes and clears its cookie.
      */
-    '/auth/logout': { answers: { 200: SignedOut }; refusals: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/logout': { responses: { 200: SignedOut }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
     /**
-     * Ask for something to sign.
+     * Create a nonce and the text to sign.
      *
-     * The text is decided by the service: its domain is that of an allowed Origin, or else of the service itself.
+     * The service decides the text. Its domain is the domain of the Origin header, or of the service itself when there is none.
      */
-    '/auth/nonce': { answers: { 200: SignInNonce }; refusals: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/nonce': { responses: { 200: SignInNonce }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
-     * Begin to link an account of the social network.
+     * Start linking an account of the social network.
      *
-     * By signing in there (`oauth`: OAuth 2.0 with PKCE), or by posting a text (`challenge`). Within ten minutes, and only by this wallet, it is finished at `/auth/social/link/verify`. A wallet’s latest five beginnings are good. 503 where that way is not configured.
+     * Two methods: sign in there (`oauth`: OAuth 2.0 with PKCE), or post a text (`challenge`). The same wallet must finish at `/auth/social/link/verify` within ten minutes. The five newest attempts of a wallet are valid. 503 when the method is not configured.
      */
-    '/auth/social/link/start': { body?: LinkStartRequest; answers: { 200: LinkStart }; refusals: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/social/link/start': { body?: LinkStartRequest; responses: { 200: LinkStart }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * Finish linking an account.
      *
-     * With the `code` and `state` that the network sent the person back with, or with the post that begins with the challenge. An account belongs to one wallet, and a wallet has one account: otherwise 409, as for what has been used already. What the account did before (it follows the arcade, it has reposted or mentioned it) counts from now on. The service keeps no token of the network.
+     * Takes the `code` and `state` from the network’s redirect, or the post that begins with the challenge. An account belongs to one wallet, and a wallet has one account: otherwise 409. A state or challenge that was used already also gives 409. Earlier engagements of the account (follow, reposts, mentions) are credited to the wallet. The service stores no token of the network.
      */
-    '/auth/social/link/verify': { body: LinkVerifyRequest; answers: { 200: Link }; refusals: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
+    '/auth/social/link/verify': { body: LinkVerifyRequest; responses: { 200: Link }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
-     * Sign in with what a wallet signed.
+     * Sign in with a signed text or transaction.
      *
-     * Sets the session’s cookie. A session that the request came with ends.
+     * Sets the session cookie. Ends the session of the request’s cookie, if any.
      */
-    '/auth/verify': { body: SignInProof; answers: { 200: SignedIn }; refusals: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/verify': { body: SignInProof; responses: { 200: SignedIn }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
     /**
-     * Keep chat rounds coming.
+     * Start the schedule of chat rounds.
      *
-     * The first round begins at startAt, or now, and one more at each interval. One at a time: while a round is active, the next one waits, and of the times that pass meanwhile, or while the service is down, one is made up for. While it runs, interval and template are replaced: without startAt the next round stays when it is due, or comes earlier where the new interval says so. A round that was refused, for prizes that the treasury does not hold, is tried again, with the present template.
+     * The first round starts at `startAt`, or now if it is missing; another round starts after each interval. Only one round is active at a time: the next one waits. When several start times pass meanwhile, or while the service is down, only one round is started for them. When the schedule already runs, interval and template are replaced; without `startAt` the next round keeps its start time, or gets an earlier one if the new interval is shorter. A round that could not start, for example because the treasury does not hold its prizes, is retried with the current template.
      */
-    '/auto/start': { body: AutoStart; answers: { 200: AutoStatus }; refusals: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/auto/start': { body: AutoStart; responses: { 200: AutoStatus }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
-     * Make no further rounds.
+     * Stop the schedule of chat rounds.
      *
-     * A round that has begun goes on. Stopping what is stopped changes nothing.
+     * No further round is started. A started round continues. Idempotent.
      */
-    '/auto/stop': { answers: { 200: AutoStatus }; refusals: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/auto/stop': { responses: { 200: AutoStatus }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * Open a battle.
      *
-     * Its creator takes the first seat. It starts when all seats are taken, or when its creator says so; not started within an hour it expires. At most 5 battles of a wallet are open or running at a time.
+     * The creator takes the first seat. The battle starts when all seats are taken, or when its creator starts it. It expires if it does not start within an hour. A wallet can have at most 5 open or running battles that it created.
      */
     '/battle/create': {
       body: BattleTerms;
       idempotent: true;
-      answers: { 201: Battle };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 201: Battle };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Take a seat in a battle.
      *
-     * The last seat starts it. Who has a seat already gets the battle as it is; a seat is not given back. 409 where it is full or not open.
+     * Taking the last seat starts the battle. A wallet that has a seat already gets the battle unchanged. A wallet cannot give its seat back. 409 if the battle is full or not open.
      */
     '/battle/{id}/join': {
       params: {
-        /** The battle. */
+        /** Id of the battle. */
         id: Id;
       };
-      answers: { 200: Battle };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: Battle };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Start a battle before all seats are taken.
      *
-     * By its creator, with two participants or more. It ends when its time is up, or when every participant has a score that counts; whoever has the best one wins.
+     * Only the creator can start the battle, and it needs at least two participants. It ends when its time is over, or when every participant has a score that counts. The best score wins.
      */
     '/battle/{id}/start': {
       params: {
-        /** The battle. */
+        /** Id of the battle. */
         id: Id;
       };
-      answers: { 200: Battle };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: Battle };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Say something in chat, or enter the active round.
+     * Send a chat message, or enter the active round.
      *
-     * `!enter`, or `!enter 3 7 12 30 41`, is an entry of the active round; without numbers they are derived from the entry’s id and the wallet. Wrong numbers are 400; 409 when no round takes entries, or the wallet has as many as it may have; 403 when muted or banned. Then nothing is stored or shown. The receipt is signed with a key of `/.well-known/coinop-keys`.
+     * The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. 400: the numbers are wrong. 403: the wallet is muted or banned. 409: no round accepts entries, or the wallet has the maximum number of entries. A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.
      */
     '/chat/message': {
       body: ChatMessageRequest;
       idempotent: true;
-      answers: { 201: ChatMessageReceipt };
-      refusals: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
+      responses: { 201: ChatMessageReceipt };
+      errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
-     * Describe a chat round.
+     * Create a chat round.
      *
-     * It is pending until it is started.
+     * The round is pending until it is started.
      */
-    '/chat/round': { body: ChatRoundTerms; idempotent: true; answers: { 201: ChatRound }; refusals: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/chat/round': { body: ChatRoundTerms; idempotent: true; responses: { 201: ChatRound }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
 
     /**
      * Start a chat round.
      *
-     * Its parameters are frozen, its prizes reserved in the treasury, and entries are accepted. 409: it is not pending, another round is active, or the treasury does not hold the prizes beside what it owes and what is reserved for others.
+     * Freezes the round’s parameters, reserves its prizes in the treasury, and opens it for entries. 409 when the round is not pending, another round is active, or the treasury’s free balance does not cover the prizes.
      */
     '/chat/round/{id}/start': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
-      answers: { 200: ChatRound };
-      refusals: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: ChatRound };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Upload a clip.
      *
-     * A form with the field `file` and, before or after it, the others. At most 50 clips and 1073741824 bytes per wallet and UTC day (429). The same content again is 409, `Location` saying which clip it is; under the same `Idempotency-Key`, and with the same fields, it is the same clip. What asks for clips, such as the quest `clip-upload`, counts it within a second.
+     * Takes a multipart form with the file in the field `file`, in any order. At most 50 clips and 1073741824 bytes per wallet and UTC day (429). The same content again gives 409, with the existing clip in `Location`. With the same `Idempotency-Key` and the same fields, the response is the existing clip. Quests count the clip within a second.
      */
-    '/clip/upload': { body: Bytes; idempotent: true; answers: { 201: Clip }; refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 };
+    '/clip/upload': { body: Bytes; idempotent: true; responses: { 201: Clip }; errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
-     * Describe a burn event.
+     * Create a burn event.
      *
-     * It burns the arcade’s own token, and is pending until it is activated. At most 5 that a wallet described within 7 days are pending.
+     * The event burns the reward token. It is pending until it is activated. A wallet may have at most 5 pending events of the last 7 days.
      */
-    '/events/burn': { body: BurnEventTerms; idempotent: true; answers: { 201: BurnEvent }; refusals: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/events/burn': { body: BurnEventTerms; idempotent: true; responses: { 201: BurnEvent }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
 
     /**
      * Activate a burn event.
      *
-     * By the wallet that described it, if that is an organiser, or by an operator. One event is active at a time. 409: it is not pending, or another one is active.
+     * For an operator, or the wallet that created the event, if it is an organiser. Only one event can be active at a time. 409: the event is not pending, or another event is active.
      */
     '/events/burn/{id}/activate': {
       params: {
-        /** The burn event’s id. */
+        /** Id of the burn event. */
         id: string;
       };
-      answers: { 200: BurnEvent };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: BurnEvent };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Start a play.
      *
-     * A score names its play, and uses it up. At most 200 plays without a score an hour. Where the service asks for a token to be held, a wallet that holds too little of it (see `/eligibility`) is refused with 403.
+     * A score names its play, and each play can have one score. A wallet can start at most 200 plays without a score per hour. If the service requires a token, a wallet that holds too little of it (see `/eligibility`) gets 403.
      *
-     * Where the game verifies by heartbeat, open a WebSocket to `heartbeatUrl` with the session's cookie and send `{"type":"heartbeat"}` every 5 seconds, the first at once; each is answered with `{"type":"heartbeat","beats":n,"at":"…"}`. Beats less than 2 seconds apart are not counted. A socket that is silent for 15 seconds is closed (4008); it may be opened again anywhere within 15 seconds of the last beat, and takes over from one that is still open (4001). Anything else than heartbeats, or more than 20 messages in 10 seconds, closes it (1008). When the service restarts it closes with 1012: connect again. A silence of the client's makes its score refused, one of the service's makes it held. The upgrade is refused with 400, 401, 403, 404, 409 (the game needs no heartbeats; the play has its score, or is over) or 503.
+     * If the game’s verification is heartbeat, open a WebSocket to `heartbeatUrl` with the session’s cookie. Send `{"type":"heartbeat"}` at once and then every 5 seconds. The service answers each with `{"type":"heartbeat","beats":n,"at":"…"}`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.
      */
     '/game/{id}/play': {
       params: {
@@ -4375,14 +4371,14 @@ export interface Endpoints {
         id: string;
       };
       idempotent: true;
-      answers: { 201: PlayReceipt };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
+      responses: { 201: PlayReceipt };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
-     * Log a finalized record for good.
+     * Append a record to a hash chain.
      *
-     * Any JSON object up to 256 KB. Records are never changed or removed; each names the hash of the one before. At most 60 a minute and 1000 a day of one wallet in one game.
+     * Any JSON object up to 256 KB. Records are never changed or deleted, and each contains the hash of the previous record. At most 60 a minute and 1000 a day per wallet and game.
      */
     '/game/{id}/record': {
       params: {
@@ -4391,124 +4387,124 @@ export interface Endpoints {
       };
       body?: { [key: string]: unknown };
       idempotent: true;
-      answers: { 201: RecordReceipt };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
+      responses: { 201: RecordReceipt };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
-     * A message of a bridged chat.
+     * Deliver a message of a bridged chat.
      *
-     * Stored, acknowledged, then worked on; the verdict is in the list of deliveries. It is shown with its handle, and with its wallet if the account is linked. `!enter …` is an entry only for a wallet that linked the account before the round opened; otherwise the message is shown without one. Wrong numbers, and authors who may not write or write too much, are not shown. The same platform and messageId again does nothing.
+     * The delivery is stored and acknowledged; a worker processes it later. The list of deliveries shows the verdict. The message appears with the author’s handle, and with the wallet if the account is linked. `!enter …` makes an entry only if the account was linked before the round opened; otherwise the message appears without an entry. Messages with wrong numbers, of muted or banned authors, or above the rate limit do not appear. Idempotent per platform and messageId.
      */
-    '/integrations/chat/messages': { body?: BridgedMessage; answers: { 200: Acknowledged }; refusals: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
+    '/integrations/chat/messages': { body?: BridgedMessage; responses: { 200: Acknowledged }; errors: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
-     * What happens on X.
+     * Receive a delivery of X.
      *
-     * Stored, acknowledged, then worked on; the verdict is in the list of deliveries. Taken are events of the Account Activity API and of the X Activity API. Who follows the arcade’s account, reposts a post of it or mentions it is credited as the wallet that has linked the account, or once it does. What tells the same again does nothing, whichever API it is of.
+     * Stores and acknowledges the delivery; a worker processes it and writes the verdict into the list of deliveries. Accepts events of the Account Activity API and of the X Activity API. A follow of the arcade’s account, a repost of its posts or a mention is credited to the wallet that has linked the author’s account, or later, when a wallet links it. A repeated event of either API counts once.
      */
-    '/integrations/x/events': { body?: XDelivery; answers: { 200: Acknowledged }; refusals: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
+    '/integrations/x/events': { body?: XDelivery; responses: { 200: Acknowledged }; errors: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Create a quest.
      *
-     * What wallets did on the day that it starts on counts already. 409: the id was used before, or there are 200 quests.
+     * Activities on the whole UTC day of the start count. 409: the id was used before, or there are 200 quests already.
      */
-    '/quests': { body: NewQuest; idempotent: true; answers: { 201: QuestForOperators }; refusals: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/quests': { body: NewQuest; idempotent: true; responses: { 201: QuestForOperators }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
 
     /**
-     * Have an epoch computed.
+     * Compute the epoch of an ended day.
      *
-     * Of a day that has ended, by default the last one; normally this happens by itself. 201 when this has computed it, 200 when it was there, 202 while it is being computed (the request waits up to 5 s, less with `Prefer: wait=1`): a day closes a minute after it ends, and is computed then. An epoch that was imported is 409.
+     * By default the latest ended day. Normally the service does this automatically. Returns 201 when this request created the epoch, 200 when it existed, and 202 while it is being computed. The request waits up to 5 s (`Prefer: wait=1` shortens this). A day closes one minute after its end; its epoch is computed then. Fails with 409 when the epoch was imported.
      */
     '/rewards/trigger-epoch': {
       body?: TriggerEpochRequest;
       idempotent: true;
-      answers: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch };
-      refusals: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch };
+      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Open a legacy round.
      *
-     * Tickets for one price, or free; one winner gets the price of all of them. Active at once, with parameters that never change; drawn as chat rounds are. At most 5 rounds of a wallet are open at a time.
+     * All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. It is drawn like a chat round. A wallet can have at most 5 open rounds.
      */
-    '/round': { body: LegacyRoundTerms; idempotent: true; answers: { 201: LegacyRound }; refusals: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/round': { body: LegacyRoundTerms; idempotent: true; responses: { 201: LegacyRound }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
 
     /**
-     * Close a legacy round and have it drawn.
+     * Close a legacy round for its draw.
      *
-     * By its creator at any time, by anybody once it has closed; without being asked it happens soon after. No ticket is accepted from then on: those that are being checked are paid back. 202 until the round is drawn, 200 with the winner from then on, 409 where it is void.
+     * The creator can close the round at any time, any other wallet after its closing time. Without this request the service closes the round soon after that time. A closed round accepts no tickets; tickets that are still being checked are refunded. 202 until the round is drawn, then 200 with the winner; 409 when the round is void.
      */
     '/round/{id}/finalize': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
       idempotent: true;
-      answers: { 200: LegacyResult; 202: LegacyRound };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      responses: { 200: LegacyResult; 202: LegacyRound };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Ask for a ticket.
+     * Request a ticket of a legacy round.
      *
-     * Free: one for each wallet. Else names a transaction that is signed by the wallet and has no error: exactly one transfer, by the wallet itself, of exactly the price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. It must be final, and the ticket accepted, before the round closes; a transaction pays for one ticket, ever. Waits up to 20 s until it is final (`Prefer: wait=5` for less, `respond-async` for none); later than that it is 202, asked again meanwhile the same, and `ticket_confirmed` or `ticket_refused` tells the outcome. Refused with 409 and the reason; what the wallet has paid the treasury in a transaction that is refused is paid back, see `refunds` of the ticket at `Location`. A transaction that is not found within 10 minutes is refused and may be named again.
+     * A free round gives one ticket per wallet. Otherwise the request names a successful transaction that the wallet has signed. The transaction must contain exactly one transfer, with the wallet as authority, of exactly the price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. The payment must be made before the closing time and be finalized before the round is closed. A transaction pays for one ticket only. The request waits up to 20 s for the finalized transaction (`Prefer: wait=5` waits 5 s, `respond-async` does not wait) and then answers 202. The same request can be repeated; the event `ticket_confirmed` or `ticket_refused` reports the result. A refused ticket is 409 with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not found within 10 minutes is refused and can be requested again.
      */
     '/round/{id}/ticket': {
       params: {
-        /** The round. */
+        /** The round’s id. */
         id: string;
       };
       body?: TicketRequest;
       idempotent: true;
-      answers: { 201: Ticket; 202: Ticket };
-      refusals: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
+      responses: { 201: Ticket; 202: Ticket };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
-     * How a payment of the orchestrator goes.
+     * Status report of the orchestrator about one of its payments.
      *
-     * Stored, acknowledged, then worked on. Only payments of the orchestrator are touched; wallet, amount and currency must be theirs. An older timestamp never overrides a newer one, and completed changes only by reversed. A transactionSignature of a completed payment is checked on the chain.
+     * The report is stored, acknowledged and processed later. It must name a payment of the orchestrator, with the same wallet, amount and currency. A report with an older timestamp is ignored. A completed payment can only become reversed. The transactionSignature of a completed payment is checked on the chain.
      */
-    '/webhooks/payment-status': { body: PaymentStatus; answers: { 200: Acknowledged }; refusals: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
+    '/webhooks/payment-status': { body: PaymentStatus; responses: { 200: Acknowledged }; errors: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
   };
   put: {
     /**
      * Create or change a cabinet.
      *
-     * The ETag names the version; with If-Match only that version is replaced. Who possesses it stays.
+     * The ETag is the version. With If-Match, the request replaces only the named version. `possessedBy` does not change.
      */
     '/admin/cabinets/{id}': {
       params: { id: Slug };
       body: CabinetRequest;
-      answers: { 200: Cabinet; 201: Cabinet };
-      refusals: 400 | 403 | 412 | 413 | 415 | 500 | 503;
+      responses: { 200: Cabinet; 201: Cabinet };
+      errors: 400 | 403 | 412 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Set what a day gives, and how.
+     * Set the reward rules.
      *
-     * Holds for epochs that are begun from now on, which is when their day has been closed, or later: each keeps the rules that it was begun under. The ETag names the version; with If-Match only that version is replaced. What already is as asked keeps its version.
+     * The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps its rules. The ETag is the version; with If-Match, only that version is replaced. Equal rules keep their version.
      */
-    '/admin/config/rewards': { body: RewardRulesRequest; answers: { 200: RewardsConfig }; refusals: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
+    '/admin/config/rewards': { body: RewardRulesRequest; responses: { 200: RewardsConfig }; errors: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
 
     /**
      * Create or change a game.
      *
-     * Takes effect within a second everywhere. The ETag names the version; with If-Match only that version is replaced. What already is as asked keeps its version.
+     * A change takes effect in every process within a second. The ETag is the version. With If-Match, the request replaces only the named version. A request that changes nothing keeps the version.
      */
     '/admin/games/{id}': {
       params: { id: GameId };
       body: GameRequest;
-      answers: { 200: Game; 201: Game };
-      refusals: 400 | 403 | 412 | 413 | 415 | 500 | 503;
+      responses: { 200: Game; 201: Game };
+      errors: 400 | 403 | 412 | 413 | 415 | 500 | 503;
     };
 
     /**
-     * Save one’s state of a game.
+     * Save the caller’s state of a game.
      *
-     * Any JSON up to 256 KB. With If-Match it replaces only the version named; "0" names a state that was never saved.
+     * Any JSON up to 256 KB. With If-Match, the request replaces only the named version; "0" means that no state was saved before.
      */
     '/game/{id}/state': {
       params: {
@@ -4516,60 +4512,60 @@ export interface Endpoints {
         id: string;
       };
       body?: unknown;
-      answers: { 200: GameStateSaved };
-      refusals: 400 | 401 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
+      responses: { 200: GameStateSaved };
+      errors: 400 | 401 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
     };
   };
   patch: {
     /**
      * Change a quest.
      *
-     * Makes a new version, which holds from now on: what was completed and earned stays. What already is as asked keeps its version. With If-Match only that version is changed.
+     * Creates a new version. Completions and earned points stay. A patch that changes nothing keeps the version. With If-Match, the quest changes only if it has that version.
      */
     '/quests/{id}': {
       params: {
-        /** The quest’s id. */
+        /** Id of the quest. */
         id: string;
       };
       body?: QuestPatch;
-      answers: { 200: QuestForOperators };
-      refusals: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
+      responses: { 200: QuestForOperators };
+      errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
     };
   };
   delete: {
     /**
      * Remove a clip.
      *
-     * It is gone at once, and its file soon after. Its wallet may not upload the same content again.
+     * The clip disappears at once; its file is deleted soon after. Its wallet cannot upload the same content again.
      */
-    '/admin/clips/{id}': { params: { id: Id }; answers: { 204: null }; refusals: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/admin/clips/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
 
     /**
      * Unlink the caller’s account of a network.
      *
-     * What the account did stays credited, and counts for no other wallet. The same wallet can link it again at once, another one after 30 days.
+     * Engagements of the account stay credited and do not count for another wallet. The same wallet can link it again at once, another wallet after 30 days.
      */
-    '/auth/social/link/{platform}': { params: { platform: string }; answers: { 204: null }; refusals: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/auth/social/link/{platform}': { params: { platform: string }; responses: { 204: null }; errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503 };
 
     /**
-     * Take a quest away.
+     * Delete a quest.
      *
-     * It is on no list any more and cannot be completed; what it gave stays.
+     * The quest disappears from all lists and cannot be completed. Earned points stay.
      */
     '/quests/{id}': {
       params: {
-        /** The quest’s id. */
+        /** Id of the quest. */
         id: string;
       };
-      answers: { 204: null };
-      refusals: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      responses: { 204: null };
+      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
     };
   };
 }
 
 /** The data of every event, by its type. */
 export interface Events {
-  /** A one-time event of the arcade: an animation, an announcement. */
+  /** A one-time event of the arcade began, such as an animation or an announcement. */
   arcade_event: {
     id: string;
     name: string;
@@ -4581,7 +4577,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A battle ended. Best scores first; who scored the same shares a place, and nobody has won where nobody scored. */
+  /** A battle ended. Results are sorted by score, best first. Equal scores share a place. Without scores there are no winners. */
   battle_result: {
     battleId: string;
     gameId: string;
@@ -4592,10 +4588,10 @@ export interface Events {
     at: Instant;
   };
 
-  /** A battle began: scores that name it count until it ends. */
+  /** A battle began. Scores that name it count until it ends. */
   battle_started: { battleId: string; gameId: string; players: string[]; endsAt: string; type: 'battle_started'; category: 'gameplay'; at: Instant };
 
-  /** A burn event began: burns that name it count until it ends. */
+  /** A burn event started. Burns with its memo count until it ends. */
   burn_event_activated: {
     burnEventId: string;
     title: string;
@@ -4606,7 +4602,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A burn event ended. Burns that the chain had before its end may still be recorded. */
+  /** A burn event ended. Burns from before its end may still be recorded. */
   burn_event_ended: {
     burnEventId: string;
     title: string;
@@ -4617,7 +4613,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A burn is final on the chain and counts for an event; `source` is null where the one that it named does not hold. */
+  /** A finalized burn counts for an event. `source` is null when the source in its memo was not valid for the wallet. */
   burn_recorded: {
     burnEventId: string;
     wallet: string;
@@ -4636,7 +4632,7 @@ export interface Events {
   /** A cabinet returned to normal operation. */
   cabinet_released: { cabinetId: Slug; gameId: string; type: 'cabinet_released'; category: 'system'; at: Instant };
 
-  /** A message in chat: of a wallet, or of a bridged chat. `entryId` where it was an entry. */
+  /** A chat message of a wallet or of a bridged chat. `entryId` is set when the message made an entry. */
   chat_message: {
     messageId: string;
     source: string;
@@ -4649,7 +4645,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A message is to be shown no longer, or somebody may (or may again) not write. */
+  /** A message was deleted, or an author was muted, unmuted, banned or unbanned. */
   chat_moderation: {
     action: 'delete' | 'mute' | 'unmute' | 'ban' | 'unban';
     messageId: string | null;
@@ -4660,7 +4656,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A reward was claimed, by whoever’s transaction: the cluster has confirmed it, or (`final`) it cannot vanish any more. */
+  /** A transaction that claims a reward is confirmed, or finalized (`final`). The transaction can come from any sender. */
   claim_confirmed: {
     claimId: string;
     epoch: number;
@@ -4673,13 +4669,13 @@ export interface Events {
     at: Instant;
   };
 
-  /** A claim could not be done; the reward can still be claimed. To its wallet only. */
+  /** A claim failed; the reward can still be claimed. Sent to the wallet of the claim only. */
   claim_failed: { claimId: string; epoch: number; wallet: string; reason: string; type: 'claim_failed'; category: 'rewards'; at: Instant };
 
-  /** A claim is on its way to the chain. To its wallet only. */
+  /** The transaction of a claim is being sent. Sent to the wallet of the claim only. */
   claim_submitted: { claimId: string; epoch: number; wallet: string; amount: string; type: 'claim_submitted'; category: 'rewards'; at: Instant };
 
-  /** An epoch’s root is on the chain, finally, and funded: its rewards can be claimed until it expires. */
+  /** The transaction with the root and the tokens of an epoch is finalized. Its rewards can be claimed until it expires. */
   epoch_committed: {
     epoch: number;
     root: string;
@@ -4692,7 +4688,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** An epoch’s leaves are fixed; with a root, it goes on the chain next. Without leaves it is empty. */
+  /** The leaves of an epoch are computed. An epoch with a root is committed to the chain next; an epoch without leaves is empty. */
   epoch_computed: {
     epoch: number;
     status: 'computed' | 'empty';
@@ -4705,13 +4701,13 @@ export interface Events {
     at: Instant;
   };
 
-  /** What was not claimed of an epoch is settled off-chain; it cannot be claimed any more. */
+  /** The unclaimed rewards of an epoch are settled off-chain and cannot be claimed any more. */
   epoch_settled: { epoch: number; claimed: string; total: string; type: 'epoch_settled'; category: 'rewards'; at: Instant };
 
-  /** A game’s saved state changed; read it anew. To its wallet only. */
+  /** A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent to its wallet only. */
   game_state: { gameId: string; version: number; type: 'game_state'; category: 'gameplay'; at: Instant };
 
-  /** An entry of a round was accepted: of a chat round, or (without numbers) a ticket. */
+  /** An entry of a round was accepted. A ticket of a legacy round has no numbers. */
   new_entry: {
     roundId: string;
     kind: 'chat' | 'legacy';
@@ -4724,10 +4720,10 @@ export interface Events {
     at: Instant;
   };
 
-  /** A message for people: to everybody, or to one wallet. */
+  /** A message to display, for all clients or for one wallet. */
   notification: { level: 'info' | 'warning'; text: string; link?: string; type: 'notification'; category: 'system'; at: Instant };
 
-  /** A payment has arrived, finally. To its wallet only. */
+  /** The transaction of a payment is finalized. Sent to the wallet of the payment only. */
   payout_confirmed: {
     paymentId: string;
     wallet: string;
@@ -4739,7 +4735,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A payment could not be made as it is, and is looked into; it stays owed. To its wallet only. */
+  /** A payment failed and stays owed; an operator decides what follows. Sent to the wallet of the payment only. */
   payout_failed: {
     paymentId: string;
     wallet: string;
@@ -4751,7 +4747,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A quest or a daily task was completed, and gave points. To its wallet only. */
+  /** The wallet completed a quest or a daily task and received points. Sent to this wallet only. */
   quest_completed: {
     questId: string;
     title: string;
@@ -4763,10 +4759,10 @@ export interface Events {
     at: Instant;
   };
 
-  /** A round takes no more entries; its entries are public and go into a commitment. */
+  /** A round has closed for entries. Its entries are public; a commitment to them follows. */
   round_closed: { roundId: string; kind: 'chat' | 'legacy'; entries: number; type: 'round_closed'; category: 'round'; at: Instant };
 
-  /** A round’s entries are committed to on the chain, finally; the beacon’s round decides it. */
+  /** The commitment to a round’s entries is finalized on the chain. The named beacon round decides the draw. */
   round_committed: {
     roundId: string;
     kind: 'chat' | 'legacy';
@@ -4781,7 +4777,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A round is drawn. A legacy round has the winning ticket’s index instead of numbers. */
+  /** A round was drawn. A legacy round has `winningTicket` (an index) instead of numbers. */
   round_finalized: {
     roundId: string;
     kind: 'chat' | 'legacy';
@@ -4793,7 +4789,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A round takes entries. */
+  /** A round has opened for entries. */
   round_started: {
     roundId: string;
     kind: 'chat' | 'legacy';
@@ -4805,7 +4801,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A round ended without a draw. Its entries are those of `successor`, where there is one; tickets that were paid for are paid back. */
+  /** A round ended without a draw. `successor` is the round that takes over its entries, if any. Paid tickets are refunded. */
   round_void: {
     roundId: string;
     kind: 'chat' | 'legacy';
@@ -4816,7 +4812,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A held score was accepted or rejected, or an accepted one was voided. To its wallet only. */
+  /** A held score was accepted or rejected, or an accepted score was voided. Sent to its wallet only. */
   score_decided: {
     scoreId: string;
     gameId: string;
@@ -4828,10 +4824,10 @@ export interface Events {
     at: Instant;
   };
 
-  /** A score waits for a decision. To its wallet only. */
+  /** A score is held for a moderator’s decision. Sent to its wallet only. */
   score_held: { scoreId: string; gameId: string; reasons: string[]; type: 'score_held'; category: 'gameplay'; at: Instant };
 
-  /** Scores were accepted. Broadcast at most 20 times a second as { wallet, gameId, score, rank }; a wallet’s own streams get each of its own in full. */
+  /** Scores were accepted. Broadcast at most 20 times a second as { wallet, gameId, score, rank }. The streams of a wallet also get each of its scores with all fields. */
   score_update: {
     updates: (
       | { wallet: string; gameId: string; score: number; rank: number | null }
@@ -4845,7 +4841,7 @@ export interface Events {
   /** The theme of the arcade changed. */
   theme_changed: { theme: { [key: string]: unknown }; version: number; type: 'theme_changed'; category: 'system'; at: Instant };
 
-  /** A ticket counts. To its wallet only. */
+  /** A ticket was accepted. Sent to its wallet only. */
   ticket_confirmed: {
     roundId: string;
     ticketId: string;
@@ -4856,7 +4852,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A ticket does not count; what was paid for it is paid back. To its wallet only. */
+  /** A ticket was refused; its payment is refunded. Sent to its wallet only. */
   ticket_refused: {
     roundId: string;
     ticketId: string;
@@ -4868,7 +4864,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A wallet won a prize; it is paid by itself. */
+  /** A wallet won a prize. The payout follows automatically. */
   winner_announced: {
     roundId: string;
     kind: 'chat' | 'legacy';
@@ -4880,6 +4876,6 @@ export interface Events {
     at: Instant;
   };
 
-  /** Events may be missing: read what you show anew, for instance at these paths. */
+  /** Events may be missing: reload the displayed state, for example from these paths. */
   reset: { type: 'reset'; category: 'system'; at: Instant; links: { leaderboard: string; arcade: string } };
 }

@@ -1,2 +1,2 @@
-/** A body that is sent as it is. */
+/** A request body that is not JSON. */
 export type Bytes = NonNullable<RequestInit['body']>;

@@ -1,70 +1,80 @@
 import type { Endpoints } from './api.ts';
 import { Cookies } from './cookies.ts';
-import { delayOf, isPassing, isRepeatable, type Patience, sleep } from './patience.ts';
-import { type Answer, type AnyAnswer, type AnyInput, type Arguments, answerOf, type Endpoint, type Refusal, requestOf, urlOf } from './request.ts';
+import {
+  type AnyApiResponse,
+  type AnyInput,
+  type ApiResponse,
+  type Arguments,
+  type Endpoint,
+  type Failure,
+  readResponse,
+  requestOf,
+  urlOf,
+} from './request.ts';
+import { isRepeatable, isTransient, type RetryPolicy, retryDelayMs, sleep } from './retry-policy.ts';
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://arcade.example`; in a browser, `location.origin` where it is the page's own. */
+  /** URL of the service, for example `https://arcade.example`; `location.origin` for a page of the service itself. */
   readonly baseUrl: string;
-  /** Where `fetch` keeps no cookies: those to begin with, as a `Cookie` header has them. */
+  /** Initial cookies in the format of a `Cookie` header. Only for environments whose `fetch` stores no cookies (Node). */
   readonly cookie?: string;
-  /** Further headers of every request, such as an admin's `Authorization`. */
+  /** Additional headers of every request, for example `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When calls that may be made twice are made again: 3 times, and up to 30 s between two, by default. */
-  readonly patience?: Partial<Patience>;
+  /** Retries of repeatable calls. Default: 3 retries, with delays of at most 30 s. */
+  readonly retryPolicy?: Partial<RetryPolicy>;
   readonly fetch?: typeof globalThis.fetch;
 }
 
 type Call<M extends keyof Endpoints> = <P extends keyof Endpoints[M]>(
   path: P,
   ...input: Endpoints[M][P] extends Endpoint ? Arguments<Endpoints[M][P]> : never
-) => Promise<Endpoints[M][P] extends Endpoint ? Answer<Endpoints[M][P]> : never>;
+) => Promise<Endpoints[M][P] extends Endpoint ? ApiResponse<Endpoints[M][P]> : never>;
 
-/** Calls the endpoints of a service. Whatever they answer is an answer; only a service that cannot be reached is an exception. */
+/** Calls the endpoints of a service. An error status is a value; only an unreachable service rejects the promise. */
 export interface Client {
   readonly get: Call<'get'>;
   readonly post: Call<'post'>;
   readonly put: Call<'put'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
-  /** The `Cookie` header of the next request, to be kept or to be given to a WebSocket; '' in browsers, which keep theirs. */
+  /** The `Cookie` header of the next request, for storage or for a WebSocket; '' in browsers, which store cookies themselves. */
   readonly cookie: string;
-  /** Sends one request with the client's headers and cookies, and tries nothing again. */
+  /** Sends one request with the client's headers and cookies, without retries. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** Makes a client of a service. */
+/** Creates a client of a service. */
 export function createClient(options: ClientOptions): Client {
   const cookies = new Cookies(options.cookie);
-  const patience: Patience = { retries: 3, longestMs: 30_000, ...options.patience };
-  // Browsers want it called on nothing.
-  const ask = options.fetch ?? ((...request) => globalThis.fetch(...request));
+  const retryPolicy: RetryPolicy = { maxRetries: 3, maxDelayMs: 30_000, ...options.retryPolicy };
+  // Calls fetch as a method of globalThis, because browsers reject another `this`.
+  const fetchOnce = options.fetch ?? ((...request) => globalThis.fetch(...request));
 
   async function send(url: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
     for (const [name, value] of Object.entries(options.headers ?? {})) if (!headers.has(name)) headers.set(name, value);
     const cookie = cookies.toString();
     if (cookie !== '') headers.set('Cookie', cookie);
-    const response = await ask(url, { credentials: 'include', ...init, headers });
+    const response = await fetchOnce(url, { credentials: 'include', ...init, headers });
     cookies.take(response.headers);
     return response;
   }
 
-  async function request(method: string, path: string, input: AnyInput): Promise<AnyAnswer> {
+  async function request(method: string, path: string, input: AnyInput): Promise<AnyApiResponse> {
     const url = urlOf(options.baseUrl, path, input);
     const init = requestOf(method, input);
-    const tries = isRepeatable(method, init.headers, init.body) ? patience.retries + 1 : 1;
+    const attempts = isRepeatable(method, init.headers, init.body) ? retryPolicy.maxRetries + 1 : 1;
     for (let failures = 1; ; failures++) {
-      const isLast = failures === tries;
+      const isLast = failures === attempts;
       let delay: number;
       try {
-        const answer = await answerOf(await send(url, init));
-        if (isLast || answer.ok || !isPassing(answer.status, answer.retryAfter)) return answer;
-        delay = delayOf(failures, answer.retryAfter);
-        if (delay > patience.longestMs) return answer;
+        const response = await readResponse(await send(url, init));
+        if (isLast || response.ok || !isTransient(response.status, response.retryAfter)) return response;
+        delay = retryDelayMs(failures, response.retryAfter);
+        if (delay > retryPolicy.maxDelayMs) return response;
       } catch (error) {
         if (isLast || input.signal?.aborted) throw error;
-        delay = delayOf(failures, null);
+        delay = retryDelayMs(failures, null);
       }
       await sleep(delay, input.signal);
     }
@@ -72,11 +82,11 @@ export function createClient(options: ClientOptions): Client {
 
   const call =
     (method: string) =>
-    (path: string, input: AnyInput = {}): Promise<AnyAnswer> =>
+    (path: string, input: AnyInput = {}): Promise<AnyApiResponse> =>
       request(method, path, input);
   const methods = { get: call('get'), post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') };
   return {
-    // What comes back is what the contract says of that path; the service checks each answer against it.
+    // The service checks its responses against the contract, so the declared types hold.
     ...(methods as Pick<Client, keyof typeof methods>),
     get cookie() {
       return cookies.toString();
@@ -85,24 +95,24 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** A refusal as an exception: what `ok` throws. */
-export class Refused extends Error {
+/** An error response as an exception; thrown by `ok`. */
+export class ApiError extends Error {
   readonly status: number;
   readonly retryAfter: number | null;
-  readonly answer: Refusal;
+  readonly response: Failure;
 
-  constructor(answer: Refusal) {
-    super(answer.error);
-    this.name = 'Refused';
-    this.status = answer.status;
-    this.retryAfter = answer.retryAfter;
-    this.answer = answer;
+  constructor(response: Failure) {
+    super(response.error);
+    this.name = 'ApiError';
+    this.status = response.status;
+    this.retryAfter = response.retryAfter;
+    this.response = response;
   }
 }
 
-/** The answer of a call that is expected to succeed. @throws Refused when it does not */
-export async function ok<A extends AnyAnswer>(call: A | Promise<A>): Promise<Extract<A, { ok: true }>> {
-  const answer: AnyAnswer = await call;
-  if (!answer.ok) throw new Refused(answer);
-  return answer as Extract<A, { ok: true }>;
+/** Returns the response of a call that is expected to succeed. @throws ApiError for an error response */
+export async function ok<A extends AnyApiResponse>(call: A | Promise<A>): Promise<Extract<A, { ok: true }>> {
+  const response: AnyApiResponse = await call;
+  if (!response.ok) throw new ApiError(response);
+  return response as Extract<A, { ok: true }>;
 }

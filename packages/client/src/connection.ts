@@ -1,16 +1,16 @@
-import { type AnyAnswer, answerOf } from './request.ts';
-import { type Block, Blocks } from './sse.ts';
+import { type AnyApiResponse, readResponse } from './request.ts';
+import { BlockReader, type SseBlock } from './sse.ts';
 
-/** One connection to an event stream, under a watch: it breaks when nothing at all comes for too long, at its beginning or later. */
+/** One connection to an event stream. It fails when no data arrives for too long, at its beginning or later. */
 export class Connection {
-  /** Why it could not be opened, or broke; null while it goes well, and when the service has ended it. */
+  /** The error that kept it from opening or broke it; null while it works and after the service has closed it. */
   failure: Error | null = null;
   readonly #silenceMs: number;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal | undefined;
-  readonly #blocks = new Blocks();
+  readonly #blocks = new BlockReader();
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
-  #ready: Block[] = [];
+  #ready: SseBlock[] = [];
 
   constructor(silenceMs: number, signal: AbortSignal | undefined) {
     this.#silenceMs = silenceMs;
@@ -19,24 +19,24 @@ export class Connection {
     signal?.addEventListener('abort', this.close);
   }
 
-  /** @returns null when it is open; otherwise the refusal, or 'unreachable' */
-  async open(send: (signal: AbortSignal) => Promise<Response>): Promise<AnyAnswer | 'unreachable' | null> {
-    const response = await this.#watched(() => send(this.#abort.signal));
+  /** Opens the connection. @returns null when it is open; otherwise the error response, or 'unreachable' */
+  async open(send: (signal: AbortSignal) => Promise<Response>): Promise<AnyApiResponse | 'unreachable' | null> {
+    const response = await this.#withTimeout(() => send(this.#abort.signal));
     if (!response) return 'unreachable';
     if (response.body && /^text\/event-stream\b/.test(response.headers.get('Content-Type') ?? '')) {
       this.#reader = response.body.getReader();
       return null;
     }
-    const answer = await this.#watched(() => answerOf(response));
-    this.failure ??= new Error(answer && !answer.ok ? answer.error : 'the answer is no event stream');
+    const answer = await this.#withTimeout(() => readResponse(response));
+    this.failure ??= new Error(answer && !answer.ok ? answer.error : 'the response is not an event stream');
     return answer ?? 'unreachable';
   }
 
-  /** The next block; null = there will be none any more. */
-  async next(): Promise<Block | null> {
+  /** Returns the next block; null when the connection has ended. */
+  async next(): Promise<SseBlock | null> {
     const reader = this.#reader;
     while (reader && this.#ready.length === 0) {
-      const read = await this.#watched(() => reader.read());
+      const read = await this.#withTimeout(() => reader.read());
       if (!read || read.done) return null;
       this.#ready = this.#blocks.read(read.value);
     }
@@ -48,9 +48,9 @@ export class Connection {
     this.#abort.abort();
   };
 
-  async #watched<T>(work: () => Promise<T>): Promise<T | null> {
+  async #withTimeout<T>(work: () => Promise<T>): Promise<T | null> {
     const timer = setTimeout(() => {
-      this.failure = new Error(`nothing came for ${this.#silenceMs} ms`);
+      this.failure = new Error(`no data for ${this.#silenceMs} ms`);
       this.close();
     }, this.#silenceMs);
     try {

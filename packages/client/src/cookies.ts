@@ -1,24 +1,25 @@
 /**
- * The cookies of one service, for where `fetch` keeps none (Node). A browser keeps them itself, and shows none: there this stays empty.
+ * The cookies of one service, for environments whose `fetch` stores none (Node). In a browser it stays empty, because the browser stores
+ * cookies and hides the header.
  */
 export class Cookies {
   readonly #values = new Map<string, string>();
 
-  /** @param header cookies to begin with, as a `Cookie` header has them */
+  /** @param header initial cookies, in the format of a `Cookie` header */
   constructor(header = '') {
     for (const pair of header.split(';')) this.#set(pair);
   }
 
-  /** Takes over what an answer sets, and forgets what it ends. */
+  /** Stores the cookies that a response sets, and deletes those that it expires. */
   take(headers: Headers): void {
     for (const line of headers.getSetCookie()) {
       const [pair = '', ...attributes] = line.split(';');
       const name = this.#set(pair);
-      if (name !== null && attributes.some(isOver)) this.#values.delete(name);
+      if (name !== null && attributes.some(isExpired)) this.#values.delete(name);
     }
   }
 
-  /** The `Cookie` header of the next request; '' when there are none. */
+  /** Returns the `Cookie` header of the next request; '' when there are no cookies. */
   toString(): string {
     return [...this.#values].map(([name, value]) => `${name}=${value}`).join('; ');
   }
@@ -32,7 +33,7 @@ export class Cookies {
   }
 }
 
-function isOver(attribute: string): boolean {
+function isExpired(attribute: string): boolean {
   const [name = '', value = ''] = attribute.trim().split('=');
   if (/^max-age$/i.test(name)) return Number(value) <= 0;
   return /^expires$/i.test(name) && Date.parse(value) <= Date.now();

@@ -1,6 +1,6 @@
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** Base58 as Solana writes addresses: every leading zero byte is a 1. */
+/** Encodes base58 as Solana does: every leading zero byte is a 1. */
 export function base58(bytes: Uint8Array): string {
   let number = 0n;
   for (const byte of bytes) number = number * 256n + BigInt(byte);
@@ -10,7 +10,7 @@ export function base58(bytes: Uint8Array): string {
   return '1'.repeat(zeros < 0 ? bytes.length : zeros) + text;
 }
 
-/** The 32 bytes of an address. @throws for anything else */
+/** Returns the 32 bytes of an address. @throws TypeError when the text is not an address */
 export function addressBytes(address: string): Uint8Array<ArrayBuffer> {
   let number = 0n;
   for (const letter of address) number = number * 58n + BigInt(ALPHABET.indexOf(letter));

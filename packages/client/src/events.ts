@@ -1,64 +1,65 @@
 import type { Events } from './api.ts';
-import { type Client, Refused } from './client.ts';
+import { ApiError, type Client } from './client.ts';
 import { Connection } from './connection.ts';
-import { delayOf, isPassing, sleep } from './patience.ts';
+import { isTransient, retryDelayMs, sleep } from './retry-policy.ts';
 
-type Told = Exclude<keyof Events, 'reset'>;
-export type Category = Events[Told]['category'];
-/** The events of some categories: `type` tells which. */
-export type EventOf<C extends Category = Category> = Extract<Events[Told], { category: C }>;
+type EventType = Exclude<keyof Events, 'reset'>;
+export type Category = Events[EventType]['category'];
+/** The events of some categories; the field `type` distinguishes them. */
+export type EventOf<C extends Category = Category> = Extract<Events[EventType], { category: C }>;
 
 export interface EventsOptions<C extends Category = Category> {
-  /** What to hear of; everything by default. */
+  /** Categories to receive; default: all. */
   readonly categories?: readonly C[];
-  /** Where to go on: the last id that `onId` was given, perhaps by an earlier process or page. From now on by default. */
+  /** Id after which events are received: the last id passed to `onId`, possibly in an earlier process or page. Default: new events only. */
   readonly lastEventId?: string;
-  /** Ends it. */
+  /** Ends the subscription. */
   readonly signal?: AbortSignal;
-  /** How long nothing at all may come before the connection counts as dead, ms (45,000): the service gives a sign of life every 15 seconds. */
+  /** Time without data after which the connection counts as broken, ms (default 45,000). The service sends a heartbeat every 15 seconds. */
   readonly silenceMs?: number;
-  /** Called for each event, one after the other: the next one waits. A newer service may tell types that are not known here. */
+  /** Called for each event, one at a time: the next event waits for the handler. A newer service may send unknown types. */
   onEvent(event: EventOf<C>): void | Promise<void>;
-  /** Events may be missing before the next one: too much was missed, or the service lost its stream. Read what you show anew. */
+  /** Called when events may be missing: the client was away too long, or the service lost its stream. Reload the displayed state. */
   onReset(reset: Events['reset']): void | Promise<void>;
-  /** Everything up to this id was heard: kept, it is where a later process goes on. */
+  /** Called when all events up to this id were handled. A later process can continue after a stored id. */
   onId?(id: string): void;
-  /** Whether it is connected, and why not: null where the service merely ended the connection, as it does every ten minutes. */
+  /** Called when the connection opens or ends. `reason` is null when the service closed the connection, which it does every ten minutes. */
   onConnection?(isOpen: boolean, reason: Error | null): void;
 }
 
 const SILENCE_MS = 45_000;
-/** Until the service has said how long to wait. */
-const RETRY_MS = 2_000;
-const LONGEST_MS = 30_000;
+/** Delay before a reconnect until the service sends `retry`, ms. */
+const DEFAULT_RETRY_MS = 2_000;
+const MAX_DELAY_MS = 30_000;
 
 /**
- * Follows events for as long as it takes: connects again whenever the connection ends, breaks or falls silent, and goes on where it was.
- * Each event is heard once, those of a category in order; where that is not possible any more, `onReset` is called.
- * @returns when the signal is aborted
- * @throws Refused when the service will not have it, for instance an unknown category; and whatever a handler throws
+ * Receives events until the signal aborts. Reconnects when the connection ends, breaks or is silent, and continues after the last handled
+ * event.
+ * Each event is delivered once, and events of a category in order; if events may be missing, `onReset` is called.
+ * @returns when the signal aborts
+ * @throws ApiError when the service rejects the request, for example because of an unknown category; and any error of a handler
  */
 export async function followEvents<C extends Category>(client: Client, options: EventsOptions<C>): Promise<void> {
   const { signal, categories, silenceMs = SILENCE_MS } = options;
   const path = `/events${categories ? `?categories=${categories.map(encodeURIComponent).join()}` : ''}`;
   let id = options.lastEventId ?? '';
-  let retryMs = RETRY_MS;
+  let retryMs = DEFAULT_RETRY_MS;
   let failures = 0;
   while (!signal?.aborted) {
     const connection = new Connection(silenceMs, signal);
     let retryAfter: number | null = null;
     try {
       const headers = { Accept: 'text/event-stream', ...(id === '' ? {} : { 'Last-Event-ID': id }) };
-      const refusal = await connection.open((signal) => client.fetch(path, { headers, signal, cache: 'no-store' }));
-      if (refusal === null) options.onConnection?.(true, null);
-      else if (refusal !== 'unreachable' && !refusal.ok) {
-        if (refusal.status < 500 && !isPassing(refusal.status, refusal.retryAfter)) throw new Refused(refusal);
-        retryAfter = refusal.retryAfter;
+      const failure = await connection.open((signal) => client.fetch(path, { headers, signal, cache: 'no-store' }));
+      if (failure === null) options.onConnection?.(true, null);
+      else if (failure !== 'unreachable' && !failure.ok) {
+        if (failure.status < 500 && !isTransient(failure.status, failure.retryAfter)) throw new ApiError(failure);
+        retryAfter = failure.retryAfter;
       }
       for (let block = await connection.next(); block && !signal?.aborted; block = await connection.next()) {
         failures = 0;
         retryMs = block.retryMs ?? retryMs;
-        if (block.data !== '') await hear(options, JSON.parse(block.data));
+        if (block.data !== '') await dispatch(options, JSON.parse(block.data));
         if (block.id !== null && block.id !== id) {
           id = block.id;
           options.onId?.(id);
@@ -69,14 +70,14 @@ export async function followEvents<C extends Category>(client: Client, options: 
     }
     if (signal?.aborted) return;
     options.onConnection?.(false, connection.failure);
-    const delay = connection.failure === null ? retryMs : Math.min(LONGEST_MS, delayOf(++failures, null, retryMs));
-    // It throws when the signal is aborted, which is how this ends.
-    await sleep(retryAfter === null ? delay : delayOf(1, retryAfter), signal).catch(() => undefined);
+    const delay = connection.failure === null ? retryMs : Math.min(MAX_DELAY_MS, retryDelayMs(++failures, null, retryMs));
+    // `sleep` rejects when the signal aborts; the loop then ends.
+    await sleep(retryAfter === null ? delay : retryDelayMs(1, retryAfter), signal).catch(() => undefined);
   }
 }
 
-function hear<C extends Category>(options: EventsOptions<C>, event: Events[keyof Events]): void | Promise<void> {
+function dispatch<C extends Category>(options: EventsOptions<C>, event: Events[keyof Events]): void | Promise<void> {
   if (event.type === 'reset') return options.onReset(event);
-  // The service tells nothing but the categories that were asked for.
+  // The service sends only the requested categories.
   return options.onEvent(event as EventOf<C>);
 }

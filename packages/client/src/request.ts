@@ -1,67 +1,67 @@
 import type { Endpoints } from './api.ts';
 import type { Bytes } from './bytes.ts';
 
-/** What is known of an endpoint. */
+/** The types of an endpoint. */
 export interface Endpoint {
   readonly params?: object;
   readonly query?: object;
   readonly body?: unknown;
   readonly idempotent?: true;
-  readonly answers: object;
-  readonly refusals: number;
+  readonly responses: object;
+  readonly errors: number;
 }
 
-/** It did what it was asked to. */
+/** A successful response. */
 export interface Success<Status extends number = number, Body = unknown> {
   readonly ok: true;
   readonly status: Status;
-  /** JSON, or null where there is none. What is not JSON (events, pictures, NDJSON) is the response itself, unread. */
+  /** Parsed JSON, or null without a body. For other content types (events, images, NDJSON) the unread response. */
   readonly body: Body;
   readonly headers: Headers;
 }
 
-/** It did not. 304 is among these, as for `fetch`: there is nothing new to read. */
-export interface Refusal<Status extends number = number, Body = unknown> {
+/** An error response, or 304, which `fetch` does not count as successful either. */
+export interface Failure<Status extends number = number, Body = unknown> {
   readonly ok: false;
   readonly status: Status;
-  /** One sentence: what was wrong, and what it must be. */
+  /** One sentence: what is wrong and what is expected. */
   readonly error: string;
-  /** When to come back, seconds; null where nothing was said. */
+  /** Delay before a retry, seconds; null without `Retry-After`. */
   readonly retryAfter: number | null;
   readonly body: Body;
   readonly headers: Headers;
 }
 
-export type AnyAnswer = Success | Refusal;
+export type AnyApiResponse = Success | Failure;
 
 type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206;
-type Declared<Answers> = {
-  [Status in keyof Answers & number]: Status extends SuccessStatus ? Success<Status, Answers[Status]> : Refusal<Status, Answers[Status]>;
-}[keyof Answers & number];
-/** What a proxy on the way may answer instead of the service. */
-type OnTheWay = 429 | 502 | 504;
+type Declared<Responses> = {
+  [Status in keyof Responses & number]: Status extends SuccessStatus ? Success<Status, Responses[Status]> : Failure<Status, Responses[Status]>;
+}[keyof Responses & number];
+/** Statuses that a proxy may return instead of the service. */
+type ProxyStatus = 429 | 502 | 504;
 
-/** Everything that an endpoint answers; `status` and `ok` tell which it is. */
-export type Answer<E extends Endpoint> = Declared<E['answers']> | Refusal<E['refusals'] | OnTheWay, { error: string }>;
+/** All responses of an endpoint; `status` and `ok` distinguish them. */
+export type ApiResponse<E extends Endpoint> = Declared<E['responses']> | Failure<E['errors'] | ProxyStatus, { error: string }>;
 
 type Parts = 'params' | 'query' | 'body';
 type Given<E extends Endpoint> = Pick<E, Extract<keyof E, Parts>>;
 
-/** What an endpoint is called with. */
+/** The input of an endpoint. */
 export type Input<E extends Endpoint> = Given<E> & { readonly [Absent in Exclude<Parts, keyof E>]?: never } & {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 } & (E extends { idempotent: true }
     ? {
-        /** Names this request, at most 255 characters: sent again within 24 hours, it has the same effect once, and the same answer. */
+        /** Key of this request, at most 255 characters. A repetition within 24 hours has no further effect and gets the same response. */
         readonly idempotencyKey?: string;
       }
     : { readonly idempotencyKey?: never });
 
-/** Left out where nothing has to be said. */
+/** The input may be omitted when it has no required parts. */
 export type Arguments<E extends Endpoint> = Record<never, never> extends Given<E> ? [input?: Input<E>] : [input: Input<E>];
 
-/** What all inputs have in common. */
+/** The parts of any input. */
 export interface AnyInput {
   readonly params?: object;
   readonly query?: object;
@@ -73,7 +73,7 @@ export interface AnyInput {
 
 export type Method = keyof Endpoints;
 
-/** Where a call goes. @throws for a value that no path can have: `..` would be another path */
+/** Returns the URL of a call. @throws TypeError for a value such as `..` that would change the path */
 export function urlOf(baseUrl: string, path: string, { params = {}, query = {} }: AnyInput): string {
   const values = new Map<string, unknown>(Object.entries(params));
   const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => {
@@ -91,7 +91,7 @@ export function urlOf(baseUrl: string, path: string, { params = {}, query = {} }
 
 const BYTES = [FormData, Blob, URLSearchParams, ReadableStream, ArrayBuffer];
 
-/** What `fetch` is told of a call, cookies aside. */
+/** Returns the options of `fetch` for a call, without cookies. */
 export function requestOf(method: string, input: AnyInput): RequestInit & { headers: Headers } {
   const headers = new Headers(input.headers);
   if (input.idempotencyKey !== undefined) headers.set('Idempotency-Key', input.idempotencyKey);
@@ -103,14 +103,14 @@ export function requestOf(method: string, input: AnyInput): RequestInit & { head
   return { ...init, body: JSON.stringify(body) };
 }
 
-/** Text is JSON unless the caller says that it is something else. */
+/** Text is sent as JSON unless the caller sets another Content-Type. */
 function isBytes(body: unknown, headers: Headers): body is Bytes {
   if (typeof body === 'string') return !/^application\/json\b/.test(headers.get('Content-Type') ?? 'application/json');
   return ArrayBuffer.isView(body) || BYTES.some((type) => body instanceof type);
 }
 
-/** Reads an answer, whoever it comes from. */
-export async function answerOf(response: Response): Promise<AnyAnswer> {
+/** Converts a response of the service or of a proxy. */
+export async function readResponse(response: Response): Promise<AnyApiResponse> {
   const { status, headers } = response;
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(headers.get('Content-Type') ?? '');
   if (response.ok) {
@@ -120,7 +120,7 @@ export async function answerOf(response: Response): Promise<AnyAnswer> {
   const text = await response.text();
   const body: unknown = isJson ? parsed(text) : null;
   const error = errorIn(body) ?? (response.statusText || `status ${status}`);
-  // A proxy's page is not what the service would say.
+  // The body of a proxy's error page is replaced, because it is not in the format of the service.
   return { ok: false, status, error, retryAfter: retryAfterOf(headers), body: isJson || status === 304 ? body : { error }, headers };
 }
 
@@ -137,7 +137,7 @@ function parsed(text: string): unknown {
 const errorIn = (body: unknown): string | null =>
   typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string' ? body.error : null;
 
-/** `Retry-After` in seconds; it may also name an instant. */
+/** Returns `Retry-After` in seconds; the header may also contain a date. */
 export function retryAfterOf(headers: Headers): number | null {
   const text = headers.get('Retry-After');
   if (text === null) return null;

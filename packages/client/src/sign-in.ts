@@ -2,32 +2,32 @@ import type { SignedIn, SignInInput, SignInProof } from './api.ts';
 import { type Client, ok } from './client.ts';
 import { addressBytes, base58, base64, fromBase64url } from './encoding.ts';
 
-/** What `solana:signIn` answers. */
+/** The result of `solana:signIn`. */
 export interface SignInOutput {
   readonly account: { readonly address: string };
   readonly signedMessage: Uint8Array;
   readonly signature: Uint8Array;
 }
-/** A wallet with `signIn`: the feature `solana:signIn` of the wallet standard, or an adapter around it. */
+/** A wallet with `signIn`: the feature `solana:signIn` of the Wallet Standard, or an adapter. */
 export interface SignInWallet {
   signIn(input: SignInInput): Promise<SignInOutput | readonly SignInOutput[]>;
 }
-/** A wallet, or a key, that signs messages: it answers with the 64 bytes of an ed25519 signature. */
+/** A wallet or key that signs messages: it returns the 64 bytes of an ed25519 signature. */
 export interface MessageSigner {
   /** Base58 of the public key. */
   readonly address: string;
   signMessage(message: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
-/** A wallet that signs nothing but transactions, as hardware wallets do: it gets one that can never land, and answers with it signed. */
+/** A wallet that signs only transactions, such as a hardware wallet. It gets a transaction that can never land, and returns it signed. */
 export interface TransactionSigner {
   readonly address: string;
   signTransaction(transaction: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 
 /**
- * Signs a wallet in: asks for what is to be signed, has it signed, and gets the session, which the client keeps from then on.
- * @returns the wallet and when its session ends
- * @throws Refused when the proof is not accepted; and whatever the wallet throws when its owner declines
+ * Signs a wallet in: requests the sign-in input, lets the wallet sign it, and creates the session, which the client stores.
+ * @returns the wallet and the end of its session
+ * @throws ApiError when the service rejects the proof; and any error of the wallet, for example when the user declines
  */
 export async function signIn(client: Client, wallet: SignInWallet | MessageSigner | TransactionSigner): Promise<SignedIn> {
   const { body } = await ok(client.post('/auth/nonce'));
@@ -39,7 +39,7 @@ async function proofOf(input: SignInInput, wallet: SignInWallet | MessageSigner 
   if ('signIn' in wallet) {
     const outputs = await wallet.signIn(input);
     const output = 'account' in outputs ? outputs : outputs[0];
-    if (!output) throw new TypeError('the wallet answered nothing');
+    if (!output) throw new TypeError('the wallet returned no result');
     return { publicKey: output.account.address, message: base64(output.signedMessage), signature: base64(output.signature) };
   }
   const { address } = wallet;
@@ -50,7 +50,7 @@ async function proofOf(input: SignInInput, wallet: SignInWallet | MessageSigner 
   return { publicKey: address, transaction: base64(await wallet.signTransaction(transaction)) };
 }
 
-/** The text of Sign-In With Solana. */
+/** Returns the text of Sign-In With Solana. */
 const signInText = (input: SignInInput, address: string): string =>
   [
     `${input.domain} wants you to sign in with your Solana account:`,
@@ -68,25 +68,25 @@ const signInText = (input: SignInInput, address: string): string =>
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 
-/** An unsigned transaction of one memo, with a blockhash of no block. Solana's legacy wire format. */
+/** Returns an unsigned transaction with one memo and a blockhash that no block has, in Solana's legacy wire format. */
 async function signInTransaction(address: string, nonce: string, memo: Uint8Array): Promise<Uint8Array> {
   const blockhash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`coinop/sign-in${nonce}`));
   const signatures = [1, ...new Uint8Array(64)];
-  // One signer, no further read-only signers, one read-only account: the program.
+  // One signer, no read-only signers, one read-only account: the memo program.
   const accounts = [1, 0, 1, 2, ...addressBytes(address), ...addressBytes(MEMO_PROGRAM)];
   const instruction = [1, 1, 0, ...shortLength(memo.length), ...memo];
   return Uint8Array.from([...signatures, ...accounts, ...new Uint8Array(blockhash), ...instruction]);
 }
 
-/** Seven bits a byte, lowest first. */
+/** Encodes a compact-u16: seven bits per byte, lowest bits first. */
 const shortLength = (length: number): number[] => (length < 128 ? [length] : [(length & 127) | 128, ...shortLength(length >> 7)]);
 
-/** What PKCS #8 puts before the 32 bytes of an ed25519 key. */
+/** PKCS #8 prefix of the 32 bytes of an ed25519 key. */
 const PKCS8 = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
 
 /**
- * A signer of a key that is at hand, for bots and scripts.
- * @param secret 32 bytes, or 64 as solana-keygen writes them: the secret key, then the public one
+ * Returns a signer for a secret key, for bots and scripts.
+ * @param secret 32 bytes, or 64 bytes as solana-keygen writes them: the secret key, then the public key
  */
 export async function keypairSigner(secret: Uint8Array): Promise<MessageSigner> {
   if (secret.length !== 32 && secret.length !== 64) throw new TypeError('a secret key must be 32 or 64 bytes');

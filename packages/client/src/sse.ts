@@ -1,25 +1,25 @@
-/** One block of an event stream, as the HTML standard reads it. */
-export interface Block {
-  /** The id that it sets; null = it sets none. */
+/** One block of an event stream, as defined in the HTML standard. */
+export interface SseBlock {
+  /** Id of the block; null = none. */
   readonly id: string | null;
-  /** '' = a block without a message. */
+  /** Data of the message; '' = no message. */
   readonly data: string;
-  /** What the service asks clients to wait before they connect again, ms; null = nothing said. */
+  /** Reconnect delay from the service, ms; null = none. */
   readonly retryMs: number | null;
 }
 
-/** Reads a stream, in whatever pieces it comes; a block that was cut off is none. */
-export class Blocks {
+/** Parses a stream that arrives in pieces of any size. An incomplete block is ignored. */
+export class BlockReader {
   readonly #decoder = new TextDecoder();
   #rest = '';
   #id: string | null = null;
   #data: string[] = [];
   #retryMs: number | null = null;
 
-  /** @returns the blocks that are complete with this piece, those of comments alone left out */
-  read(bytes: Uint8Array): Block[] {
-    const blocks: Block[] = [];
-    // A \r at the end may be half of a line's end.
+  /** @returns the blocks completed by this piece, without comments */
+  read(bytes: Uint8Array): SseBlock[] {
+    const blocks: SseBlock[] = [];
+    // A \r at the end may be the first half of a line end.
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';
     for (const line of lines) {

@@ -1,4 +1,4 @@
-// Addresses that are derived.
+// Derived addresses.
 #pragma once
 #include "bytes.h"
 #include "errors.h"
@@ -7,7 +7,7 @@
 static const u8 EPOCH_SEED[] = {'e', 'p', 'o', 'c', 'h'};
 static const u8 PAGE_SEED[] = {'c', 'l', 'a', 'i', 'm', 'e', 'd'};
 
-// Seeds are slices of where the values are: what they point to must outlive them. The last one is the bump.
+// Number of seeds. The last seed is the bump. Slices point to the values, so the values must stay in scope while the seeds are used.
 #define EPOCH_SEEDS 5
 #define PAGE_SEEDS 4
 
@@ -26,7 +26,7 @@ static inline void page_seeds(Slice seeds[PAGE_SEEDS], const Key *epoch, const u
   seeds[3] = (Slice){bump, 1};
 }
 
-// Whether `key` is the address of these seeds, bump included.
+// Checks that `key` is the address of these seeds, which include the bump.
 static Result expect_address(const Key *key, const Slice *seeds, u64 count, const Key *program) {
   Key address;
   REQUIRE(sol_create_program_address(seeds, count, program, &address) == 0, WrongAddress);
@@ -34,8 +34,8 @@ static Result expect_address(const Key *key, const Slice *seeds, u64 count, cons
   return OK;
 }
 
-// Whether `key` is the canonical address of these seeds, of which the last, the bump, is found here: with any other bump the
-// same seeds would give another account.
+// Checks that `key` is the canonical address of these seeds, and writes the canonical bump to `bump`, the last seed. The same seeds
+// with another bump give another address, so only the canonical bump is accepted.
 static Result find_address(const Key *key, const Slice *seeds, u64 count, const Key *program, u8 *bump) {
   Key address;
   REQUIRE(sol_try_find_program_address(seeds, count - 1, program, &address, bump) == 0, RuntimeError);
@@ -43,7 +43,7 @@ static Result find_address(const Key *key, const Slice *seeds, u64 count, const 
   return OK;
 }
 
-// Whether `key` is the associated token account of `owner`.
+// Checks that `key` is the associated token address of `owner` and `mint`.
 static Result expect_associated(const Key *key, const Key *owner, const Key *mint) {
   u8 bump = 0;
   Slice seeds[] = {key_slice(owner), key_slice(&TOKEN_PROGRAM), key_slice(mint), {&bump, 1}};

@@ -1,4 +1,4 @@
-// Comparing and copying.
+// Comparing and copying of bytes.
 #pragma once
 #include "runtime.h"
 
@@ -6,14 +6,14 @@ static inline bool same(const Key *a, const Key *b) {
   return a->words[0] == b->words[0] && a->words[1] == b->words[1] && a->words[2] == b->words[2] && a->words[3] == b->words[3];
 }
 
-// As strings of bytes, which big-endian numbers compare like.
+// Compares two keys as byte strings. Big-endian words have the same order as byte strings.
 static inline bool less(const Key *a, const Key *b) {
   for (int i = 0; i < 4; i++)
     if (a->words[i] != b->words[i]) return __builtin_bswap64(a->words[i]) < __builtin_bswap64(b->words[i]);
   return 0;
 }
 
-// Byte by byte: `from` may lie anywhere.
+// Copies byte by byte, because `from` may be unaligned.
 static inline void copy_key(Key *to, const u8 *from) {
   for (int i = 0; i < 32; i++) to->bytes[i] = from[i];
 }

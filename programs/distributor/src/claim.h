@@ -1,11 +1,11 @@
-// claim: pays one leaf to its wallet, once. Anybody may submit it.
+// claim: pays one leaf to its wallet, once. Any account may submit it.
 #pragma once
 #include "merkle.h"
 #include "state.h"
 #include "system.h"
 #include "token.h"
 
-// Followed by the proof: the siblings from the leaf up, 32 bytes each.
+// Instruction data before the proof. The proof is the sibling hashes from the leaf to the root, 32 bytes each.
 typedef struct {
   u8 kind, zero[3];
   u32 index;
@@ -13,7 +13,8 @@ typedef struct {
 } ClaimData;
 _Static_assert(sizeof(ClaimData) == 16, "layout of claim");
 
-// The associated token account of the wallet, still the wallet's own. A frozen one is refused here, so that its claim stays open.
+// Checks that the account is the wallet's associated token account and that the wallet still owns it. Rejects a frozen account, so that
+// the claim stays open.
 static Result expect_destination(const AccountInfo *account, const Key *mint, const Key *wallet) {
   TRY(expect_associated(account->key, wallet, mint));
   REQUIRE(!unused(account), NoDestination);
@@ -28,7 +29,7 @@ static Result expect_proof(const Epoch *epoch, const ClaimData *data, u64 data_l
   return OK;
 }
 
-// The page of an index, made by the first claim that needs it. Its bump is found, or read from what was written when it was made.
+// Returns the page with this number. The first claim of a page creates the account and stores its bump; later claims read the bump.
 INLINED Result open_page(const Input *input, const AccountInfo *payer, const AccountInfo *account, const Key *epoch_key, const Epoch *epoch,
                          u32 number, Page **page) {
   if (unused(account)) {
@@ -61,7 +62,7 @@ static Result claim(const Input *input) {
   REQUIRE(input->data_len >= sizeof(ClaimData) && (input->data_len - sizeof(ClaimData)) % sizeof(Key) == 0, BadInstruction);
   REQUIRE(input->data_len <= sizeof(ClaimData) + MAX_PROOF * sizeof(Key), BadInstruction);
   REQUIRE(all_zero(data->zero, sizeof(data->zero)), BadInstruction);
-  TRY(expect_accounts(input, ACCOUNTS, WALLET)); // a wallet may pay for its own claim
+  TRY(expect_accounts(input, ACCOUNTS, WALLET)); // the wallet may be the payer
   REQUIRE(accounts[PAYER].is_signer, MissingSignature);
   REQUIRE(accounts[PAYER].is_writable && accounts[EPOCH].is_writable && accounts[PAGE].is_writable, NotWritable);
   REQUIRE(accounts[VAULT].is_writable && accounts[DESTINATION].is_writable, NotWritable);

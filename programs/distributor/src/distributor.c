@@ -1,5 +1,5 @@
-// The rewards distributor: an epoch is a Merkle root of claims and a vault that holds them all. Anybody may submit a claim, and it pays
-// the wallet named in it, once. The program is one translation unit, and this is its only entry; the README beside it is its contract.
+// The rewards distributor. An epoch is a Merkle root of claims and a vault that holds their tokens. Any account may submit a claim; the
+// program pays the wallet in the leaf, once. The program is one translation unit with this entry point. ../README.md is the specification.
 #include "claim.h"
 #include "finish.h"
 #include "open.h"

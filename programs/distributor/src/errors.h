@@ -1,49 +1,49 @@
-// Why an instruction is refused: the program's custom error codes. src/chain/distributor/errors.ts says each in a sentence.
-// They start where no code of the system or the token program is, whose errors surface as custom codes too.
+// The custom error codes of the program. src/platform/solana/distributor/errors.ts has the messages.
+// The codes start at 6000, so that they differ from the custom codes of the system program and the token program.
 #pragma once
 
 typedef enum {
   OK = 0,
 
-  BadInstruction = 6000, // unknown, too short, too long, or a reserved byte is set
-  BadAccounts,           // too few, too many, or one twice
+  BadInstruction = 6000, // unknown instruction, wrong length, or a reserved byte is set
+  BadAccounts,           // wrong number of accounts, or an account is listed twice
   MissingSignature,
   NotWritable,
-  WrongProgram, // not the token or the system program
-  WrongAddress, // not the address that belongs there
+  WrongProgram, // the account is not the token program or the system program
+  WrongAddress, // the account does not have the required address
   NotAnEpoch,
   NotAPage,
-  AlreadyOpened, // open or over: an epoch's address is used once
-  NotOpen,       // settled or closed
+  AlreadyOpened, // an epoch address is used only once, also after closing
+  NotOpen,       // the epoch is settled or closed
 
-  EmptyEpoch, // no leaves, or a total of 0
-  BadExpiry,  // sooner than in a day or later than in 400
+  EmptyEpoch, // leaves or total is 0
+  BadExpiry,  // less than 1 day or more than 400 days ahead
   BadMint,
-  MintCanFreeze, // and the flag that accepts it is not set
+  MintCanFreeze, // the mint has a freeze authority and the flag that accepts it is not set
   BadVault,
   VaultFrozen,
-  Unfunded, // the vault holds less than the total
+  Unfunded, // the balance of the vault is less than the total
   BadRefund,
   RefundFrozen,
 
   Expired,
-  NotExpired, // and not settled
+  NotExpired, // the epoch is neither expired nor settled
   BadIndex,
   BadProof,
   AlreadyClaimed,
-  ExceedsTotal, // more than what is left of the total
+  ExceedsTotal, // the amount exceeds the unclaimed rest of the total
   NoDestination,
   BadDestination,
   DestinationFrozen,
 
   WrongAuthority,
-  NotClosed,   // pages go after their epoch
-  BadTransfer, // the balances did not move by exactly the amount
-  BadRent,     // the rent sysvar says something unknown
+  NotClosed,   // the epoch must be closed before its pages
+  BadTransfer, // the balances did not change by exactly the amount
+  BadRent,     // the rent sysvar has an unsupported value
   RuntimeError, // a system call failed
 } Result;
 
-// Every step is checked: on to the next one, or out.
+// TRY returns the error of a failed step. REQUIRE returns `otherwise` when the condition is false.
 #define TRY(step)                                                                                                                    \
   do {                                                                                                                               \
     Result result_ = (step);                                                                                                         \

@@ -1,4 +1,4 @@
-// settle, close and close_page: how an epoch ends, and who gets what is left.
+// settle, close and close_page: end an epoch and refund its tokens and lamports.
 #pragma once
 #include "state.h"
 #include "token.h"
@@ -8,8 +8,8 @@ static Result expect_only_kind(const Input *input) {
   return OK;
 }
 
-// Everything that is in the vault now, more than the total included, to where the epoch said when it was opened. Where nothing is
-// left, nothing is asked of that account.
+// Transfers all tokens of the vault, also a surplus over the total, to the stored refund account. Skips the checks of the refund account
+// when the vault is empty.
 static Result refund(const AccountInfo *vault, const AccountInfo *to, const AccountInfo *account, const Epoch *epoch, const Signer *signer) {
   REQUIRE(same(vault->key, &epoch->vault) && same(to->key, &epoch->refund), WrongAddress);
   const TokenAccount *token = as_token_account(vault);
@@ -20,7 +20,7 @@ static Result refund(const AccountInfo *vault, const AccountInfo *to, const Acco
   return transfer_tokens(vault, to, account, token->amount, signer);
 }
 
-// The authority ends an epoch before its time, for ever.
+// Ends an epoch early, for good. The authority signs.
 static Result settle(const Input *input) {
   enum { AUTHORITY, EPOCH, VAULT, REFUND, TOKEN, ACCOUNTS };
   const AccountInfo *accounts = input->accounts;
@@ -41,7 +41,8 @@ static Result settle(const Input *input) {
   return refund(&accounts[VAULT], &accounts[REFUND], &accounts[EPOCH], epoch, &(Signer){seeds, EPOCH_SEEDS});
 }
 
-// Once an epoch is expired or settled, anybody may end it: everything goes where it was said to go at the beginning.
+// Closes an expired or settled epoch. Any account may submit it, because tokens go only to the stored refund account and lamports only to
+// the authority.
 static Result close(const Input *input) {
   enum { EPOCH, VAULT, REFUND, AUTHORITY, TOKEN, ACCOUNTS };
   const AccountInfo *accounts = input->accounts;
@@ -67,8 +68,8 @@ static Result close(const Input *input) {
   return close_token_account(&accounts[VAULT], &accounts[AUTHORITY], &accounts[EPOCH], &signer);
 }
 
-// Takes a closed epoch's page back; its lamports go to the authority. Nothing of it is left even if somebody sends lamports to its
-// address before the transaction ends.
+// Deletes a page of a closed epoch; its lamports go to the authority. The data and the owner are reset too, so that lamports sent to the
+// address within the same transaction do not keep the page alive.
 static Result close_page(const Input *input) {
   enum { EPOCH, PAGE, AUTHORITY, ACCOUNTS };
   const AccountInfo *accounts = input->accounts;

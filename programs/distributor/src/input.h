@@ -1,4 +1,4 @@
-// The input of an instruction: its accounts, its data, and who it is addressed to.
+// The input of an instruction: accounts, data and program id.
 #pragma once
 #include "bytes.h"
 #include "errors.h"
@@ -6,18 +6,18 @@
 
 #define MAX_ACCOUNTS 8
 
-// The runtime leaves this much room behind an account's data for it to grow.
+// Bytes that the runtime reserves after an account's data, so that the data can grow.
 #define GROWTH 10240
 
-// Bytes of the record before an account's data: four flags, padding, key, owner, lamports and, last, the length of the data.
+// Bytes of an account record before the account's data: four flags, padding, key, owner, lamports and the length of the data.
 #define RECORD_HEAD 88
 #define NOT_REPEATED 0xff
 
 typedef struct {
   AccountInfo accounts[MAX_ACCOUNTS];
   u64 accounts_len;
-  u32 repeats; // bit i: account i is one that came before
-  u32 first;   // bit i: account i is account 0 again
+  u32 repeats; // bit i: account i repeats an earlier account
+  u32 first;   // bit i: account i repeats account 0
   const u8 *data;
   u64 data_len;
   Key program;
@@ -25,7 +25,7 @@ typedef struct {
 
 _Static_assert(MAX_ACCOUNTS <= 32, "a bit for each account");
 
-// `at` is a multiple of 8 at every account: the records are padded to that.
+// Parses the input. Each account record starts at a multiple of 8, because the runtime pads the records.
 static Result read_input(Input *input, u8 *at) {
   u64 count = *(u64 *)at;
   at += sizeof(u64);
@@ -63,17 +63,17 @@ static Result read_input(Input *input, u8 *at) {
   return OK;
 }
 
-// The length of an account's data as it is now: a call of another program may have changed it.
+// Returns a pointer to the current length of an account's data. A called program may have changed it.
 static inline u64 *length(const AccountInfo *account) { return (u64 *)(account->data - sizeof(u64)); }
 
 static inline bool owned_by(const AccountInfo *account, const Key *program) { return same(account->owner, program); }
 
-// Nothing was ever made here: at most somebody sent lamports.
+// Returns whether no account was created at this address. The address may hold lamports.
 static inline bool unused(const AccountInfo *account) { return *length(account) == 0 && owned_by(account, &SYSTEM_PROGRAM); }
 
 #define NO_ACCOUNT 0
 
-// Exactly `count` accounts, no two of them the same; only the one at `may_be_first`, if any, may be account 0 once more.
+// Checks that there are exactly `count` accounts without repeats. Only the account at index `may_be_first` may repeat account 0.
 static inline Result expect_accounts(const Input *input, u64 count, u32 may_be_first) {
   REQUIRE(input->accounts_len == count, BadAccounts);
   u32 allowed = may_be_first == NO_ACCOUNT ? 0 : input->first & (1u << may_be_first);

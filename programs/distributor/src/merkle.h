@@ -1,6 +1,6 @@
-// The tree of an epoch's claims. A leaf hashes 53 bytes and a node 64, so that neither can pass for the other:
+// The Merkle tree of an epoch's claims. A leaf hashes 53 bytes and a node 64 bytes, so a leaf cannot be used as a node or a node as a leaf.
 //   leaf = sha256(0x00 | epoch number u64 | index u32 | wallet | amount u64), integers little-endian
-//   node = sha256(the smaller child | the larger child); a node without a sibling moves up as it is
+//   node = sha256(smaller child | larger child); a node without a sibling moves up unchanged
 #pragma once
 #include "bytes.h"
 #include "errors.h"
@@ -14,7 +14,7 @@ static Result hash_leaf(u64 epoch, u32 index, const Key *wallet, u64 amount, Key
   return OK;
 }
 
-// Climbs from `node` along its siblings; what is at `node` in the end should be the root.
+// Replaces `node` by the root that follows from `node` and its siblings.
 static Result climb(Key *node, const Key *siblings, u64 count) {
   for (u64 i = 0; i < count; i++) {
     bool left = less(node, &siblings[i]);

@@ -1,4 +1,4 @@
-// open: publishes an epoch whose vault is already funded.
+// open: opens an epoch. Precondition: the vault is funded.
 #pragma once
 #include "state.h"
 #include "system.h"
@@ -8,7 +8,7 @@
 #define MIN_OPEN_SECONDS (1 * DAY)
 #define MAX_OPEN_SECONDS (400 * DAY)
 
-// A freeze authority can stop claims at will, so a mint that has one is taken knowingly or not at all.
+// Flag that accepts a mint with a freeze authority. A freeze authority can block claims at any time, so the caller must accept it.
 #define MINT_MAY_FREEZE 1
 
 typedef struct {
@@ -30,7 +30,7 @@ static Result expect_terms(const OpenData *data) {
   return OK;
 }
 
-// Classic SPL mints only: with what Token-2022 may add, a transfer need not move the amount it says.
+// Accepts only mints of the classic token program. With extensions of Token-2022 a transfer may move another amount than requested.
 static Result expect_mint(const AccountInfo *account, bool may_freeze) {
   const Mint *mint = as_mint(account);
   REQUIRE(mint && mint->is_initialized == 1, BadMint);
@@ -48,7 +48,7 @@ static Result expect_vault(const AccountInfo *account, const Key *mint, const Ke
   return OK;
 }
 
-// An associated token account, so that anybody can make it again at the same address should it be gone when it is needed.
+// Checks that the refund account is an associated token account. If it is closed later, any account can create it again at the same address.
 static Result expect_refund(const AccountInfo *account, const Key *mint) {
   const TokenAccount *refund = as_token_account(account);
   REQUIRE(refund, BadRefund);

@@ -1,4 +1,4 @@
-// The other programs that are known. None but these is ever called.
+// Addresses of other programs. Only the system program and the token program are called.
 #pragma once
 #include "runtime.h"
 

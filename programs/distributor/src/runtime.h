@@ -1,4 +1,4 @@
-// What the SVM gives a program: its types, its system calls, and the two of its accounts of which only the clock and the rent are read.
+// The interface of the SVM: types, system calls, and the clock and rent sysvars.
 #pragma once
 
 typedef unsigned char u8;
@@ -9,19 +9,19 @@ typedef _Bool bool;
 
 _Static_assert(sizeof(u32) == 4 && sizeof(u64) == 8 && sizeof(void *) == 8, "a 64-bit machine");
 
-// BPF passes five arguments, in registers; what needs more is put into its caller.
+// BPF passes at most five arguments, in registers. Functions with more arguments must be inlined.
 #define INLINED static inline __attribute__((always_inline))
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define OFFSET(type, field) __builtin_offsetof(type, field)
 
-// An address, or a hash. Those that are compared by words lie at multiples of 8, as everything in the input does that is cast to one.
+// An address or a hash. Keys that are compared by words must be 8-byte aligned; the keys of the input are.
 typedef union {
   u8 bytes[32];
   u64 words[4];
 } Key;
 
-// The C interface of sol_invoke_signed_c. The pointers must be those into the program's own input.
+// Argument of sol_invoke_signed_c. The pointers must point into the input of the program.
 typedef struct {
   Key *key;
   u64 *lamports;
@@ -64,7 +64,7 @@ typedef struct {
 
 typedef struct {
   u64 lamports_per_byte_year;
-  u64 threshold; // a double, of which only two values are accepted: see system.h
+  u64 threshold; // the bits of a double; system.h accepts two values
   u8 burn_percent;
 } Rent;
 
@@ -75,7 +75,7 @@ _Static_assert(sizeof(Slice) == 16 && sizeof(Signer) == 16, "layout of the runti
 _Static_assert(sizeof(Clock) == 40 && OFFSET(Clock, unix_timestamp) == 32, "layout of the clock sysvar");
 _Static_assert(sizeof(Rent) == 24 && OFFSET(Rent, burn_percent) == 16, "layout of the rent sysvar");
 
-// Each gives 0, or another number for what went wrong.
+// Each system call returns 0, or an error code.
 extern u64 sol_invoke_signed_c(const Instruction *, const AccountInfo *, u64 infos, const Signer *, u64 signers);
 extern u64 sol_create_program_address(const Slice *seeds, u64 count, const Key *program, Key *address);
 extern u64 sol_try_find_program_address(const Slice *seeds, u64 count, const Key *program, Key *address, u8 *bump);

@@ -1,15 +1,15 @@
-// The accounts of this program. Integers are little-endian, as the machine is.
+// The accounts of this program. Integers are little-endian.
 #pragma once
 #include "address.h"
 #include "input.h"
 
-// What an account begins with, so that none passes for another: the texts "CoinopEp" and "CoinopPg".
+// The first 8 bytes of an account, which identify its type: the texts "CoinopEp" and "CoinopPg".
 #define EPOCH_TAG 0x7045706f6e696f43ul
 #define PAGE_TAG 0x6750706f6e696f43ul
 #define VERSION 1
 
-// An epoch goes on to a later state only. A closed one stays for ever: its address must never be opened again, with other leaves
-// and the pages of the first.
+// The state of an epoch only increases. A closed epoch account is never deleted, so that its address cannot be opened again: the old pages
+// would mark leaves of the new epoch as paid.
 enum { OPEN = 1, SETTLED = 2, CLOSED = 3 };
 
 typedef struct {
@@ -17,14 +17,15 @@ typedef struct {
   u8 version, state, bump, zero;
   u32 leaves;
   u64 number, total, claimed;
-  i64 expiry; // unix time in seconds, from which on nothing can be claimed
+  i64 expiry; // end of the claim period, Unix time in seconds
   Key root, authority, mint;
-  Key vault;        // the epoch's own associated token account
-  Key refund;       // where what is left goes: the associated token account of `refund_owner`
+  Key vault;        // the epoch's associated token account
+  Key refund;       // receives the unclaimed tokens: the associated token account of `refund_owner`
   Key refund_owner;
 } Epoch;
 
-// Which claims of 4,096 consecutive indexes are paid: this, then a bit each, the first in the lowest bit of the first byte.
+// Header of a page, which marks the paid claims of 4,096 consecutive indexes. One bit per claim follows; the first claim is the lowest bit
+// of the first byte.
 typedef struct {
   u64 tag;
   u8 version, bump, zero[2];
@@ -46,7 +47,7 @@ static inline bool begins_with(const AccountInfo *account, u64 tag) {
   return *length(account) >= sizeof(u64) && *(u64 *)account->data == tag;
 }
 
-// An epoch of this program, at the address that what is written in it gives.
+// Reads an epoch of this program. Checks that the account is at the address derived from its own fields.
 static Result read_epoch(const Input *input, const AccountInfo *account, Epoch **result) {
   REQUIRE(owned_by(account, &input->program) && begins_with(account, EPOCH_TAG), NotAnEpoch);
   REQUIRE(*length(account) == sizeof(Epoch), NotAnEpoch);
@@ -60,14 +61,14 @@ static Result read_epoch(const Input *input, const AccountInfo *account, Epoch *
   return OK;
 }
 
-// Bytes of a page; the last page of an epoch is as short as its leaves allow.
+// Returns the bytes of a page. The last page of an epoch is shorter.
 static inline u64 page_size(u32 leaves, u32 number) {
   u64 rest = (u64)leaves - (u64)number * CLAIMS_PER_PAGE;
   u64 claims = rest < CLAIMS_PER_PAGE ? rest : CLAIMS_PER_PAGE;
   return sizeof(Page) + (claims + 7) / 8;
 }
 
-// A page of this epoch, at the address that what is written in it gives.
+// Reads a page of this epoch. Checks that the account is at the address derived from its own fields.
 static Result read_page(const Input *input, const AccountInfo *account, const Key *epoch_key, const Epoch *epoch, Page **result) {
   REQUIRE(owned_by(account, &input->program) && begins_with(account, PAGE_TAG), NotAPage);
   REQUIRE(*length(account) >= sizeof(Page), NotAPage);

@@ -1,17 +1,17 @@
-// Rent, and making accounts at derived addresses.
+// Rent, and creating accounts at derived addresses.
 #pragma once
 #include "address.h"
 #include "invoke.h"
 
-// The system program's instructions, by their number in its interface; each begins with that as a u32.
+// Instruction numbers of the system program; the first u32 of the instruction data.
 #define SYSTEM_ASSIGN 1
 #define SYSTEM_TRANSFER 2
 #define SYSTEM_ALLOCATE 8
 
-// Bytes that every account is charged for beside its data.
+// Bytes that are added to the data of every account when the rent is computed.
 #define ACCOUNT_OVERHEAD 128
 
-// The two exemption thresholds there are, as doubles: 2 years of a price per byte and year, or 1 of a price per byte.
+// Bits of the two supported exemption thresholds, doubles: 2 (years, with a price per byte and year) and 1 (with a price per byte).
 #define THRESHOLD_TWO 0x4000000000000000ul
 #define THRESHOLD_ONE 0x3ff0000000000000ul
 
@@ -20,15 +20,15 @@ static Result rent_exempt_minimum(u64 size, u64 *lamports) {
   REQUIRE(sol_get_rent_sysvar(&rent) == 0, RuntimeError);
   REQUIRE(rent.threshold == THRESHOLD_TWO || rent.threshold == THRESHOLD_ONE, BadRent);
   u64 years = rent.threshold == THRESHOLD_TWO ? 2 : 1;
-  // Not 0, because an account without lamports is gone when the transaction ends, and what it said with it; and no more than what the
-  // product below has room for.
+  // Rejects 0, because the runtime deletes an account without lamports, with its data, at the end of the transaction. Rejects prices above
+  // 2^32 - 1, so that the product below does not overflow.
   REQUIRE(rent.lamports_per_byte_year > 0 && rent.lamports_per_byte_year <= ~0u, BadRent);
   *lamports = (ACCOUNT_OVERHEAD + size) * rent.lamports_per_byte_year * years;
   return OK;
 }
 
-// Makes an account of this program at a derived address where nothing is yet (`unused`). `signer` are its seeds with the bump.
-// Not by CreateAccount, which refuses an address that holds lamports: anybody can send some to an address that is known beforehand.
+// Creates an account of this program at a derived address. Precondition: `unused(account)`. `signer` holds the seeds with the bump.
+// Does not use CreateAccount, which fails for an address that holds lamports: a stranger could block a known address by sending lamports.
 static Result create_account(const AccountInfo *payer, const AccountInfo *account, u64 size, const Key *program, const Signer *signer) {
   u64 lamports;
   TRY(rent_exempt_minimum(size, &lamports));

@@ -1,16 +1,16 @@
-// Mints and token accounts of the SPL token program: reading, paying, closing.
+// Mints and token accounts of the SPL token program: reading, transferring, closing.
 #pragma once
 #include "address.h"
 #include "invoke.h"
 
-// The token program's instructions, by their number in its interface.
+// Instruction numbers of the token program; the first byte of the instruction data.
 #define TOKEN_TRANSFER 3
 #define TOKEN_CLOSE_ACCOUNT 9
 
 #define MINT_BYTES 82
 #define TOKEN_ACCOUNT_BYTES 165
 
-// What is optional begins with a u32 that is 0 where there is none. Fields that do not lie at their natural alignment are bytes.
+// A u32 before an optional field is 0 when the field is not set. Unaligned fields are declared as bytes.
 typedef struct {
   u32 has_mint_authority;
   u8 mint_authority[32];
@@ -41,7 +41,7 @@ _Static_assert(OFFSET(TokenAccount, close_authority) + 32 == TOKEN_ACCOUNT_BYTES
 
 enum { TOKEN_INITIALIZED = 1, TOKEN_FROZEN = 2 };
 
-// An account read as what it claims to be, or null where its owner or length say that it is something else.
+// Returns the account's data as a mint or a token account; null when owner or length do not match.
 static inline const Mint *as_mint(const AccountInfo *account) {
   return owned_by(account, &TOKEN_PROGRAM) && *length(account) == MINT_BYTES ? (const Mint *)account->data : 0;
 }
@@ -50,7 +50,7 @@ static inline const TokenAccount *as_token_account(const AccountInfo *account) {
   return owned_by(account, &TOKEN_PROGRAM) && *length(account) == TOKEN_ACCOUNT_BYTES ? (const TokenAccount *)account->data : 0;
 }
 
-// An account that can be paid from or to: of this mint and this owner, initialized, not frozen.
+// Checks that the account is a token account of this mint and owner, initialized and not frozen.
 static Result expect_token_account(const AccountInfo *account, const Key *mint, const Key *owner, Result bad, Result frozen) {
   const TokenAccount *token = as_token_account(account);
   REQUIRE(token, bad);
@@ -60,7 +60,8 @@ static Result expect_token_account(const AccountInfo *account, const Key *mint, 
   return OK;
 }
 
-// Moves exactly `amount` from one token account to another, different one, both read before; what really moved is read afterwards.
+// Transfers `amount` between two token accounts, and checks afterwards that both balances changed by exactly `amount`. Precondition: the
+// accounts differ and are valid token accounts.
 static Result transfer_tokens(const AccountInfo *from, const AccountInfo *to, const AccountInfo *owner, u64 amount, const Signer *signer) {
   u64 before_from = as_token_account(from)->amount, before_to = as_token_account(to)->amount;
 
@@ -76,7 +77,7 @@ static Result transfer_tokens(const AccountInfo *from, const AccountInfo *to, co
   return OK;
 }
 
-// Ends an empty token account; its lamports go to `to`.
+// Closes an empty token account; its lamports go to `to`.
 static Result close_token_account(const AccountInfo *account, const AccountInfo *to, const AccountInfo *owner, const Signer *signer) {
   u8 data = TOKEN_CLOSE_ACCOUNT;
   AccountMeta account_meta = {account->key, 1, 0}, to_meta = {to->key, 1, 0}, owner_meta = {owner->key, 0, 1};

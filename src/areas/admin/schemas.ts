@@ -7,7 +7,7 @@ import { DELIVERY_STATES } from '#platform/webhooks/inbox.ts';
 const MAX_DISPLAY_BYTES = 16 * 1024;
 
 export const GameIdPath = z.object({ id: GameId });
-/** `possess` and `release` stand where a cabinet's id would. */
+/** Path with a cabinet's id. Excludes `possess` and `release`, because other paths use these words in place of an id. */
 export const CabinetIdPath = z.object({ id: Slug.refine((id) => id !== 'possess' && id !== 'release', 'must not be a reserved word') });
 
 export const GameRequest = GameDefinition.safeExtend({
@@ -15,10 +15,10 @@ export const GameRequest = GameDefinition.safeExtend({
     .string()
     .min(16)
     .max(256)
-    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not hold control characters')
+    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not contain control characters')
     .nullable()
     .optional()
-    .meta({ description: 'Signs scores from now on; null removes it, absent keeps it. It is never shown again.', example: null }),
+    .meta({ description: 'HMAC secret for the signatures of scores. null removes it; absent keeps it. Responses never contain it.', example: null }),
 }).meta({
   id: 'GameRequest',
   example: {
@@ -37,18 +37,18 @@ export const CabinetRequest = z
     display: FreeObject.refine(
       (display) => Buffer.byteLength(JSON.stringify(display)) <= MAX_DISPLAY_BYTES,
       `must be at most ${MAX_DISPLAY_BYTES} bytes of JSON`,
-    ).meta({ description: 'Name, position, whatever a front end shows it by; free-form, up to 16 KB.' }),
+    ).meta({ description: 'Free-form data for front ends, such as name and position, up to 16 KB.' }),
   })
   .meta({ id: 'CabinetRequest', example: { gameId: 'star-raiders', display: { name: 'Star Raiders', position: { row: 1, column: 1 } } } });
 
-/** A merge patch of the theme, and the theme that comes of it. */
+/** A merge patch of the theme. */
 export const ThemePatch = FreeObject.meta({
   id: 'ThemePatch',
   description: 'A JSON merge patch (RFC 7386): objects are merged, null removes a member, anything else replaces.',
   example: { palette: { primary: '#00ff88' }, music: null },
 });
 export const ThemeView = z
-  .strictObject({ theme: z.looseObject({}), version: z.int().min(0).meta({ description: '0 while nobody has set one.' }) })
+  .strictObject({ theme: z.looseObject({}), version: z.int().min(0).meta({ description: '0 before the first change.' }) })
   .meta({ id: 'Theme', example: { theme: { name: 'neon-night', palette: { primary: '#00ff88' } }, version: 2 } });
 
 const MAX_PAYLOAD_BYTES = 8 * 1024;
@@ -56,7 +56,7 @@ const EVENT = { name: 'meteor-shower', payload: { intensity: 3 } };
 
 export const EventRequest = z
   .strictObject({
-    name: line(100).meta({ description: 'What front ends know it by, or show.' }),
+    name: line(100).meta({ description: 'Name by which front ends identify the event, or that they show.' }),
     payload: FreeJson.refine(
       (payload) => payload === undefined || Buffer.byteLength(JSON.stringify(payload)) <= MAX_PAYLOAD_BYTES,
       `must be at most ${MAX_PAYLOAD_BYTES} bytes of JSON`,
@@ -68,7 +68,7 @@ export const EventRequest = z
       .min(1)
       .max(7 * 86_400)
       .default(60)
-      .meta({ description: 'How long it is among the active events; it is broadcast once.' }),
+      .meta({ description: 'Time for which the event is active, seconds. The event is broadcast once.' }),
   })
   .meta({ id: 'ArcadeEventRequest', example: { ...EVENT, durationSec: 60 } });
 
@@ -84,12 +84,18 @@ export const PossessRequest = z
 export const ReleaseRequest = z.strictObject({ cabinetId: Slug }).meta({ id: 'CabinetReleaseRequest', example: { cabinetId: 'cabinet-1' } });
 
 const source = z.enum(WEBHOOK_SOURCES);
-const state = z.enum(DELIVERY_STATES).meta({ description: 'received: it waits, or is being worked on.', example: 'worked' });
+const state = z.enum(DELIVERY_STATES).meta({
+  description: 'received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good.',
+  example: 'worked',
+});
 
 export const DeliveryFilter = z.object({ source: source.optional(), state: state.optional() });
 export const DeliveryPath = z.object({
   source: source.meta({ example: 'payment-status' }),
-  id: z.string().min(1).max(512).meta({ description: '`webhook-id`; of X the hex SHA-256 of the body.', example: 'msg_2Lh9KRb0pzN4LePd3XiA4v12Axj' }),
+  id: z.string().min(1).max(512).meta({
+    description: 'The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body.',
+    example: 'msg_2Lh9KRb0pzN4LePd3XiA4v12Axj',
+  }),
 });
 
 const delivery = {
@@ -98,29 +104,29 @@ const delivery = {
   verdict: z
     .string()
     .nullable()
-    .meta({ description: 'What came of it, or of the last try; null before the first.', example: 'the payment is completed' }),
-  attempts: z.int().meta({ description: 'Tries, since it was replayed.', example: 1 }),
-  bytes: z.int().meta({ description: 'Size of the body.', example: 312 }),
+    .meta({ description: 'Result of the last attempt; null before the first attempt.', example: 'the payment is completed' }),
+  attempts: z.int().meta({ description: 'Attempts since the receipt or the last replay.', example: 1 }),
+  bytes: z.int().meta({ description: 'Size of the body, bytes.', example: 312 }),
   receivedAt: Instant,
   replayedAt: Instant.nullable().meta({ example: null }),
   settledAt: Instant.nullable(),
 };
 export const DeliveryView = z.strictObject(delivery).meta({ id: 'WebhookDelivery' });
 export const DeliveryBody = z
-  .strictObject({ ...delivery, body: z.string().meta({ description: 'As it came.', example: '{"type":"payment.status"}' }) })
+  .strictObject({ ...delivery, body: z.string().meta({ description: 'The received body, unchanged.', example: '{"type":"payment.status"}' }) })
   .meta({ id: 'WebhookDeliveryWithBody' });
 
 const hash = (description: string) => z.string().meta({ description, example: 'a3f5b1c2d4e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f80' });
 
 export const AuditEntry = z
   .strictObject({
-    id: z.string().meta({ description: 'From 1 on, without gaps.', example: '1204' }),
-    at: Instant.meta({ description: 'To the microsecond.', example: '2026-11-21T12:00:00.123456Z' }),
-    tokenName: z.string().meta({ description: 'Which admin token it was.', example: 'admin-1' }),
+    id: z.string().meta({ description: 'Number of the entry, from 1 on without gaps.', example: '1204' }),
+    at: Instant.meta({ description: 'Time of the request, with microseconds.', example: '2026-11-21T12:00:00.123456Z' }),
+    tokenName: z.string().meta({ description: 'Name of the admin token.', example: 'admin-1' }),
     method: z.string().meta({ example: 'POST' }),
-    path: z.string().meta({ description: 'With the query.', example: '/admin/theme' }),
-    bodyHash: hash('SHA-256 of the body as it came, hex; of a streamed body that of nothing.'),
-    previousHash: hash('The hash of the entry before, hex; empty for the first.'),
+    path: z.string().meta({ description: 'Path with the query string.', example: '/admin/theme' }),
+    bodyHash: hash('SHA-256 of the received body, hex. For a streamed body, the SHA-256 of an empty body.'),
+    previousHash: hash('Hash of the previous entry, hex; empty for the first entry.'),
     hash: hash('SHA-256(previousHash ‖ the JSON array [id, at, tokenName, method, path, bodyHash]), hex.'),
   })
   .meta({ id: 'AuditEntry' });

@@ -5,29 +5,29 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CabinetRow } from './entities.ts';
 import { cabinetPossessed, cabinetReleased } from './events.ts';
-import { type Expected, isExpected, stale } from './versions.ts';
+import { type ExpectedVersions, matchesExpected, staleVersion } from './versions.ts';
 
-/** A machine in the arcade. An entity that possesses it controls it until it is released. */
+/** A machine in the arcade. An entity can possess a cabinet and controls it until its release. */
 export interface Cabinet {
   id: string;
   gameId: string;
   status: 'normal' | 'possessed';
-  /** Who possesses it. */
+  /** Name of the entity that possesses the cabinet; null in normal operation. */
   possessedBy: string | null;
-  /** Name, position, whatever a front end shows it by. */
+  /** Free-form data for front ends, such as name and position. */
   display: Record<string, unknown>;
   version: number;
 }
 
-type Stored = Omit<Cabinet, 'status'>;
+type CabinetColumns = Omit<Cabinet, 'status'>;
 
 const COLUMNS = 'id, game_id as "gameId", possessed_by as "possessedBy", display, version';
-const selectCabinets = statement<Stored>('select_cabinets', `select ${COLUMNS} from cabinets order by id collate "C"`);
+const selectCabinets = statement<CabinetColumns>('select_cabinets', `select ${COLUMNS} from cabinets order by id collate "C"`);
 const selectCabinet = statement<{ id: string }>('select_cabinet', 'select id from cabinets where id = $1');
 
-const present = (row: Stored): Cabinet => ({ ...row, status: row.possessedBy === null ? 'normal' : 'possessed' });
+const present = (row: CabinetColumns): Cabinet => ({ ...row, status: row.possessedBy === null ? 'normal' : 'possessed' });
 
-/** Every cabinet, in the order of ids. */
+/** Lists every cabinet, ordered by id. */
 export async function listCabinets(db: Queryable): Promise<Cabinet[]> {
   return (await db.query(selectCabinets)).map(present);
 }
@@ -38,19 +38,19 @@ const insertCabinet = statement<{ id: string }>(
 );
 
 /**
- * Creates a cabinet or changes its game and display; what already is as asked keeps its version, and who possesses it stays.
- * @throws 412 when the cabinet is at no version that `expected` takes
+ * Creates a cabinet or changes its game and display. A cabinet that does not change keeps its version. `possessedBy` never changes.
+ * @throws 412 when `expected` does not match the cabinet's version
  */
 export async function putCabinet(
   tx: Tx,
   { id, gameId, display }: Pick<Cabinet, 'id' | 'gameId' | 'display'>,
-  expected: Expected,
+  expected: ExpectedVersions,
 ): Promise<{ cabinet: Cabinet; created: boolean }> {
-  if (isExpected(expected, 0) && (await tx.query(insertCabinet, [id, gameId, JSON.stringify(display)])).length > 0) {
+  if (matchesExpected(expected, 0) && (await tx.query(insertCabinet, [id, gameId, JSON.stringify(display)])).length > 0) {
     return { cabinet: present({ id, gameId, display, possessedBy: null, version: 1 }), created: true };
   }
   const row = await tx.em.findOne(CabinetRow, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
-  if (!row || !isExpected(expected, row.version)) throw stale();
+  if (!row || !matchesExpected(expected, row.version)) throw staleVersion();
   if (row.gameId !== gameId || canonicalize(row.display) !== canonicalize(display)) {
     row.version += 1;
     row.gameId = gameId;
@@ -60,36 +60,38 @@ export async function putCabinet(
   return { cabinet: present({ id, gameId, display, possessedBy: row.possessedBy ?? null, version: row.version }), created: false };
 }
 
-const possess = statement<Stored>(
+const possess = statement<CabinetColumns>(
   'possess_cabinet',
   `update cabinets set possessed_by = $2, updated_at = app_now() where id = $1 and possessed_by is null returning ${COLUMNS}`,
 );
-const release = statement<Stored>(
+const release = statement<CabinetColumns>(
   'release_cabinet',
   `update cabinets set possessed_by = null, updated_at = app_now() where id = $1 and possessed_by is not null returning ${COLUMNS}`,
 );
 
 /**
- * Gives a cabinet into an entity's control. Its version stays: that is of what it shows, not of who controls it.
- * @throws 404 when there is no such cabinet, 409 when it is possessed, by whomever
+ * Gives an entity control of a cabinet. The version does not change, because it counts changes of the game and the display only.
+ * @throws 404 when the cabinet does not exist
+ * @throws 409 when any entity possesses the cabinet
  */
 export async function possessCabinet(tx: Tx, id: string, by: string): Promise<Cabinet> {
   const [taken] = await tx.query(possess, [id, by]);
-  if (!taken) throw await whyNot(tx, id, 'the cabinet is possessed already');
+  if (!taken) throw await conflictOrMissing(tx, id, 'the cabinet is possessed already');
   tx.emit(cabinetPossessed, { cabinetId: id, gameId: taken.gameId, by });
   return present(taken);
 }
 
 /**
  * Returns a cabinet to normal operation.
- * @throws 404 when there is no such cabinet, 409 when nobody possesses it
+ * @throws 404 when the cabinet does not exist
+ * @throws 409 when no entity possesses the cabinet
  */
 export async function releaseCabinet(tx: Tx, id: string): Promise<Cabinet> {
   const [released] = await tx.query(release, [id]);
-  if (!released) throw await whyNot(tx, id, 'the cabinet is possessed by nobody');
+  if (!released) throw await conflictOrMissing(tx, id, 'the cabinet is not possessed');
   tx.emit(cabinetReleased, { cabinetId: id, gameId: released.gameId });
   return present(released);
 }
 
-const whyNot = async (tx: Tx, id: string, conflict: string) =>
+const conflictOrMissing = async (tx: Tx, id: string, conflict: string) =>
   (await tx.query(selectCabinet, [id])).length > 0 ? fail(409, conflict) : fail(404, 'no such cabinet');

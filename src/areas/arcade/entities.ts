@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { GameDefinition } from './game.ts';
+import type { GameDefinition } from './games/definition.ts';
 
-/** The registry: a game's definition as it stands, its version, its HMAC secret. */
+/** A game in the registry: its current definition, version and HMAC secret. */
 export const GameRow = defineEntity({
   name: 'GameRow',
   tableName: 'games',
@@ -15,7 +15,7 @@ export const GameRow = defineEntity({
 });
 export type GameRow = InferEntity<typeof GameRow>;
 
-/** A machine in the arcade that shows a game, possessed or not. */
+/** A machine in the arcade that shows a game. */
 export const CabinetRow = defineEntity({
   name: 'CabinetRow',
   tableName: 'cabinets',

@@ -1,14 +1,15 @@
-/** The door of the arcade: the registry of games, plays and their verification, cabinets, the theme, one-time events. */
-export { type Cabinet, listCabinets, possessCabinet, putCabinet, releaseCabinet } from './cabinets.ts';
-export { type EndedPlay, type HeartbeatVerdict, judgeHeartbeats } from './evaluate-heartbeats.ts';
-export { earnsRewards, type Game, GameDefinition, GameId } from './game.ts';
-export { beginOneTimeEvent, listOneTimeEvents, type OneTimeEvent } from './one-time-events.ts';
-export { findGame, forgetGames, loadGames, putGame } from './registry.ts';
+/** The public API of the arcade: the registry of games, plays and their sessions, scores, bans, cabinets, the theme and one-time events. */
+export { listCabinets, possessCabinet, putCabinet, releaseCabinet } from './cabinets.ts';
+export { earnsRewards, type Game, GameDefinition, GameId } from './games/definition.ts';
+export { findGame, invalidateGames, loadGames, putGame } from './games/registry.ts';
+export { observeScores } from './metrics.ts';
+export { beginOneTimeEvent, listOneTimeEvents } from './one-time-events.ts';
+export { evaluateHeartbeats } from './plays/evaluate-heartbeats.ts';
+export { attachSessionServer } from './plays/session-server.ts';
 export { CabinetView, FreeJson, FreeObject, GameView } from './schemas.ts';
+export { type BattleRefusal, tryLockBattle } from './scores/activities.ts';
 export { banWallet, sweepUnfinishedBans, unbanWallet, voidBannedScores } from './scores/bans.ts';
 export { processScores } from './scores/batch.ts';
-export { type Inadmissible, tryBattleAlone } from './scores/battles.ts';
 export { seedArcade } from './seeds.ts';
-export { MAX_THEME_BYTES, mergeTheme, readTheme, THEME, type Theme } from './theme.ts';
-export { attachVerification, type Verification } from './verification.ts';
-export { type Expected, expectedVersions, versionTag } from './versions.ts';
+export { MAX_THEME_BYTES, mergeTheme, readTheme, type Theme } from './theme.ts';
+export { type ExpectedVersions, expectedVersions, versionTag } from './versions.ts';

@@ -3,19 +3,19 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { arcadeEvent } from './events.ts';
 
-/** Something that happens in the arcade once: an animation, an announcement. */
+/** An event that the arcade shows once, such as an animation or an announcement. */
 export interface OneTimeEvent {
   id: string;
   name: string;
-  /** Free-form; null where there is none. */
+  /** Free-form JSON; null for an event without a payload. */
   payload: unknown;
   /** ISO 8601 in UTC. */
   startsAt: string;
   endsAt: string;
 }
 
-/** How many of those that go on are listed: the newest. */
-const MOST_LISTED = 50;
+/** Maximum active events that are listed, newest first. */
+const MAX_LISTED = 50;
 
 const COLUMNS = `id::text, name, payload, ${instant('starts_at')} as "startsAt", ${instant('ends_at')} as "endsAt"`;
 
@@ -25,14 +25,14 @@ const insertEvent = statement<OneTimeEvent>(
    insert into arcade_events (id, name, payload, starts_at, ends_at)
    select $1, $2, $3::jsonb, now, now + make_interval(secs => $4::int) from clock returning ${COLUMNS}`,
 );
-const selectGoingOn = statement<OneTimeEvent>(
+const selectActive = statement<OneTimeEvent>(
   'select_arcade_events',
-  `select ${COLUMNS} from arcade_events where ends_at > (select app_now()) order by starts_at desc, id desc limit ${MOST_LISTED}`,
+  `select ${COLUMNS} from arcade_events where ends_at > (select app_now()) order by starts_at desc, id desc limit ${MAX_LISTED}`,
 );
 
 /**
- * Begins a one-time event, and tells everybody.
- * @param payload undefined for none
+ * Starts a one-time event and broadcasts it.
+ * @param payload free-form JSON; undefined for none
  */
 export async function beginOneTimeEvent(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function beginOneTimeEvent(
   return event;
 }
 
-/** One-time events that go on, newest first, a bounded number of them. */
+/** Lists the newest active one-time events, at most 50. */
 export async function listOneTimeEvents(db: Queryable): Promise<OneTimeEvent[]> {
-  return await db.query(selectGoingOn);
+  return await db.query(selectActive);
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Normalization, SCALE } from '#lib/normalization.ts';
 import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
-import { GameCaps, GameDefinition, Verification } from './game.ts';
+import { GameCaps, GameDefinition, Verification } from './games/definition.ts';
 
-/** Numbers that PostgreSQL writes out with hundreds of digits; a few are fine, a body full of them grows sixtyfold. */
+/** Maximum numbers with an exponent per body. PostgreSQL stores each of them with up to hundreds of digits, so a body full of them grows sixtyfold. */
 const MAX_LONG_NUMBERS = 1_000;
 const isLong = (value: number) => value !== 0 && (Math.abs(value) >= 1e21 || Math.abs(value) < 1e-6);
 
-/** Whether every number of a JSON value can be kept. JSON.parse vouches for the rest; the kit bounds size and depth. */
+/** Returns whether PostgreSQL can store every number of a JSON value. The HTTP layer limits size and depth of the body. */
 function isStorable(value: unknown): boolean {
   const left = [value];
   let long = 0;
@@ -23,15 +23,15 @@ function isStorable(value: unknown): boolean {
 }
 const STORABLE = `must hold finite numbers only, and at most ${MAX_LONG_NUMBERS} that are written with an exponent`;
 
-/** Any JSON, up to 256 KB. Not z.json(): that takes a quarter of a second for such a value. */
+/** Any JSON, up to 256 KB. Does not use z.json(), which takes 250 ms for a body of this size. */
 export const FreeJson = z.unknown().refine(isStorable, STORABLE);
 /** Any JSON object, up to 256 KB. */
 export const FreeObject = z.looseObject({}).refine(isStorable, STORABLE);
 
-/** Any id in a path: one that is no game's is 404, whatever it looks like. */
+/** Path with a game's id. Accepts any string, so that an unknown id of any format gets 404. */
 export const GamePath = z.object({ id: z.string().meta({ description: 'The game’s id.', example: 'star-raiders' }) });
 
-/** A game, for examples: what the registry holds, with all that has a default. */
+/** Fields of a game for the examples below. */
 const EXAMPLE = {
   normalization: { method: 'linear', min: 0, max: 100_000, direction: 'higher' },
   pointsPer10000: 500,
@@ -40,16 +40,16 @@ const EXAMPLE = {
   rewards: true,
 } as const;
 
-/** A game, as everyone may know it. */
+/** Public fields of a game. */
 export const GameSummary = z
   .strictObject({ id: Slug, name: z.string(), category: Slug, verification: Verification, version: z.int().min(1) })
   .meta({ id: 'GameSummary', example: { id: 'star-raiders', name: 'Star Raiders', category: 'shooter', verification: 'heartbeat', version: 1 } });
 
-/** How scores become points. */
+/** Rules by which scores become points. */
 export const NormalizationConfig = z
   .strictObject({
-    scale: z.literal(SCALE).meta({ description: 'The best normalized score.' }),
-    dailyPointsCap: Count.meta({ description: 'Points that one wallet may earn a day over all games.', example: 50_000 }),
+    scale: z.literal(SCALE).meta({ description: 'The highest possible normalized score.' }),
+    dailyPointsCap: Count.meta({ description: 'Maximum points that a wallet can earn per UTC day over all games.', example: 50_000 }),
     games: z.array(
       z.strictObject({
         id: Slug,
@@ -57,13 +57,13 @@ export const NormalizationConfig = z
         pointsPer10000: Count.meta({ description: 'Points for a normalized score of 10,000.', example: 500 }),
         caps: GameCaps,
         verification: Verification,
-        rewards: z.boolean().meta({ description: 'Whether its points count for reward epochs.' }),
+        rewards: z.boolean().meta({ description: 'Whether points of this game count for reward epochs.' }),
       }),
     ),
   })
   .meta({ id: 'NormalizationConfig', example: { scale: SCALE, dailyPointsCap: 50_000, games: [{ id: 'star-raiders', ...EXAMPLE }] } });
 
-/** A game as its operators see it; whether it has a secret is told, the secret is not. */
+/** A game for operators. Shows whether the game has a secret, but not the secret. */
 export const GameView = GameDefinition.safeExtend({
   id: Slug,
   version: z.int().min(1),
@@ -79,10 +79,10 @@ export const CabinetView = z
     id: Slug,
     gameId: Slug,
     status: z.enum(['normal', 'possessed']),
-    possessedBy: z.string().nullable().meta({ description: 'Who controls it; null in normal operation.', example: null }),
+    possessedBy: z.string().nullable().meta({ description: 'The entity that controls the cabinet; null in normal operation.', example: null }),
     display: z
       .looseObject({})
-      .meta({ description: 'Name, position, whatever a front end shows it by.', example: { name: 'Star Raiders', position: 1 } }),
+      .meta({ description: 'Free-form data for front ends, such as name and position.', example: { name: 'Star Raiders', position: 1 } }),
     version: z.int().min(1),
   })
   .meta({ id: 'Cabinet' });
@@ -93,7 +93,7 @@ export const PlayReceipt = z
     gameId: Slug,
     startedAt: Instant,
     heartbeatUrl: z.string().nullable().meta({
-      description: 'Where heartbeats go; null unless the game verifies by heartbeat.',
+      description: 'WebSocket URL for heartbeats; null unless the game’s verification is heartbeat.',
       example: 'wss://coinop.example/game/star-raiders/session?playId=0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a',
     }),
   })
@@ -103,18 +103,18 @@ export const GameStatsView = z
   .strictObject({
     gameId: Slug,
     totalPlays: Count.meta({ example: 1_204 }),
-    uniquePlayers: Count.meta({ description: 'Wallets that are listed on the game’s board.', example: 311 }),
+    uniquePlayers: Count.meta({ description: 'Wallets on the game’s all-time board.', example: 311 }),
     totalScores: Count.meta({ description: 'Accepted scores.', example: 988 }),
-    averageScore: z.number().nullable().meta({ description: 'Of the normalized scores; null while there are none.', example: 4_210.55 }),
-    bestScore: Count.nullable().meta({ description: 'The best normalized score; null while there are none.', example: 9_871 }),
+    averageScore: z.number().nullable().meta({ description: 'Average normalized score; null while there are no scores.', example: 4_210.55 }),
+    bestScore: Count.nullable().meta({ description: 'Highest normalized score; null while there are no scores.', example: 9_871 }),
   })
   .meta({ id: 'GameStats' });
 
 export const StateView = z
   .strictObject({
     gameId: Slug,
-    state: z.unknown().meta({ description: 'What was saved last; null when nothing was.', example: { level: 3, coins: 120 } }),
-    version: Count.meta({ description: '0 when nothing was saved yet.', example: 4 }),
+    state: z.unknown().meta({ description: 'The last saved state; null before the first save.', example: { level: 3, coins: 120 } }),
+    version: Count.meta({ description: '0 before the first save.', example: 4 }),
     updatedAt: Instant.nullable(),
   })
   .meta({ id: 'GameState' });
@@ -131,9 +131,9 @@ const Hash = z
 export const RecordReceipt = z
   .strictObject({
     recordId: Id,
-    sequence: z.int().min(1).meta({ description: 'The record’s place among those of the wallet in the game.' }),
-    hash: Hash.meta({ description: 'SHA-256(previousHash ‖ the record as canonical JSON, RFC 8785).' }),
-    previousHash: Hash.meta({ description: 'The hash of the record before; all zeros for the first.' }),
+    sequence: z.int().min(1).meta({ description: 'Number of the record in the chain of this wallet and game, from 1 on without gaps.' }),
+    hash: Hash.meta({ description: 'SHA-256(previousHash ‖ the record as canonical JSON, RFC 8785), in hex.' }),
+    previousHash: Hash.meta({ description: 'Hash of the previous record, in hex; all zeros for the first record.' }),
     recordedAt: Instant,
   })
   .meta({ id: 'RecordReceipt' });

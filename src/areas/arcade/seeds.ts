@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type Queryable, statement } from '#platform/db/sql.ts';
-import { GameDefinition } from './game.ts';
-import { DEFAULT_THEME, THEME } from './theme.ts';
+import { GameDefinition } from './games/definition.ts';
+import { DEFAULT_THEME, THEME_SETTING } from './theme.ts';
 
 const MINUTE = 60_000;
 
-/** The games that an arcade opens with. */
+/** The games of a new arcade. */
 const GAMES: Record<string, typeof GameDefinition._input> = {
   'star-raiders': {
     name: 'Star Raiders',
@@ -23,7 +23,7 @@ const GAMES: Record<string, typeof GameDefinition._input> = {
     caps: { dailyPoints: 4_000, scorePerSec: 2_000, minDurationMs: 10_000, maxDurationMs: 120 * MINUTE },
     verification: 'play',
   },
-  // A lap in milliseconds: the faster the better.
+  // The score is a lap time in milliseconds; lower is better.
   'neon-sprint': {
     name: 'Neon Sprint',
     category: 'racing',
@@ -32,7 +32,7 @@ const GAMES: Record<string, typeof GameDefinition._input> = {
     caps: { dailyPoints: 3_000, minDurationMs: 38_000, maxDurationMs: 15 * MINUTE },
     verification: 'play',
   },
-  // A run in milliseconds; the first minutes below the par count little, the last seconds much.
+  // The score is a run time in milliseconds. The first minutes below the maximum add little, the last seconds add much.
   'crypt-runner': {
     name: 'Crypt Runner',
     category: 'speedrun',
@@ -106,7 +106,7 @@ const GAMES: Record<string, typeof GameDefinition._input> = {
   },
 };
 
-/** The game whose scores are signed. Its secret is drawn at random; an operator sets the one that its build has. */
+/** The game with signed scores. Its secret is random until an operator sets the secret of the game's build. */
 const SIGNED = 'vault-climber';
 
 /** One cabinet for each of the first eight games, in two rows of four. */
@@ -144,8 +144,9 @@ const fillTheme = statement<{ id: string }>(
 );
 
 /**
- * Fills what is empty: games, cabinets, the theme. Run it in a transaction; several at once wait for each other.
- * @returns what was filled, for the log
+ * Fills the tables of games, cabinets and themes where they are empty. Precondition: `db` is in a transaction, because a lock
+ * serializes concurrent calls.
+ * @returns names and row counts of the filled tables, for the log
  */
 export async function seedArcade(db: Queryable): Promise<string[]> {
   await db.query(lockSeeds);
@@ -157,6 +158,6 @@ export async function seedArcade(db: Queryable): Promise<string[]> {
     CABINETS.map((cabinet) => cabinet.gameId),
     CABINETS.map((cabinet) => JSON.stringify(cabinet.display)),
   ]);
-  const theme = await db.query(fillTheme, [THEME, JSON.stringify(DEFAULT_THEME)]);
-  return Object.entries({ games, cabinets, theme }).flatMap(([what, rows]) => (rows.length > 0 ? [`${what} (${rows.length})`] : []));
+  const theme = await db.query(fillTheme, [THEME_SETTING, JSON.stringify(DEFAULT_THEME)]);
+  return Object.entries({ games, cabinets, theme }).flatMap(([name, rows]) => (rows.length > 0 ? [`${name} (${rows.length})`] : []));
 }

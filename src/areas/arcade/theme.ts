@@ -4,21 +4,21 @@ import { mergePatch } from '#lib/merge-patch.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { themeChanged } from './events.ts';
-import { type Expected, isExpected, stale } from './versions.ts';
+import { type ExpectedVersions, matchesExpected, staleVersion } from './versions.ts';
 
-/** How the arcade looks: free-form, read by front ends. */
+/** The look of the arcade: free-form JSON for front ends. */
 export interface Theme {
   theme: Record<string, unknown>;
-  /** 0 while nobody has set one. */
+  /** 0 before the first change. */
   version: number;
 }
 
-/** The name of the theme's row in `settings`. */
-export const THEME = 'theme';
-/** How large a theme may be, bytes of JSON. */
+/** Name of the theme's rows in the table `settings`. */
+export const THEME_SETTING = 'theme';
+/** Maximum size of a theme, bytes of JSON. */
 export const MAX_THEME_BYTES = 64 * 1024;
 
-/** The theme that an arcade opens with. */
+/** The theme before the first change. */
 export const DEFAULT_THEME = {
   name: 'neon-night',
   palette: { background: '#0b0620', surface: '#1a0f3d', primary: '#ff2e97', secondary: '#00e5ff', text: '#f5f0ff' },
@@ -31,25 +31,27 @@ const selectTheme = statement<Theme>('select_theme', 'select value as theme, ver
 const lockTheme = statement('lock_theme', `select pg_advisory_xact_lock(hashtext('settings/theme'))`);
 const insertTheme = statement('insert_theme', 'insert into settings (name, version, value) values ($1, $2, $3)');
 
-/** The theme as it stands. */
+/** Reads the current theme. */
 export async function readTheme(db: Queryable): Promise<Theme> {
-  return (await db.query(selectTheme, [THEME]))[0] ?? { theme: DEFAULT_THEME, version: 0 };
+  return (await db.query(selectTheme, [THEME_SETTING]))[0] ?? { theme: DEFAULT_THEME, version: 0 };
 }
 
 /**
- * Merges into the theme, as a JSON merge patch; one after the other, so that none is lost. What changes nothing keeps the version.
- * @throws 412 when the theme is at no version that `expected` takes; 400 when it would be too large
+ * Applies a JSON merge patch (RFC 7386) to the theme. A lock serializes changes, so that none is lost. A patch that changes
+ * nothing keeps the version.
+ * @throws 412 when `expected` does not match the theme's version
+ * @throws 400 when the merged theme is too large
  */
-export async function mergeTheme(tx: Tx, patch: Record<string, unknown>, expected: Expected): Promise<Theme> {
+export async function mergeTheme(tx: Tx, patch: Record<string, unknown>, expected: ExpectedVersions): Promise<Theme> {
   await tx.query(lockTheme);
-  const present = await readTheme(tx);
-  if (!isExpected(expected, present.version)) throw stale();
-  const theme = mergePatch(present.theme, patch);
-  if (canonicalize(theme) === canonicalize(present.theme)) return present;
+  const current = await readTheme(tx);
+  if (!matchesExpected(expected, current.version)) throw staleVersion();
+  const theme = mergePatch(current.theme, patch);
+  if (canonicalize(theme) === canonicalize(current.theme)) return current;
   const text = JSON.stringify(theme);
   if (Buffer.byteLength(text) > MAX_THEME_BYTES) throw fail(400, `the theme must be at most ${MAX_THEME_BYTES} bytes of JSON once merged`);
-  const version = present.version + 1;
-  await tx.query(insertTheme, [THEME, version, text]);
+  const version = current.version + 1;
+  await tx.query(insertTheme, [THEME_SETTING, version, text]);
   tx.emit(themeChanged, { theme, version });
   return { theme, version };
 }

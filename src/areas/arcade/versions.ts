@@ -1,33 +1,33 @@
 import type Koa from 'koa';
 import { fail } from '#lib/errors.ts';
 
-/** The `ETag` of something that has versions: 1 for the first, 0 while there is none. */
+/** Returns the `ETag` of a version. The first version is 1; 0 means that nothing is stored. */
 export const versionTag = (version: number): string => `"${version}"`;
 
-/** What `If-Match` demands: any version (`*`), one of these, or nothing (null). */
-export type Expected = '*' | readonly number[] | null;
+/** Versions that `If-Match` accepts: any existing version (`*`), one of a list, or no condition (null). */
+export type ExpectedVersions = '*' | readonly number[] | null;
 
 const tagsOf = (header: string): string[] => header.split(',').map((tag) => tag.trim());
 
-/** Reads `If-Match`. Weak and foreign tags match nothing. */
-export function expectedVersions(ctx: Koa.Context): Expected {
+/** Parses `If-Match`. Weak tags and tags of another format match no version. */
+export function expectedVersions(ctx: Koa.Context): ExpectedVersions {
   const header = ctx.get('If-Match').trim();
   if (header === '') return null;
   if (header === '*') return '*';
   return tagsOf(header).flatMap((tag) => (/^"\d{1,9}"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 }
 
-/** Whether a version (0 = there is none) is one that `If-Match` takes. */
-export function isExpected(expected: Expected, version: number): boolean {
+/** Returns whether `If-Match` accepts a version. @param version 0 when nothing is stored */
+export function matchesExpected(expected: ExpectedVersions, version: number): boolean {
   if (expected === null) return true;
   return expected === '*' ? version > 0 : expected.includes(version);
 }
 
-/** The refusal of a stale `If-Match`. */
-export const stale = () => fail(412, 'If-Match must be the present ETag');
+/** Returns the 412 error for an `If-Match` that does not match. */
+export const staleVersion = () => fail(412, 'If-Match must be the present ETag');
 
-/** Whether `If-None-Match` says that the caller has this version already. */
-export function alreadyHas(ctx: Koa.Context, version: number): boolean {
+/** Returns whether `If-None-Match` names this version, so that the response can be 304. */
+export function isNotModified(ctx: Koa.Context, version: number): boolean {
   const header = ctx.get('If-None-Match').trim();
   return header === '*' ? version > 0 : tagsOf(header).some((tag) => tag.replace(/^W\//, '') === versionTag(version));
 }

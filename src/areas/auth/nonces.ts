@@ -8,7 +8,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const iso = (column: string) => `${instant(column)} as ${column}`;
 const COLUMNS = `nonce, domain, uri, statement, chain_id, ${iso('issued_at')}, ${iso('expires_at')}`;
 
-interface Row {
+interface NonceRow {
   nonce: string;
   domain: string;
   uri: string;
@@ -18,19 +18,22 @@ interface Row {
   expires_at: string;
 }
 
-const insertNonce = statement<Row>(
+const insertNonce = statement<NonceRow>(
   'insert_nonce',
   `with clock as materialized (select date_trunc('milliseconds', app_now()) as now)
    insert into nonces (nonce, domain, uri, statement, chain_id, issued_at, expires_at)
    select $1, $2, $3, $4, $5, now, now + interval '5 minutes' from clock returning ${COLUMNS}`,
 );
-const findNonce = statement<Row>('find_nonce', `select ${COLUMNS} from nonces where nonce = $1 and consumed_at is null and expires_at > app_now()`);
-const consumeNonce = statement<{ nonce: string }>(
+const findNonce = statement<NonceRow>(
+  'find_nonce',
+  `select ${COLUMNS} from nonces where nonce = $1 and consumed_at is null and expires_at > app_now()`,
+);
+const markConsumed = statement<{ nonce: string }>(
   'consume_nonce',
   'update nonces set consumed_at = app_now() where nonce = $1 and consumed_at is null and expires_at > app_now() returning nonce',
 );
 
-const toInput = (row: Row): SignInInput => ({
+const toInput = (row: NonceRow): SignInInput => ({
   domain: row.domain,
   statement: row.statement,
   uri: row.uri,
@@ -41,21 +44,21 @@ const toInput = (row: Row): SignInInput => ({
   expirationTime: row.expires_at,
 });
 
-/** Writes down what a wallet is to sign. It lives for five minutes. */
+/** Stores a new nonce with the parts of its sign-in text. It is valid for five minutes. */
 export async function issueNonce(tx: Tx, text: { origin: URL; statement: string; chain: string }): Promise<SignInInput> {
   const nonce = Array.from({ length: NONCE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   const [row] = await tx.query(insertNonce, [nonce, text.origin.host, text.origin.origin, text.statement, `solana:${text.chain}`]);
-  if (!row) throw new Error('a nonce was not inserted');
+  if (!row) throw new Error('the nonce was not inserted');
   return toInput(row);
 }
 
-/** What a nonce's text is made of; null when it is unknown, used or too old. */
-export async function openNonce(db: Queryable, nonce: string): Promise<SignInInput | null> {
+/** Reads the parts of the sign-in text of a nonce; null when the nonce is unknown, used or expired. */
+export async function findOpenNonce(db: Queryable, nonce: string): Promise<SignInInput | null> {
   const [row] = await db.query(findNonce, [nonce]);
   return row ? toInput(row) : null;
 }
 
-/** Uses a nonce up, with the transaction. Of any number at once, one gets true. */
-export async function useNonce(tx: Tx, nonce: string): Promise<boolean> {
-  return (await tx.query(consumeNonce, [nonce])).length === 1;
+/** Marks a nonce as used. Of several concurrent calls, one returns true. */
+export async function consumeNonce(tx: Tx, nonce: string): Promise<boolean> {
+  return (await tx.query(markConsumed, [nonce])).length === 1;
 }

@@ -3,40 +3,40 @@ import { fail, type HttpError } from '#lib/errors.ts';
 import { decodeBase58 } from '#lib/scalars.ts';
 import { verifyStrict } from '#lib/sign-in/ed25519.ts';
 import { MAX_TRANSACTION_BYTES, MalformedTransaction, readMemoTransaction, signInBlockhash } from '#lib/sign-in/memo-transaction.ts';
-import { nonceIn, renderSignIn } from '#lib/sign-in/siws.ts';
+import { extractNonce, renderSignIn } from '#lib/sign-in/siws.ts';
 import type { Queryable } from '#platform/db/sql.ts';
-import { openNonce } from './nonces.ts';
+import { findOpenNonce } from './nonces.ts';
 import type { SignInProof } from './schemas.ts';
 
-/** What was signed, however it came. */
+/** A signed text, from a message or from a transaction. */
 interface SignedText {
-  /** What is said to have been agreed to. */
+  /** The sign-in text. */
   readonly text: string;
   readonly signedBytes: Uint8Array;
   readonly signature: Uint8Array;
-  /** Of a transaction. */
+  /** The blockhash of the transaction, if the text came in one. */
   readonly blockhash?: Uint8Array;
 }
 
-/** The one answer to every proof that proves nothing: it does not say why. */
-export function notAccepted(proof: SignInProof): HttpError {
+/** Returns the error for every invalid proof. It does not contain the reason, so that it reveals nothing to an attacker. */
+export function proofRefused(proof: SignInProof): HttpError {
   return fail(401, `the signed ${proof.transaction === undefined ? 'message' : 'transaction'} is not accepted, sign in again with a new nonce`);
 }
 
 /**
- * Checks a proof against what the service itself wrote down. Nothing of it is believed: the text only says which row to
- * render, and then has to be that rendering for the key that signed.
- * @returns the nonce, verified but not yet used up
- * @throws 400 naming the field that is malformed, 401 for a proof that proves nothing
+ * Verifies a sign-in proof. The signed text only identifies the nonce; the service renders the expected text from the stored row and the public
+ * key, and both must be equal.
+ * @returns the nonce, which is verified but not marked as used
+ * @throws 400 with the name of a malformed field; 401 for an invalid proof
  */
 export async function checkProof(db: Queryable, proof: SignInProof): Promise<string> {
-  const refused = notAccepted(proof);
+  const refused = proofRefused(proof);
   const key = decodeBase58(proof.publicKey);
   if (!key) throw fail(400, 'publicKey must be a wallet address (base58 of 32 bytes)');
   const signed = proof.transaction === undefined ? readMessage(proof) : readTransaction(proof.transaction, key);
-  const nonce = signed && nonceIn(signed.text);
+  const nonce = signed && extractNonce(signed.text);
   if (!nonce) throw refused;
-  const input = await openNonce(db, nonce);
+  const input = await findOpenNonce(db, nonce);
   if (!input || !constantTimeEqual(signed.text, renderSignIn(input, proof.publicKey))) throw refused;
   if (signed.blockhash && !signInBlockhash(nonce).equals(signed.blockhash)) throw refused;
   if (!verifyStrict(key, signed.signedBytes, signed.signature)) throw refused;
@@ -61,7 +61,7 @@ function readTransaction(transaction: string, payer: Uint8Array): SignedText | n
   }
 }
 
-/** The text, or the base64 of it: a sign-in text has spaces and line ends, so it is never base64 itself. */
+/** Decodes a message: text, or the base64 of text. A sign-in text contains spaces and line breaks, so it is never valid base64. */
 function textOf(message: string): string {
   const bytes = base64(message);
   if (!bytes) return message;
@@ -70,14 +70,14 @@ function textOf(message: string): string {
   return text;
 }
 
-/** Padded base64 is told from base58 by its padding: 64 bytes always have some. */
+/** Decodes a signature. The base64 of 64 bytes always ends with padding, which distinguishes it from base58. */
 function signatureOf(text: string): Uint8Array {
   const bytes = text.endsWith('=') ? base64(text) : decodeBase58(text);
   if (bytes?.length !== 64) throw fail(400, 'signature must be base58 or base64 of 64 bytes');
   return bytes;
 }
 
-/** Strict base64, or null. */
+/** Decodes strict base64; null when it is invalid. */
 function base64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.length > 0 && bytes.toString('base64') === text ? bytes : null;
@@ -85,7 +85,7 @@ function base64(text: string): Buffer | null {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** UTF-8 text, or null. */
+/** Decodes UTF-8; null when it is invalid. */
 function utf8(bytes: Uint8Array): string | null {
   try {
     return decoder.decode(bytes);

@@ -1,11 +1,11 @@
 import { ensurePlayer } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { createSession } from '#platform/auth/session-store.ts';
-import { enterSession, leaveSession, sessionOf } from '#platform/auth/sessions.ts';
+import { endSession, sessionOf, startSession } from '#platform/auth/sessions.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { glanceAt } from '#platform/solana/token-gate.ts';
-import { issueNonce, useNonce } from './nonces.ts';
-import { checkProof, notAccepted } from './proof.ts';
+import { peekHolding } from '#platform/solana/token-gate.ts';
+import { consumeNonce, issueNonce } from './nonces.ts';
+import { checkProof, proofRefused } from './proof.ts';
 import { Me, SignedIn, SignedOut, SignInNonce, SignInProof } from './schemas.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -14,12 +14,12 @@ const nonce = route({
   method: 'post',
   path: '/auth/nonce',
   auth: 'public',
-  summary: 'Ask for something to sign',
-  description: 'The text is decided by the service: its domain is that of an allowed Origin, or else of the service itself.',
+  summary: 'Create a nonce and the text to sign',
+  description: 'The service decides the text. Its domain is the domain of the Origin header, or of the service itself when there is none.',
   returns: { 200: SignInNonce },
   fails: [],
   handler: async ({ app, ctx }) => {
-    // An Origin that got here is an allowed one.
+    // The origin check has already refused Origins that are not allowed.
     const origin = new URL(ctx.headers.origin ?? app.config.publicUrl.origin);
     const signInInput = await app.tx((tx) => issueNonce(tx, { origin, ...app.config.signIn }));
     return reply(200, { nonce: signInInput.nonce, signInInput, expiresAt: signInInput.expirationTime });
@@ -30,8 +30,8 @@ const verify = route({
   method: 'post',
   path: '/auth/verify',
   auth: 'optional',
-  summary: 'Sign in with what a wallet signed',
-  description: 'Sets the session’s cookie. A session that the request came with ends.',
+  summary: 'Sign in with a signed text or transaction',
+  description: 'Sets the session cookie. Ends the session of the request’s cookie, if any.',
   body: SignInProof,
   returns: { 200: SignedIn },
   fails: [401, 403],
@@ -39,11 +39,11 @@ const verify = route({
     const wallet = body.publicKey;
     const proven = await checkProof(app.db, body);
     const { id, session } = await app.tx(async (tx) => {
-      if (!(await useNonce(tx, proven))) throw notAccepted(body);
+      if (!(await consumeNonce(tx, proven))) throw proofRefused(body);
       if ((await ensurePlayer(tx, wallet)).banned) throw fail(403, 'publicKey must not be a banned wallet');
       return createSession(tx, wallet);
     });
-    await enterSession(ctx, id, session);
+    await startSession(ctx, id, session);
     return reply(200, { wallet, expiresAt: iso(session.expiresAt) });
   },
 });
@@ -53,11 +53,11 @@ const logout = route({
   path: '/auth/logout',
   auth: 'session',
   summary: 'Sign out',
-  description: 'Ends the session everywhere at once and clears its cookie.',
+  description: 'Ends the session in all processes and clears its cookie.',
   returns: { 200: SignedOut },
   fails: [],
   handler: async ({ ctx }) => {
-    await leaveSession(ctx);
+    await endSession(ctx);
     return reply(200, { signedOut: true });
   },
 });
@@ -66,8 +66,8 @@ const me = route({
   method: 'get',
   path: '/me',
   auth: 'session',
-  summary: 'Who am I',
-  description: 'Does not wait for the chain: what it does not tell within 0.3 seconds is null here, and asked for at `/eligibility`.',
+  summary: 'Read the caller’s wallet, token balance and session',
+  description: 'Waits at most 0.3 seconds for the RPC node: then balance and eligibility are null, and `/eligibility` returns them.',
   returns: { 200: Me },
   fails: [],
   handler: async ({ app, wallet, ctx }) => {
@@ -76,11 +76,11 @@ const me = route({
     const { createdAt, expiresAt, extendedAt } = session;
     return reply(200, {
       wallet,
-      ...(await glanceAt(app, wallet)),
+      ...(await peekHolding(app, wallet)),
       session: { createdAt: iso(createdAt), expiresAt: iso(expiresAt), lastExtendedAt: iso(extendedAt) },
     });
   },
 });
 
-/** Signing in and out. */
+/** The routes of sign-in and sign-out, by caller. */
 export const authRoutes = { public: [nonce, verify], session: [logout, me] };

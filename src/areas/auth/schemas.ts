@@ -4,7 +4,7 @@ import { NONCE_LENGTH } from '#lib/sign-in/siws.ts';
 
 export const SignInInput = z
   .object({
-    domain: z.string().meta({ description: 'Host and port of the page that signs in.', example: 'coinop.example' }),
+    domain: z.string().meta({ description: 'Host and port of the page that requests the sign-in.', example: 'coinop.example' }),
     statement: z.string().meta({ example: 'Sign in to Coinop.' }),
     uri: z.string().meta({ example: 'https://coinop.example' }),
     version: z.literal('1'),
@@ -13,23 +13,23 @@ export const SignInInput = z
     issuedAt: Instant,
     expirationTime: Instant,
   })
-  .meta({ id: 'SignInInput', description: 'What a wallet’s `solana:signIn` takes.' });
+  .meta({ id: 'SignInInput', description: 'Input of a wallet’s `solana:signIn`.' });
 
 export const SignInNonce = z
   .object({ nonce: z.string().length(NONCE_LENGTH), signInInput: SignInInput, expiresAt: Instant })
-  .meta({ id: 'SignInNonce', description: 'Good for one sign-in, within five minutes.' });
+  .meta({ id: 'SignInNonce', description: 'Valid for one sign-in within five minutes.' });
 
-/** Either the signed text or a signed transaction; which of them is checked with the rest. */
+/** The body contains either a signed text or a signed transaction. The refinement checks which one. */
 export const SignInProof = z
   .strictObject({
     publicKey: Wallet,
     message: z
       .string()
-      .min(1, 'must be the signed text, or its base64')
+      .min(1, 'must be the signed text or its base64')
       .max(4096)
       .optional()
       .meta({ description: 'The signed text, or the base64 of its UTF-8 bytes.' }),
-    signature: z.string().max(128).optional().meta({ description: 'Of the text: 64 bytes, base58 or base64.' }),
+    signature: z.string().max(128).optional().meta({ description: 'Signature of the text: 64 bytes, base58 or base64.' }),
     transaction: z
       .string()
       .min(1, 'must be the base64 of a signed transaction')
@@ -37,18 +37,18 @@ export const SignInProof = z
       .optional()
       .meta({
         description:
-          'Instead of message and signature, for hardware wallets: base64 of a signed legacy or version 0 transaction that can never land. ' +
-          'publicKey is its one signer and fee payer, its blockhash is sha256("coinop/sign-in" ‖ nonce), and its one instruction gives the text to the memo program ' +
-          '(MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr), without accounts.',
+          'For hardware wallets, replaces message and signature: base64 of a signed legacy or version 0 transaction that can never land. ' +
+          'publicKey is the only signer and fee payer, the blockhash is sha256("coinop/sign-in" ‖ nonce), and the only instruction passes the text to the memo ' +
+          'program (MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr) without accounts.',
       }),
   })
   .superRefine((proof, ctx) => {
     const refuse = (field: string, message: string) => ctx.addIssue({ code: 'custom', path: [field], message });
     if (proof.transaction === undefined) {
-      if (proof.message === undefined) refuse('message', 'is required and must be the signed text (or transaction a signed transaction)');
+      if (proof.message === undefined) refuse('message', 'is required and must be the signed text (or transaction must be a signed transaction)');
       else if (proof.signature === undefined) refuse('signature', 'is required and must be the signature of message, base58 or base64');
     } else if (proof.message !== undefined || proof.signature !== undefined) {
-      refuse('transaction', 'must come without message and signature');
+      refuse('transaction', 'must not be combined with message and signature');
     }
   })
   .meta({
@@ -62,7 +62,7 @@ export const SignInProof = z
 export type SignInProof = z.output<typeof SignInProof>;
 
 export const SignedIn = z
-  .object({ wallet: Wallet, expiresAt: Instant.meta({ description: 'When the session ends unless it is used; use extends it.' }) })
+  .object({ wallet: Wallet, expiresAt: Instant.meta({ description: 'When the session ends, unless it is used before. Each use extends it.' }) })
   .meta({ id: 'SignedIn' });
 
 export const SignedOut = z.object({ signedOut: z.literal(true) }).meta({ id: 'SignedOut' });
@@ -73,9 +73,9 @@ export const Me = z
     eligible: z
       .boolean()
       .nullable()
-      .meta({ description: 'Whether the wallet holds enough of the token; true where no token is configured, null while it is not known.' }),
+      .meta({ description: 'Whether the wallet holds enough of the token; true when no token is configured, null: unknown.' }),
     tokenBalance: z.string().regex(/^\d+$/).nullable().meta({
-      description: 'Base units of the token that the wallet holds; null where no token is configured, and while it is not known.',
+      description: 'Token balance of the wallet, base units; null when no token is configured or the balance is unknown.',
       example: '2500000000',
     }),
     session: z.object({ createdAt: Instant, expiresAt: Instant, lastExtendedAt: Instant }),

@@ -1,9 +1,9 @@
-import type { Inadmissible } from '#areas/arcade';
+import type { BattleRefusal } from '#areas/arcade';
 import type { Submission } from '#jobs/scores.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
-export const selectEntrants = statement<{ gameId: string | null; running: boolean; seated: boolean }>(
+const selectEntrants = statement<{ gameId: string | null; running: boolean; seated: boolean }>(
   'select_battle_entrants',
   `select b.game_id as "gameId", coalesce(b.state = 'running' and b.due_at > (select app_now()), false) as running, coalesce(s.seated, false) as seated
    from unnest($1::uuid[], $2::text[]) with ordinality as k(battle_id, wallet, n)
@@ -12,8 +12,11 @@ export const selectEntrants = statement<{ gameId: string | null; running: boolea
    order by k.n`,
 );
 
-/** Why scores may not count for the battles that they name, by the id of the submission. Nothing is asked where none names one. */
-export async function admitScores(app: App, submissions: readonly Submission[]): Promise<ReadonlyMap<string, Inadmissible>> {
+/**
+ * Checks that submissions can count for the battles that they name. Sends no query if no submission names a battle.
+ * @returns the errors by submission id; no entry for a submission that is admitted
+ */
+export async function admitScores(app: App, submissions: readonly Submission[]): Promise<ReadonlyMap<string, BattleRefusal>> {
   const named = submissions.filter(({ battleId }) => battleId !== null);
   if (named.length === 0) return new Map();
   const entrants = await app.db.query(selectEntrants, [named.map(({ battleId }) => battleId), named.map(({ wallet }) => wallet)]);
@@ -25,7 +28,7 @@ export async function admitScores(app: App, submissions: readonly Submission[]):
   );
 }
 
-function refusalOf(entrant: { gameId: string | null; running: boolean; seated: boolean } | undefined, gameId: string): Inadmissible | null {
+function refusalOf(entrant: { gameId: string | null; running: boolean; seated: boolean } | undefined, gameId: string): BattleRefusal | null {
   if (!entrant || entrant.gameId === null) return { status: 404, error: 'battleId must be a battle that exists' };
   if (entrant.gameId !== gameId) return { status: 400, error: 'battleId must be a battle of this game' };
   if (!entrant.seated) return { status: 403, error: 'battleId must be a battle that you have joined' };

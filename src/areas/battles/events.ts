@@ -7,14 +7,14 @@ const Address = z.string().min(1).max(64);
 export const battleStarted = event({
   type: 'battle_started',
   category: 'gameplay',
-  summary: 'A battle began: scores that name it count until it ends.',
+  summary: 'A battle began. Scores that name it count until it ends.',
   payload: z.strictObject({ battleId: Key, gameId: Key, players: z.array(Address).min(2).max(16), endsAt: z.iso.datetime() }),
 });
 
 export const battleResult = event({
   type: 'battle_result',
   category: 'gameplay',
-  summary: 'A battle ended. Best scores first; who scored the same shares a place, and nobody has won where nobody scored.',
+  summary: 'A battle ended. Results are sorted by score, best first. Equal scores share a place. Without scores there are no winners.',
   payload: z.strictObject({
     battleId: Key,
     gameId: Key,

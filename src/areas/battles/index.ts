@@ -1,4 +1,4 @@
-/** The door of battles: seats, what was scored in them, and their results. */
+/** The public API of battles: the check of submissions, the end of battles, and the consumer of activities. */
 export { admitScores } from './admit.ts';
 export { advanceBattles } from './advance.ts';
-export { battleConsumer } from './consume.ts';
+export { battleConsumer } from './consumer.ts';

@@ -2,16 +2,17 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
 export const BATTLE_STATES = ['open', 'running', 'finished', 'expired'] as const;
 
-/** A wallet's seat. */
-export interface Seat {
+/** A wallet's seat in a battle. */
+interface Seat {
   readonly wallet: string;
-  /** In the order of joining, from 1. */
+  /** Number of the seat in the order of joining, from 1 on. */
   readonly seat: number;
   readonly joinedAt: string;
-  /** Its best normalized score that counts; null for none. */
+  /** Best normalized score that counts; null without a score. */
   readonly score: number | null;
+  /** Number of scores that count. */
   readonly scores: number;
-  /** Null until the result is there, and for who did not score. */
+  /** Null until the battle is finished, and for a seat without a score. */
   readonly place: number | null;
 }
 
@@ -24,9 +25,9 @@ export interface Battle {
   readonly durationSec: number;
   readonly status: (typeof BATTLE_STATES)[number];
   readonly createdAt: string;
-  /** When an open one expires, when one that was started ends. */
+  /** Expiry of an open battle; end of a started battle. */
   readonly dueAt: string;
-  /** Whether that has passed. */
+  /** Whether `dueAt` has passed. */
   readonly due: boolean;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
@@ -42,7 +43,7 @@ const ACTIVE = `state in ('open', 'running')`;
 
 const selectBattle = statement<Battle>('select_battle', `select ${COLUMNS} from battles b where b.id = $1`);
 
-/** One battle; undefined where there is none of that id. */
+/** Reads a battle; undefined when it does not exist. */
 export async function readBattle(db: Queryable, id: string): Promise<Battle | undefined> {
   return (await db.query(selectBattle, [id]))[0];
 }
@@ -50,14 +51,14 @@ export async function readBattle(db: Queryable, id: string): Promise<Battle | un
 const page = (where: string) => `select ${COLUMNS} from (
   select * from battles where ${where} order by created_at desc, id desc limit $1 offset $2) b order by b.created_at desc, b.id desc`;
 export const selectActive = statement<Battle>('select_active_battles', page(ACTIVE));
-export const selectActiveOfGame = statement<Battle>('select_active_battles_of_game', page(`${ACTIVE} and game_id = $3`));
-export const countActive = statement<{ total: number }>('count_active_battles', `select count(*)::int as total from battles where ${ACTIVE}`);
-export const countActiveOfGame = statement<{ total: number }>(
+const selectActiveOfGame = statement<Battle>('select_active_battles_of_game', page(`${ACTIVE} and game_id = $3`));
+const countActive = statement<{ total: number }>('count_active_battles', `select count(*)::int as total from battles where ${ACTIVE}`);
+const countActiveOfGame = statement<{ total: number }>(
   'count_active_battles_of_game',
   `select count(*)::int as total from battles where ${ACTIVE} and game_id = $1`,
 );
 
-/** Battles that can be joined or are in progress, newest first, and how many there are. @param gameId undefined: of all games */
+/** Lists open and running battles, newest first, with their total number. @param gameId only battles of this game; undefined = all games */
 export async function listActive(
   db: Queryable,
   gameId: string | undefined,

@@ -6,11 +6,11 @@ import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
 import { BATTLE_STATES, type Battle } from './rows.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
-// Not checked again on its way out.
+// Plain string, because responses do not need to validate addresses again.
 const wallet = (description: string) => z.string().meta({ description, example: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' });
 
 /** Identifies a battle in a path. */
-export const BattlePath = z.object({ id: Id.meta({ description: 'The battle.', example: ID }) });
+export const BattlePath = z.object({ id: Id.meta({ description: 'Id of the battle.', example: ID }) });
 
 export const BattlesQuery = PageQuery.extend({ gameId: Slug.optional().meta({ description: 'Only battles of this game.' }) });
 
@@ -18,8 +18,8 @@ export const BattlesQuery = PageQuery.extend({ gameId: Slug.optional().meta({ de
 export const BattleTerms = z
   .strictObject({
     gameId: Slug,
-    maxPlayers: z.int().min(2).max(16).default(2).meta({ description: 'With so many it starts by itself.' }),
-    durationSec: z.int().min(60).max(86_400).default(300).meta({ description: 'From its start to its end, s.' }),
+    maxPlayers: z.int().min(2).max(16).default(2).meta({ description: 'Number of seats. The battle starts when all are taken.' }),
+    durationSec: z.int().min(60).max(86_400).default(300).meta({ description: 'Time from start to end, seconds.' }),
   })
   .meta({ id: 'BattleTerms', example: { gameId: 'star-raiders', maxPlayers: 4, durationSec: 600 } });
 export type BattleTerms = z.output<typeof BattleTerms>;
@@ -32,12 +32,12 @@ export const BattleView = z
     id: Id.meta({ example: ID }),
     status: z.enum(BATTLE_STATES).meta({
       description:
-        'open: can be joined. running: scores that name it count. finished: the result is there, about a second after its end. expired: not started in time.',
+        'open: wallets can join. running: scores that name the battle count. finished: it has a result, about a second after its end. expired: it did not start in time.',
       example: 'running',
     }),
     game: z.strictObject({ id: Slug, name, category, verification, version, normalization, caps }).meta({
       id: 'BattleGame',
-      description: 'What is played, as the game is configured now.',
+      description: 'The game with its current configuration.',
       example: {
         ...{ id: 'star-raiders', name: 'Star Raiders', category: 'shooter', verification: 'heartbeat', version: 3 },
         normalization: { method: 'linear', min: 0, max: 100_000, direction: 'higher' },
@@ -46,43 +46,46 @@ export const BattleView = z
     }),
     maxPlayers: Count.meta({ example: 4 }),
     durationSec: Count.meta({ example: 600 }),
-    createdBy: wallet('Who may start it before all seats are taken.'),
+    createdBy: wallet('The creator, who can start the battle before all seats are taken.'),
     createdAt: Instant,
     join: z
       .strictObject({
-        path: z.string().meta({ description: 'POST to it to take a seat.', example: `/battle/${ID}/join` }),
+        path: z.string().meta({ description: 'Send a POST to this path to take a seat.', example: `/battle/${ID}/join` }),
         seatsLeft: Count.meta({ example: 2 }),
-        expiresAt: Instant.meta({ description: 'When it expires unless it is started.' }),
+        expiresAt: Instant.meta({ description: 'Time at which the battle expires if it does not start.' }),
       })
       .nullable()
-      .meta({ description: 'null where nobody can join any more.' }),
+      .meta({ description: 'null when wallets can no longer join.' }),
     startedAt: Instant.nullable(),
     endsAt: Instant.nullable().meta({
-      description: 'Scores accepted before it count. Once all participants have scored, that moment; null until it is started.',
+      description:
+        'End of the battle; scores that are accepted before it count. Moves to the moment when all participants have a score. null before the start.',
     }),
-    endedAt: Instant.nullable().meta({ description: 'When it was finished, or expired.' }),
+    endedAt: Instant.nullable().meta({ description: 'Time at which the battle was finished or expired.' }),
     participants: z
       .array(
         z.strictObject({
-          wallet: wallet('Who has the seat.'),
-          seat: Count.meta({ description: 'In the order of joining; the creator has the first.', example: 1 }),
+          wallet: wallet('The wallet that has the seat.'),
+          seat: Count.meta({ description: 'Number of the seat in the order of joining; the creator has seat 1.', example: 1 }),
           joinedAt: Instant,
           score: score
             .nullable()
-            .meta({ description: 'The best normalized score that counts, normally within a second; null for none.', example: 4_821 }),
-          scores: Count.meta({ description: 'How many scores count.', example: 3 }),
+            .meta({ description: 'Best normalized score that counts, normally updated within a second; null without a score.', example: 4_821 }),
+          scores: Count.meta({ description: 'Number of scores that count.', example: 3 }),
           place: Count.nullable().meta({
-            description: 'Who has the same score shares a place; null until it is finished, and for who has no score.',
+            description: 'Place in the result; equal scores share a place. null until the battle is finished, and without a score.',
             example: 1,
           }),
         }),
       )
-      .meta({ description: 'In the order of their seats.' }),
-    winners: z.array(wallet('On place 1.')).meta({ description: 'Empty until it is finished, and where nobody has scored.' }),
+      .meta({ description: 'Participants, sorted by seat.' }),
+    winners: z
+      .array(wallet('A wallet on place 1.'))
+      .meta({ description: 'Wallets on place 1. Empty until the battle is finished, and if no participant has a score.' }),
   })
   .meta({ id: 'Battle' });
 
-/** A battle as it is shown. */
+/** Converts a battle to its response. */
 export function presentBattle(battle: Battle, game: Game): z.input<typeof BattleView> {
   const { id, status, maxPlayers, durationSec, createdBy, createdAt, dueAt, due, startedAt, endedAt, participants } = battle;
   return {

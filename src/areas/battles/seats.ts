@@ -7,10 +7,10 @@ import { battleStarted } from './events.ts';
 import { type Battle, countOwn, readBattle } from './rows.ts';
 import type { BattleTerms } from './schemas.ts';
 
-/** Battles that a wallet has created may be open or running at a time. */
-export const MOST_OWN = 5;
+/** Maximum open or running battles that one wallet created. */
+export const MAX_OWN_BATTLES = 5;
 
-/** The clock, once, in whole milliseconds. */
+/** SQL: the current time, read once, in whole milliseconds. */
 const CLOCK = `(select date_trunc('milliseconds', app_now()) as at) clock`;
 
 const insertBattle = statement(
@@ -32,7 +32,7 @@ const start = statement(
 
 const noSuchBattle = () => fail(404, 'no such battle');
 
-/** A wallet's own row first, then the battle's: that is the order of every writer. What is read after them stands still. */
+/** Locks the wallet's row, then the battle's row, in the order of every writer, and reads the battle under these locks. */
 async function lockAndRead(tx: Tx, wallet: string, id: string): Promise<Battle> {
   const [players, , battle] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(lock, [id]), readBattle(tx, id)]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
@@ -47,22 +47,25 @@ async function reread(tx: Tx, id: string): Promise<Battle> {
 }
 
 /**
- * Opens a battle; its creator has the first seat.
- * @throws 403 banned; 409 when the wallet has as many battles as it may have
+ * Opens a battle. Its creator gets the first seat.
+ * @throws 403 when the wallet is banned
+ * @throws 409 when the wallet has the maximum number of open or running battles
  */
 export async function createBattle(tx: Tx, wallet: string, { gameId, maxPlayers, durationSec }: BattleTerms): Promise<Battle> {
-  // The wallet's lock lets its battles be counted.
+  // The wallet's lock serializes its calls, so that the count is exact.
   const [players, [own]] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(countOwn, [wallet])]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
-  if (!own || own.n >= MOST_OWN) throw fail(409, `a wallet has at most ${MOST_OWN} battles that are open or running, wait for one to end`);
+  if (!own || own.n >= MAX_OWN_BATTLES) throw fail(409, `a wallet can have at most ${MAX_OWN_BATTLES} open or running battles, wait until one ends`);
   const id = newId();
   await tx.query(insertBattle, [id, gameId, wallet, maxPlayers, durationSec]);
   return await reread(tx, id);
 }
 
 /**
- * Takes a seat; the last one starts the battle. Who has a seat keeps it, whatever state the battle is in.
- * @throws 403 banned; 404; 409 full or not open
+ * Takes a seat. Taking the last seat starts the battle. A wallet that has a seat gets the battle unchanged, in any state.
+ * @throws 403 when the wallet is banned
+ * @throws 404 when the battle does not exist
+ * @throws 409 when the battle is full or not open
  */
 export async function joinBattle(tx: Tx, wallet: string, id: string): Promise<Battle> {
   const battle = await lockAndRead(tx, wallet, id);
@@ -71,19 +74,21 @@ export async function joinBattle(tx: Tx, wallet: string, id: string): Promise<Ba
   if (battle.status === 'running' && participants.length >= maxPlayers) throw fail(409, 'the battle is full');
   refuseUnlessOpen(battle, 'joined');
   await tx.query(insertSeat, [id, participants.length + 1, wallet]);
-  return participants.length + 1 < maxPlayers ? await reread(tx, id) : await run(tx, id);
+  return participants.length + 1 < maxPlayers ? await reread(tx, id) : await startNow(tx, id);
 }
 
 /**
- * Starts a battle with who is there.
- * @throws 403 not its creator, or banned; 404; 409 not open, or nobody to play against
+ * Starts a battle before all seats are taken.
+ * @throws 403 when the wallet is not the creator, or is banned
+ * @throws 404 when the battle does not exist
+ * @throws 409 when the battle is not open or has fewer than 2 participants
  */
 export async function startBattle(tx: Tx, wallet: string, id: string): Promise<Battle> {
   const battle = await lockAndRead(tx, wallet, id);
   if (battle.createdBy !== wallet) throw fail(403, 'only the creator of a battle may start it');
   refuseUnlessOpen(battle, 'started');
-  if (battle.participants.length < 2) throw fail(409, 'the battle must have 2 participants to be started');
-  return await run(tx, id);
+  if (battle.participants.length < 2) throw fail(409, 'the battle must have at least 2 participants to be started');
+  return await startNow(tx, id);
 }
 
 function refuseUnlessOpen({ status, due }: Battle, done: string): void {
@@ -91,7 +96,7 @@ function refuseUnlessOpen({ status, due }: Battle, done: string): void {
   if (present !== 'open') throw fail(409, `the battle must be open to be ${done}, it is ${present}`);
 }
 
-async function run(tx: Tx, id: string): Promise<Battle> {
+async function startNow(tx: Tx, id: string): Promise<Battle> {
   await tx.query(start, [id]);
   const battle = await reread(tx, id);
   tx.emit(battleStarted, { battleId: id, gameId: battle.gameId, players: battle.participants.map(({ wallet }) => wallet), endsAt: battle.dueAt });

@@ -2,33 +2,34 @@ import { appendActivities } from '#areas/points';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import type { Burn } from '#platform/solana/burn-instructions.ts';
+import type { ParsedBurn } from '#platform/solana/burn-instructions.ts';
 import { burnRecorded } from './events.ts';
 import { countChanges } from './ranges.ts';
-import { type BurnBoard, SOURCES, type Source } from './schemas.ts';
-import { whichHold } from './sources.ts';
+import { BURN_SOURCES, type BurnBoard, type BurnSource } from './schemas.ts';
+import { selectBurnsWithValidSource } from './sources.ts';
 
-/** A finalized transaction as far as it concerns burn events; `burns` is empty where it does not. */
-export interface FinalBurns {
+/** The burns of a finalized transaction; `burns` is empty when it contains none. */
+export interface FinalizedTransaction {
   readonly signature: string;
   readonly slot: number;
   /** The time of its block, ms since 1970. */
   readonly at: number;
-  /** The event and the source that its memo names; null where that is none. */
-  readonly names: { readonly event: string; readonly source: Source } | null;
-  readonly burns: readonly Burn[];
+  /** The event and the source from the memo; null without a valid burn memo. */
+  readonly memo: { readonly event: string; readonly source: BurnSource } | null;
+  readonly burns: readonly ParsedBurn[];
 }
 
-/** A burn that may count. */
-interface Candidate extends Burn {
+/** A burn with a matching event. */
+interface BurnCandidate extends ParsedBurn {
   readonly signature: string;
   readonly slot: number;
   readonly at: number;
   readonly event: string;
-  readonly named: Source;
+  readonly claimedSource: BurnSource;
 }
 
-interface LiveEvent {
+/** An event that has started and is not final. `since` and `until` bound the block times of its burns. */
+interface OpenBurnEvent {
   readonly id: string;
   readonly mint: string;
   /** ms since 1970. */
@@ -36,9 +37,9 @@ interface LiveEvent {
   readonly until: number;
   burned: string;
 }
-// Burns of one event are credited one batch after the other.
-const lockLive = statement<LiveEvent>(
-  'lock_live_burn_events',
+// The row lock serializes all credits of one event.
+const lockOpenEvents = statement<OpenBurnEvent>(
+  'lock_open_burn_events',
   `select id::text, mint, (extract(epoch from activated_at) * 1000)::float8 as since, (extract(epoch from ends_at) * 1000)::float8 as until, burned::text
    from burn_events where id = any($1::uuid[]) and state <> 'pending' and final_at is null order by id for no key update`,
 );
@@ -64,7 +65,7 @@ const addTotals = statement(
    from unnest($1::uuid[], $2::int[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[]) as a(id, participants, burned, referral, game, social)
    where e.id = a.id`,
 );
-// In key order: somebody else may have read some of the same.
+// Rows are locked in key order, so that concurrent runs with common transactions do not deadlock.
 const markRead = statement(
   'mark_burn_transactions',
   `update burn_transactions t set read_at = app_now()
@@ -72,71 +73,77 @@ const markRead = statement(
    where t.signature = l.signature`,
 );
 
-/** What activities can hold; the burn's own row is exact. */
-const MOST_AMOUNT = 2n ** 63n - 1n;
-const least = (a: bigint, b: bigint) => (a < b ? a : b);
+/** Maximum amount of an activity (int8). The burn's own row stores the exact amount. */
+const MAX_ACTIVITY_AMOUNT = 2n ** 63n - 1n;
+const min = (a: bigint, b: bigint) => (a < b ? a : b);
 
 /**
- * Credits the burns of finalized transactions, and marks these as read: all of it in one transaction, each burn once, whoever else does the
- * same. Burns that name no event which was active at the time of their block, or that burn another mint, are passed over.
- * @param mint what is burned
+ * Credits the burns of finalized transactions and marks the transactions as read, in one database transaction. Each burn is credited once,
+ * even with concurrent runs. Ignores a burn of another mint, or whose event was not active at its block time.
+ * @param mint the mint of the burned token
  */
-export async function credit(app: App, mint: string, transactions: readonly FinalBurns[]): Promise<void> {
+export async function creditBurns(app: App, mint: string, transactions: readonly FinalizedTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
   await app.tx(async (tx) => {
     const events = await lockEvents(tx, transactions);
-    const candidates = candidatesOf(transactions, mint, events);
-    if (candidates.length > 0) await record(tx, candidates, events);
+    const candidates = selectCandidates(transactions, mint, events);
+    if (candidates.length > 0) await recordBurns(tx, candidates, events);
     await tx.query(markRead, [transactions.map(({ signature }) => signature)]);
   });
 }
 
-async function lockEvents(tx: Tx, transactions: readonly FinalBurns[]): Promise<Map<string, LiveEvent>> {
-  const named = new Set(transactions.flatMap(({ names, burns }) => (names && burns.length > 0 ? [names.event] : [])));
-  if (named.size === 0) return new Map();
-  return new Map((await tx.query(lockLive, [[...named]])).map((event) => [event.id, event]));
+async function lockEvents(tx: Tx, transactions: readonly FinalizedTransaction[]): Promise<Map<string, OpenBurnEvent>> {
+  const ids = new Set(transactions.flatMap(({ memo, burns }) => (memo && burns.length > 0 ? [memo.event] : [])));
+  if (ids.size === 0) return new Map();
+  return new Map((await tx.query(lockOpenEvents, [[...ids]])).map((event) => [event.id, event]));
 }
 
-/** Oldest first. */
-function candidatesOf(transactions: readonly FinalBurns[], mint: string, events: ReadonlyMap<string, LiveEvent>): Candidate[] {
-  const found = transactions.flatMap(({ signature, slot, at, names, burns }): Candidate[] => {
-    const event = names && events.get(names.event);
+/** Returns the burns whose event is open for their mint and block time, oldest first. */
+function selectCandidates(transactions: readonly FinalizedTransaction[], mint: string, events: ReadonlyMap<string, OpenBurnEvent>): BurnCandidate[] {
+  const found = transactions.flatMap(({ signature, slot, at, memo, burns }): BurnCandidate[] => {
+    const event = memo && events.get(memo.event);
     if (!event || event.mint !== mint || at < event.since || at >= event.until) return [];
-    return burns.map((burn) => ({ ...burn, signature, slot, at, event: event.id, named: names.source }));
+    return burns.map((burn) => ({ ...burn, signature, slot, at, event: event.id, claimedSource: memo.source }));
   });
   return found.sort((a, b) => a.slot - b.slot);
 }
 
-async function record(tx: Tx, candidates: readonly Candidate[], events: ReadonlyMap<string, LiveEvent>): Promise<void> {
-  const held = await whichHold(tx, candidates);
-  const sourceOf = (one: Candidate) => (held.has(one) ? one.named : null);
+async function recordBurns(tx: Tx, candidates: readonly BurnCandidate[], events: ReadonlyMap<string, OpenBurnEvent>): Promise<void> {
+  const valid = await selectBurnsWithValidSource(tx, candidates);
+  const sourceOf = (one: BurnCandidate) => (valid.has(one) ? one.claimedSource : null);
   const inserted = await tx.query(insertBurns, [
     candidates.map(({ signature }) => signature),
     candidates.map(({ index }) => index),
     candidates.map(({ event }) => event),
     candidates.map(({ wallet }) => wallet),
     candidates.map(({ amount }) => String(amount)),
-    candidates.map(({ named }) => named),
+    candidates.map(({ claimedSource }) => claimedSource),
     candidates.map(sourceOf),
     candidates.map(({ slot }) => slot),
     candidates.map(({ at }) => new Date(at).toISOString()),
   ]);
   const keyOf = ({ signature, index }: { signature: string; index: number }) => `${signature}:${index}`;
   const isNew = new Set(inserted.map(keyOf));
-  const fresh = candidates.filter((one) => isNew.has(keyOf(one)));
-  if (fresh.length === 0) return;
-  await addUp(
+  const newBurns = candidates.filter((one) => isNew.has(keyOf(one)));
+  if (newBurns.length === 0) return;
+  await addToTotals(
     tx,
-    fresh.map((one) => ({ event: one.event, wallet: one.wallet, amount: one.amount, source: sourceOf(one) })),
+    newBurns.map((one) => ({ event: one.event, wallet: one.wallet, amount: one.amount, source: sourceOf(one) })),
   );
   await appendActivities(
     tx,
-    fresh.map((one) => ({ kind: 'burn', sourceId: keyOf(one), wallet: one.wallet, gameId: one.event, amount: least(one.amount, MOST_AMOUNT) })),
+    newBurns.map((one) => ({
+      kind: 'burn',
+      sourceId: keyOf(one),
+      wallet: one.wallet,
+      gameId: one.event,
+      amount: min(one.amount, MAX_ACTIVITY_AMOUNT),
+    })),
   );
   const totals = new Map([...events.values()].map(({ id, burned }) => [id, BigInt(burned)]));
   tx.emitAll(
     burnRecorded,
-    fresh.map((one) => {
+    newBurns.map((one) => {
       const { event: burnEventId, wallet, amount, signature } = one;
       const burnTotal = (totals.get(burnEventId) ?? 0n) + amount;
       totals.set(burnEventId, burnTotal);
@@ -145,15 +152,15 @@ async function record(tx: Tx, candidates: readonly Candidate[], events: Readonly
   );
 }
 
-interface Credited {
+interface CreditedBurn {
   readonly event: string;
   readonly wallet: string;
   readonly amount: bigint;
-  readonly source: Source | null;
+  readonly source: BurnSource | null;
 }
 
-/** Adds burns to the standings of their wallets, to the ranges of the boards, and to the totals of their events. */
-async function addUp(tx: Tx, burns: readonly Credited[]): Promise<void> {
+/** Adds burns to the standings of their wallets, the ranges of the boards, and the totals of their events. */
+async function addToTotals(tx: Tx, burns: readonly CreditedBurn[]): Promise<void> {
   const sums = new Map<string, { event: string; board: BurnBoard; wallet: string; amount: bigint }>();
   for (const { event, wallet, amount, source } of burns) {
     for (const board of source === null ? (['total'] as const) : (['total', source] as const)) {
@@ -171,8 +178,8 @@ async function addUp(tx: Tx, burns: readonly Credited[]): Promise<void> {
   await countChanges(
     tx,
     standings.flatMap(({ before, ...standing }) => {
-      const came = { ...standing, by: 1 as const };
-      return before === '0' ? [came] : [{ ...standing, amount: before, by: -1 as const }, came];
+      const added = { ...standing, by: 1 as const };
+      return before === '0' ? [added] : [{ ...standing, amount: before, by: -1 as const }, added];
     }),
   );
   const ids = [...new Set(burns.map(({ event }) => event))];
@@ -182,6 +189,6 @@ async function addUp(tx: Tx, burns: readonly Credited[]): Promise<void> {
     ids,
     ids.map((id) => standings.filter(({ event, board, before }) => event === id && board === 'total' && before === '0').length),
     ids.map((id) => sumOf(id, 'total')),
-    ...SOURCES.map((source) => ids.map((id) => sumOf(id, source))),
+    ...BURN_SOURCES.map((source) => ids.map((id) => sumOf(id, source))),
   ]);
 }

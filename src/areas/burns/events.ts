@@ -8,21 +8,21 @@ const At = z.iso.datetime();
 export const burnEventActivated = event({
   type: 'burn_event_activated',
   category: 'system',
-  summary: 'A burn event began: burns that name it count until it ends.',
+  summary: 'A burn event started. Burns with its memo count until it ends.',
   payload: z.strictObject({ burnEventId: Key, title: z.string(), mint: Key, endsAt: At }),
 });
 
 export const burnEventEnded = event({
   type: 'burn_event_ended',
   category: 'system',
-  summary: 'A burn event ended. Burns that the chain had before its end may still be recorded.',
+  summary: 'A burn event ended. Burns from before its end may still be recorded.',
   payload: z.strictObject({ burnEventId: Key, title: z.string(), burnTotal: Amount, participants: z.int() }),
 });
 
 export const burnRecorded = event({
   type: 'burn_recorded',
   category: 'system',
-  summary: 'A burn is final on the chain and counts for an event; `source` is null where the one that it named does not hold.',
+  summary: 'A finalized burn counts for an event. `source` is null when the source in its memo was not valid for the wallet.',
   payload: z.strictObject({
     burnEventId: Key,
     wallet: z.string().min(1).max(64),

@@ -1,5 +1,6 @@
-/** The door of burns: burn events, and the burns that the chain knows. */
+/** The public API of burns: burn events, and the job that credits burns from the chain. */
+
+export { ingestBurns } from './ingest.ts';
 export { endBurnEvents } from './lifecycle.ts';
-export { readActive, readEvent } from './rows.ts';
+export { readActiveEvent, readEvent } from './rows.ts';
 export { BurnPath } from './schemas.ts';
-export { ingestBurns } from './watch.ts';

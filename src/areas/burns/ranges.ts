@@ -2,21 +2,21 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { BurnBoard } from './schemas.ts';
 
-/** Standings that a range holds before it is made two. */
-export const MOST_IN_RANGE = 2_000;
+/** Maximum standings in a range. A larger range is split in two. */
+export const MAX_RANGE_SIZE = 2_000;
 
-// Each board begins with one range, open at the top; it is never removed.
-const open = statement(
+// The first range of a board has the upper bound infinity. It is never removed.
+const insertFirstRanges = statement(
   'open_burn_boards',
   `insert into burn_ranges (event_id, board, amount, wallet, n)
    select $1, board, 'infinity', '', 0 from unnest(array['total', 'referral', 'game', 'social']) as b(board)`,
 );
 
-/** Prepares the boards of an event. */
-export const openBoards = (tx: Tx, event: string) => tx.query(open, [event]);
+/** Creates the boards of an event. */
+export const openBoards = (tx: Tx, event: string) => tx.query(insertFirstRanges, [event]);
 
-/** A standing that came, or went (-1). Amounts are base units as text. */
-export interface Change {
+/** A standing that was added (1) or removed (-1). Amounts are base units, as strings. */
+interface StandingChange {
   readonly event: string;
   readonly board: BurnBoard;
   readonly amount: string;
@@ -24,7 +24,8 @@ export interface Change {
   readonly by: 1 | -1;
 }
 
-interface Range {
+/** A range of a board: `n` standings up to the upper bound (`amount`, `wallet`). */
+interface BoardRange {
   event: string;
   board: BurnBoard;
   amount: string;
@@ -34,8 +35,8 @@ interface Range {
 const KEYS = `unnest($1::uuid[], $2::text[], $3::numeric[], $4::text[])`;
 const RANGE = `r.event_id::text as event, r.board, r.amount::text, r.wallet, r.n`;
 
-// The range of a standing is the lowest that is not below it.
-const count = statement<Range>(
+// A standing belongs to the lowest range whose upper bound is not below it.
+const countInRanges = statement<BoardRange>(
   'count_in_burn_ranges',
   `with hit as (
      select r.event_id, r.board, r.amount, r.wallet, sum(c.by)::int as by
@@ -46,13 +47,13 @@ const count = statement<Range>(
    update burn_ranges r set n = r.n + hit.by from hit
    where r.event_id = hit.event_id and r.board = hit.board and r.amount = hit.amount and r.wallet = hit.wallet and hit.by <> 0 returning ${RANGE}`,
 );
-// An empty range becomes part of the one above it.
-const remove = statement(
+// Removing an empty range extends the range above it.
+const removeRanges = statement(
   'remove_burn_ranges',
   `delete from burn_ranges r using ${KEYS} as k(event_id, board, amount, wallet)
    where r.event_id = k.event_id and r.board = k.board and r.amount = k.amount and r.wallet = k.wallet and r.amount < 'infinity'`,
 );
-const split = statement(
+const splitRanges = statement(
   'split_burn_ranges',
   `with halved as (
      update burn_ranges r set n = r.n / 2 from ${KEYS} as k(event_id, board, amount, wallet)
@@ -66,19 +67,19 @@ const split = statement(
      order by s.amount desc, s.wallet desc offset h.n limit 1) m`,
 );
 
-const keysOf = (ranges: readonly Omit<Range, 'n'>[]) => [
+const keysOf = (ranges: readonly Omit<BoardRange, 'n'>[]) => [
   ranges.map(({ event }) => event),
   ranges.map(({ board }) => board),
   ranges.map(({ amount }) => amount),
   ranges.map(({ wallet }) => wallet),
 ];
 
-/** Counts changes of standings, which the transaction has written. The event's row is locked, so nobody else counts. */
-export async function countChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
+/** Applies changes of standings to the counts of the ranges. Precondition: this transaction wrote the standings and holds the lock of the event's row. */
+export async function countChanges(tx: Tx, changes: readonly StandingChange[]): Promise<void> {
   if (changes.length === 0) return;
-  const ranges = await tx.query(count, [...keysOf(changes), changes.map(({ by }) => by)]);
+  const ranges = await tx.query(countInRanges, [...keysOf(changes), changes.map(({ by }) => by)]);
   const empty = ranges.filter(({ n }) => n === 0);
-  const full = ranges.filter(({ n }) => n > MOST_IN_RANGE);
-  if (empty.length > 0) await tx.query(remove, keysOf(empty));
-  if (full.length > 0) await tx.query(split, [...keysOf(full), full.map(({ n }) => n)]);
+  const full = ranges.filter(({ n }) => n > MAX_RANGE_SIZE);
+  if (empty.length > 0) await tx.query(removeRanges, keysOf(empty));
+  if (full.length > 0) await tx.query(splitRanges, [...keysOf(full), full.map(({ n }) => n)]);
 }

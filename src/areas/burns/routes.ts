@@ -3,21 +3,21 @@ import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { readBoard, readRank } from './boards.ts';
-import { activateEvent, createEvent, endEvent, MOST_PENDING } from './lifecycle.ts';
-import { presentEvent, readActive, readBegun, readEvent } from './rows.ts';
+import { readBurnBoard, readBurnRank } from './boards.ts';
+import { activateEvent, createEvent, endEvent, MAX_PENDING } from './lifecycle.ts';
+import { listStartedEvents, presentEvent, readActiveEvent, readEvent } from './rows.ts';
 import { type BurnBoard, BurnBoardQuery, BurnEventTerms, BurnEventView, BurnPath, BurnRank, BurnStanding } from './schemas.ts';
 
-/** What may change is asked for anew each time. */
-const FRESH = 'no-cache';
-const OWN = { 'Cache-Control': 'private, no-cache' };
+/** Clients must revalidate. */
+const REVALIDATE = 'no-cache';
+const PRIVATE = { 'Cache-Control': 'private, no-cache' };
 
 const postEvent = route({
   method: 'post',
   path: '/events/burn',
   auth: 'session',
-  summary: 'Describe a burn event',
-  description: `It burns the arcade’s own token, and is pending until it is activated. At most ${MOST_PENDING} that a wallet described within 7 days are pending.`,
+  summary: 'Create a burn event',
+  description: `The event burns the reward token. It is pending until it is activated. A wallet may have at most ${MAX_PENDING} pending events of the last 7 days.`,
   body: BurnEventTerms,
   returns: { 201: BurnEventView },
   fails: [409],
@@ -35,7 +35,7 @@ const postActivate = route({
   auth: { sessionOrAdmin: 'content' },
   summary: 'Activate a burn event',
   description:
-    'By the wallet that described it, if that is an organiser, or by an operator. One event is active at a time. 409: it is not pending, or another one is active.',
+    'For an operator, or the wallet that created the event, if it is an organiser. Only one event can be active at a time. 409: the event is not pending, or another event is active.',
   params: BurnPath,
   returns: { 200: BurnEventView },
   fails: [403, 404, 409],
@@ -47,7 +47,7 @@ const postEnd = route({
   path: '/admin/burn/{id}/end',
   auth: { admin: 'content' },
   summary: 'End a burn event before its time',
-  description: 'Burns in blocks before its end still count, whenever they become final. 409: it is not active.',
+  description: 'Burns in blocks before the end still count when they are finalized later. 409: the event is not active.',
   params: BurnPath,
   returns: { 200: BurnEventView },
   fails: [404, 409],
@@ -58,14 +58,14 @@ const getEvents = route({
   method: 'get',
   path: '/events/burn',
   auth: 'public',
-  summary: 'The burn events that are active or were',
-  description: 'The newest first.',
+  summary: 'List the active and ended burn events',
+  description: 'Newest first.',
   query: PageQuery,
   returns: { 200: z.array(BurnEventView) },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, query }) => {
-    const { events, total } = await readBegun(app.db, query.limit, query.offset);
+    const { events, total } = await listStartedEvents(app.db, query.limit, query.offset);
     return reply(200, events.map(presentEvent), { 'X-Total-Count': String(total) });
   },
 });
@@ -74,13 +74,13 @@ const getActive = route({
   method: 'get',
   path: '/events/burn/active',
   auth: 'public',
-  summary: 'The burn event that burns count for',
-  description: 'null where there is none.',
+  summary: 'Read the active burn event',
+  description: 'null when no event is active.',
   returns: { 200: BurnEventView.nullable() },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app }) => {
-    const event = await readActive(app.db);
+    const event = await readActiveEvent(app.db);
     return reply(200, event && presentEvent(event));
   },
 });
@@ -89,11 +89,11 @@ const getEvent = route({
   method: 'get',
   path: '/events/burn/{id}',
   auth: 'public',
-  summary: 'A burn event',
+  summary: 'Read a burn event',
   params: BurnPath,
   returns: { 200: BurnEventView },
   fails: [404],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, params }) => reply(200, presentEvent(await readEvent(app.db, params.id))),
 });
 
@@ -101,22 +101,23 @@ async function list(app: App, id: string, board: BurnBoard, query: BurnBoardQuer
   if (query.around !== undefined && wallet === null) throw fail(401, 'around requires a session, sign in first');
   const event = await readEvent(app.db, id);
   const { limit, offset, around } = query;
-  const { entries, total } = await readBoard(app, event.id, board, { limit, offset, around: around === undefined ? null : wallet });
-  return reply(200, entries, { 'X-Total-Count': String(total), ...(around === undefined ? {} : OWN) });
+  const { entries, total } = await readBurnBoard(app, event.id, board, { limit, offset, around: around === undefined ? null : wallet });
+  return reply(200, entries, { 'X-Total-Count': String(total), ...(around === undefined ? {} : PRIVATE) });
 }
 
-const leaderboard = (board: BurnBoard, path: string, what: string) =>
+const leaderboard = (board: BurnBoard, path: string, amounts: string) =>
   route({
     method: 'get',
     path: `/events/burn/{id}/leaderboard${path}`,
     auth: 'optional',
-    summary: `The wallets of a burn event by ${what}`,
-    description: 'Most first; wallets that burned the same share a rank and are listed by address, descending. Also after the event has ended.',
+    summary: `List the wallets of a burn event by ${amounts}`,
+    description:
+      'Highest amount first. Wallets with equal amounts share a rank and are listed by address, descending. Also available after the event has ended.',
     params: BurnPath,
     query: BurnBoardQuery,
     returns: { 200: z.array(BurnStanding) },
     fails: [401, 404],
-    cache: FRESH,
+    cache: REVALIDATE,
     handler: ({ app, params, query, wallet }) => list(app, params.id, board, query, wallet),
   });
 
@@ -124,25 +125,26 @@ const getRank = route({
   method: 'get',
   path: '/events/burn/{id}/rank',
   auth: 'session',
-  summary: 'The caller’s place in a burn event',
+  summary: 'Read the caller’s rank in a burn event',
   params: BurnPath,
   returns: { 200: BurnRank },
   fails: [404],
   handler: async ({ app, params, wallet }) => {
     const { id } = await readEvent(app.db, params.id);
-    return reply(200, await readRank(app.db, id, wallet));
+    return reply(200, await readBurnRank(app.db, id, wallet));
   },
 });
 
+/** The routes of burn events, by caller. */
 export const burnRoutes = {
   public: [
     getEvents,
     getActive,
     getEvent,
-    leaderboard('total', '', 'all that they burned'),
-    leaderboard('referral', '/referrals', 'what they burned as referred wallets'),
-    leaderboard('game', '/game', 'what they burned as players'),
-    leaderboard('social', '/social', 'what they burned as linked wallets'),
+    leaderboard('total', '', 'total burns'),
+    leaderboard('referral', '/referrals', 'burns from the source referral'),
+    leaderboard('game', '/game', 'burns from the source game'),
+    leaderboard('social', '/social', 'burns from the source social'),
   ],
   session: [postEvent, postActivate, getRank],
   admin: [postEnd],

@@ -1,40 +1,44 @@
-import { playedAmong } from '#areas/points';
-import { referredBefore } from '#areas/referrals';
-import { linkedBefore } from '#areas/social';
+import { findWalletsThatPlayed } from '#areas/points';
+import { findWalletsReferredBefore } from '#areas/referrals';
+import { findWalletsLinkedBefore } from '#areas/social';
 import type { Queryable } from '#platform/db/sql.ts';
-import { SOURCES, type Source } from './schemas.ts';
+import { BURN_SOURCES, type BurnSource } from './schemas.ts';
 
-/** Where a wallet says that a burn came from. */
-export interface Named {
+/** A burn with the source that its memo claims. */
+interface ClaimedBurn {
   readonly wallet: string;
-  readonly named: Source;
+  readonly claimedSource: BurnSource;
   /** The time of the burn's block, ms since 1970. */
   readonly at: number;
 }
 
-/** Before a burn: 24 hours, in which a player has played. */
+/** Period before a burn in which a wallet must have played, ms. */
 const DAY_MS = 86_400_000;
-/** How far the chain's clock may be behind ours: what somebody did right before burning must not seem to come after. */
+/** Maximum lag of the chain's clock behind ours, ms. It is added to block times, so that an action right before a burn does not seem later. */
 const SKEW_MS = 30_000;
 
-const holding: Readonly<Record<Source, (db: Queryable, burns: readonly Named[]) => Promise<Set<number>>>> = {
-  referral: (db, burns) => referredBefore(db, burns.map(asOf)),
+/** Per source: finds the burns for which the source is valid. Returns their indexes. */
+const findValid: Readonly<Record<BurnSource, (db: Queryable, burns: readonly ClaimedBurn[]) => Promise<Set<number>>>> = {
+  referral: (db, burns) => findWalletsReferredBefore(db, burns.map(atWithSkew)),
   game: (db, burns) =>
-    playedAmong(
+    findWalletsThatPlayed(
       db,
       burns.map(({ wallet, at }) => ({ wallet, since: at - DAY_MS, until: at + SKEW_MS })),
     ),
-  social: (db, burns) => linkedBefore(db, burns.map(asOf)),
+  social: (db, burns) => findWalletsLinkedBefore(db, burns.map(atWithSkew)),
 };
-const asOf = ({ wallet, at }: Named) => ({ wallet, at: at + SKEW_MS });
+const atWithSkew = ({ wallet, at }: ClaimedBurn) => ({ wallet, at: at + SKEW_MS });
 
-/** Which of some burns had the source that they name: a wallet that was referred, that played in the last 24 hours, or that has linked an account. */
-export async function whichHold(db: Queryable, burns: readonly Named[]): Promise<ReadonlySet<Named>> {
-  const asked = SOURCES.map(async (source) => {
-    const own = burns.filter(({ named }) => named === source);
-    if (own.length === 0) return [];
-    const places = await holding[source](db, own);
-    return own.filter((_, place) => places.has(place));
+/**
+ * Selects the burns whose claimed source is valid at the block time: the wallet was referred (referral), played in the last 24 hours (game),
+ * or has linked an account (social).
+ */
+export async function selectBurnsWithValidSource(db: Queryable, burns: readonly ClaimedBurn[]): Promise<ReadonlySet<ClaimedBurn>> {
+  const queries = BURN_SOURCES.map(async (source) => {
+    const ofSource = burns.filter(({ claimedSource }) => claimedSource === source);
+    if (ofSource.length === 0) return [];
+    const indexes = await findValid[source](db, ofSource);
+    return ofSource.filter((_, index) => indexes.has(index));
   });
-  return new Set((await Promise.all(asked)).flat());
+  return new Set((await Promise.all(queries)).flat());
 }

@@ -1,69 +1,69 @@
 import { type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from '#areas/lottery';
-import { findLinked, type LinkedAccount } from '#areas/social';
-import { faultOf } from '#lib/draw/rules.ts';
+import { findLinkedAccount, type LinkedAccount } from '#areas/social';
+import { numbersError } from '#lib/draw/rules.ts';
 import { HttpError } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
-import { countWithin } from '#platform/auth/rate-limit.ts';
+import { enforceRateLimit } from '#platform/auth/rate-limit.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { explain, refuse } from '#platform/http/validation-errors.ts';
-import type { Verdict } from '#platform/webhooks/inbox.ts';
+import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
+import type { DeliveryVerdict } from '#platform/webhooks/inbox.ts';
 import { type Command, HOW_TO_ENTER, readCommand } from './command.ts';
-import { isKnown, storeMessages } from './messages.ts';
+import { isStored, storeMessages } from './messages.ts';
 import { readSanctions, walletAuthor } from './sanctions.ts';
 import { BridgedMessage } from './schemas.ts';
-import { limitOf, nameOf } from './submit.ts';
+import { limitKeyOf, messageLimit } from './submit.ts';
 
-const worked = (verdict: string): Verdict => ({ outcome: 'worked', verdict });
-const failed = (verdict: string): Verdict => ({ outcome: 'failed', verdict });
+const processed = (verdict: string): DeliveryVerdict => ({ outcome: 'worked', verdict });
+const failed = (verdict: string): DeliveryVerdict => ({ outcome: 'failed', verdict });
 
 /**
- * What a message of a bridged chat becomes: a message here, and, where it asks for it, an entry of a wallet that linked the account
- * before the round opened. It is shown without an entry where there can be none, and not at all where its numbers are wrong or
- * its author may not write; the verdict says why. Bodies that do not fit have failed for good.
- * @param body what was delivered
+ * Prepares the storing of a bridged chat's message. A message that begins with `!enter` also becomes an entry, if the author's wallet linked the
+ * account before the round opened; otherwise the message is stored without an entry. A message with wrong numbers or of a muted or banned
+ * author is not stored. The verdict states the reason. A malformed body fails permanently.
+ * @param body the delivered body
  */
-export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) => Promise<Verdict>> {
-  const parsed = BridgedMessage.safeParse(body, { error: explain });
-  if (!parsed.success) return async () => failed(refuse('body', parsed.error).message);
+export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
+  const parsed = BridgedMessage.safeParse(body, { error: describeIssue });
+  if (!parsed.success) return async () => failed(validationError('body', parsed.error).message);
   const message = parsed.data;
   const command = readCommand(message.text);
   if (command === 'malformed') return async () => failed(HOW_TO_ENTER);
-  const tooMany = await countWithin(app, limitOf(app), nameOf({ source: message.platform, account: message.author.id })).then(
+  const tooMany = await enforceRateLimit(app, messageLimit(app), limitKeyOf({ source: message.platform, account: message.author.id })).then(
     () => null,
     (error: unknown) => {
       if (error instanceof HttpError && error.status === 429) return `the author sends too many messages: ${error.message}`;
       throw error;
     },
   );
-  return async (tx) => await post(tx, message, command, tooMany);
+  return async (tx) => await storeBridged(tx, message, command, tooMany);
 }
 
-async function post(tx: Tx, message: BridgedMessage, command: Command | null, tooMany: string | null): Promise<Verdict> {
+async function storeBridged(tx: Tx, message: BridgedMessage, command: Command | null, tooMany: string | null): Promise<DeliveryVerdict> {
   const { platform, messageId, author, text, at } = message;
-  // The round's lock first, as everywhere.
+  // Lock order: the round comes first in every transaction.
   const [round, known, linked] = await Promise.all([
     command === null ? null : lockActiveRound(tx),
-    isKnown(tx, platform, messageId),
-    findLinked(tx, { platform, accountId: author.id }),
+    isStored(tx, platform, messageId),
+    findLinkedAccount(tx, { platform, accountId: author.id }),
   ]);
-  if (known) return worked('the message was known already');
+  if (known) return processed('the message is stored already');
   if (tooMany !== null) return failed(tooMany);
   const authors = [{ source: platform, account: author.id }, ...(linked ? [walletAuthor(linked.wallet)] : [])];
   const sanctionOn = await readSanctions(tx, authors);
   const error = authors.map(sanctionOn).find((one) => one !== null);
   if (error) return failed(error);
-  const entering = command === null ? null : await enter(tx, round, linked, message, command);
-  if (entering?.wrong !== undefined) return failed(entering.wrong);
-  const entry = entering?.entry ?? null;
+  const attempt = command === null ? null : await enter(tx, round, linked, message, command);
+  if (attempt?.wrong !== undefined) return failed(attempt.wrong);
+  const entry = attempt?.entry ?? null;
   const bridged = { id: messageId, account: author.id, handle: author.handle, at };
   await storeMessages(tx, [{ id: newId(), source: platform, wallet: linked?.wallet ?? null, text, entry: entry?.id ?? null, bridged }]);
-  if (entry) return worked(`shown, and entry ${entry.index} of round ${entry.round}`);
-  return worked(entering ? `shown without an entry: ${entering.why}` : 'shown');
+  if (entry) return processed(`stored as entry ${entry.index} of round ${entry.round}`);
+  return processed(attempt ? `stored without an entry: ${attempt.why}` : 'stored');
 }
 
-/** An entry; or why the message makes none; or what is wrong with it. */
-interface Entering {
+/** Result of an attempt to enter the round: the entry, the reason why the message makes none (`why`), or its error (`wrong`). */
+interface EntryAttempt {
   readonly entry?: AcceptedEntry;
   readonly why?: string;
   readonly wrong?: string;
@@ -75,15 +75,15 @@ async function enter(
   linked: LinkedAccount | undefined,
   { platform, messageId }: BridgedMessage,
   { numbers }: Command,
-): Promise<Entering> {
-  if (!round || !takesEntries(round)) return { why: 'no round takes entries at the moment' };
+): Promise<EntryAttempt> {
+  if (!round || !takesEntries(round)) return { why: 'no round accepts entries now' };
   const ascending = numbers?.toSorted((a, b) => a - b);
-  const fault = ascending ? faultOf(round.parameters, ascending) : null;
+  const fault = ascending ? numbersError(round.parameters, ascending) : null;
   if (fault !== null) return { wrong: `the numbers of an entry ${fault}` };
-  if (!linked) return { why: 'the account is linked to no wallet' };
-  if (linked.linkedAt >= Date.parse(round.parameters.opensAt)) return { why: 'the account was linked after the round had opened' };
+  if (!linked) return { why: 'no wallet is linked to the account' };
+  if (linked.linkedAt >= Date.parse(round.parameters.opensAt)) return { why: 'the account was linked after the opening of the round' };
   const [acceptance] = await acceptEntries(tx, round, [{ id: newId(), wallet: linked.wallet, numbers, source: platform, messageId }]);
-  if (!acceptance) throw new Error('an entry was left without an answer');
+  if (!acceptance) throw new Error('a candidate has no result');
   if ('entry' in acceptance) return acceptance;
   return acceptance.status === 400 ? { wrong: acceptance.error } : { why: acceptance.error };
 }

@@ -1,19 +1,20 @@
-/** What a message asks for besides being read: an entry, its numbers in any order, or null where they are to be derived. */
+/** A request for an entry in a message. */
 export interface Command {
+  /** The numbers in any order; null derives them. */
   readonly numbers: readonly number[] | null;
 }
 
-/** How an entry is written, for whoever wrote it another way. */
-export const HOW_TO_ENTER = 'text must be !enter, alone or with numbers, such as !enter 3 7 12 30 41';
+/** Error sentence for a malformed entry. */
+export const HOW_TO_ENTER = 'text must be !enter, alone or with numbers, for example !enter 3 7 12 30 41';
 
-/** As a word of its own: `!entertain` is something to read. */
+/** Matches `!enter` as a whole word, so that `!entertain` is an ordinary message. */
 const ENTER = /^!enter(?:[\s,](.*))?$/i;
 const NUMBERS = /^\d{1,9}(?:[\s,]+\d{1,9})*$/;
 
 /**
- * Reads `!enter` and `!enter 3 7 12 30 41`, the numbers parted by blanks or commas.
+ * Parses `!enter` and `!enter 3 7 12 30 41`. Spaces or commas separate the numbers.
  * @param text one line, trimmed
- * @returns null for any other message; `malformed` where something other than numbers follows
+ * @returns null for any other message; `malformed` when text other than numbers follows
  */
 export function readCommand(text: string): Command | null | 'malformed' {
   const found = ENTER.exec(text);

@@ -8,13 +8,13 @@ const At = z.iso.datetime();
 export const chatMessage = event({
   type: 'chat_message',
   category: 'chat',
-  summary: 'A message in chat: of a wallet, or of a bridged chat. `entryId` where it was an entry.',
+  summary: 'A chat message of a wallet or of a bridged chat. `entryId` is set when the message made an entry.',
   payload: z.strictObject({
     messageId: Key,
     source: z.string().max(32),
-    /** null where a bridged author has linked no wallet. */
+    /** null when a bridged author has linked no wallet. */
     wallet: Address.nullable(),
-    /** Of a bridged author. */
+    /** Display name of a bridged author. */
     handle: z.string().max(100).nullable(),
     text: z.string(),
     entryId: Key.nullable(),
@@ -24,15 +24,14 @@ export const chatMessage = event({
 export const chatModeration = event({
   type: 'chat_moderation',
   category: 'chat',
-  summary: 'A message is to be shown no longer, or somebody may (or may again) not write.',
+  summary: 'A message was deleted, or an author was muted, unmuted, banned or unbanned.',
   payload: z.strictObject({
     action: z.enum(['delete', 'mute', 'unmute', 'ban', 'unban']),
     messageId: Key.nullable(),
     wallet: Address.nullable(),
-    /** When a mute ends. */
+    /** End of a mute. */
     until: At.nullable(),
   }),
 });
 
-/** Every event of this area. */
 export const chatEvents = [chatMessage, chatModeration];

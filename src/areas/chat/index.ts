@@ -1,2 +1,2 @@
-/** The door of chat: messages, entries that come as messages, and moderation. */
+/** The public API of chat: messages of bridged chats. */
 export { prepareBridged } from './bridged.ts';

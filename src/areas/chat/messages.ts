@@ -2,29 +2,29 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { chatMessage } from './events.ts';
 
-/** What our own chat is called among the sources of messages and entries. */
-export const OWN = 'chat';
+/** Source of messages and entries from the service's own chat. */
+export const OWN_CHAT = 'chat';
 
-/** The idempotency key that a message was sent under, with the hash of its text. */
+/** The idempotency key of a message, with the hash of its text. */
 export interface MessageKey {
   readonly name: string;
   readonly textHash: Buffer;
 }
 
-/** A message that is to be stored and shown. */
-export interface NewMessage {
+/** A message to store. */
+interface NewMessage {
   readonly id: string;
   readonly source: string;
   readonly wallet: string | null;
   readonly text: string;
-  /** The entry that it made. */
+  /** Id of the entry that the message made. */
   readonly entry: string | null;
   readonly key?: MessageKey | null;
-  /** Of a message of a bridged chat: what it is called there, who wrote it, and when. */
+  /** For a message of a bridged chat: its id, author and time there. */
   readonly bridged?: { readonly id: string; readonly account: string; readonly handle: string; readonly at: string };
 }
 
-// In the order given, so that the sequence is the order of acceptance.
+// `order by n` keeps the given order, so that `seq` follows the order of acceptance.
 const insert = statement(
   'insert_chat_messages',
   `insert into chat_messages (id, source, source_id, account, handle, said_at, wallet, text, entry, idempotency_key, text_hash)
@@ -34,7 +34,7 @@ const insert = statement(
    order by n`,
 );
 
-/** Stores messages in their order, and tells everybody. */
+/** Stores messages in their order and emits an event for each. */
 export async function storeMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const column = <Value>(value: (message: NewMessage) => Value) => messages.map(value);
@@ -61,8 +61,8 @@ export async function storeMessages(tx: Tx, messages: readonly NewMessage[]): Pr
   await stored;
 }
 
-/** A message as it is shown. */
-export interface ShownMessage {
+/** A message in a page of the list. */
+interface ShownMessage {
   messageId: string;
   source: string;
   wallet: string | null;
@@ -72,7 +72,7 @@ export interface ShownMessage {
   /** ISO 8601 in UTC. */
   at: string;
 }
-// Without a place to begin at, after all of them; a place that does not exist has nothing before it.
+// Without `before` the page begins at the newest message. An unknown `before` gives an empty page.
 const selectShown = statement<ShownMessage>(
   'select_shown_chat_messages',
   `select id::text as "messageId", source, wallet, handle, text, entry::text as "entryId",
@@ -83,8 +83,11 @@ const selectShown = statement<ShownMessage>(
    order by seq desc limit $2`,
 );
 
-/** The newest messages that are not deleted, newest first; of those before a message, if one is named. */
-export async function shownMessages(db: Queryable, before: string | null, limit: number): Promise<ShownMessage[]> {
+/**
+ * Reads messages that are not deleted, newest first.
+ * @param before the id of a message; only older messages are returned
+ */
+export async function listMessages(db: Queryable, before: string | null, limit: number): Promise<ShownMessage[]> {
   return await db.query(selectShown, [before, limit]);
 }
 
@@ -94,7 +97,7 @@ const erase = statement<{ id: string }>(
 );
 const exists = statement<{ id: string }>('find_chat_message', 'select id::text from chat_messages where id = $1');
 
-/** Deletes a message's text. @returns whether it was still there; null where there is no such message */
+/** Deletes a message's text. @returns false when it was deleted before; null when the message does not exist */
 export async function eraseMessage(tx: Tx, id: string): Promise<boolean | null> {
   if ((await tx.query(erase, [id])).length > 0) return true;
   return (await tx.query(exists, [id])).length > 0 ? false : null;
@@ -102,7 +105,7 @@ export async function eraseMessage(tx: Tx, id: string): Promise<boolean | null> 
 
 const findBridged = statement<{ id: string }>('find_bridged_message', 'select id::text from chat_messages where source = $1 and source_id = $2');
 
-/** Whether a message of a bridged chat is known. */
-export async function isKnown(db: Queryable, source: string, id: string): Promise<boolean> {
+/** Returns whether a message of a bridged chat is stored already. */
+export async function isStored(db: Queryable, source: string, id: string): Promise<boolean> {
   return (await db.query(findBridged, [source, id])).length > 0;
 }

@@ -7,15 +7,15 @@ import { muteAuthor, sanction, walletAuthor } from './sanctions.ts';
 import type { Moderation, ModerationRequest } from './schemas.ts';
 
 /**
- * Deletes a message's text, or says who may not (or may again) write; what changes is told to everybody. An entry that was accepted stays.
- * @param by the name of the administrator's token
- * @throws 404 where there is no such message
+ * Deletes a message's text, or mutes, unmutes, bans or unbans an author. Emits an event for each change. Accepted entries stay.
+ * @param by the name of the admin token
+ * @throws 404 when the message does not exist
  */
 export async function moderate(tx: Tx, request: ModerationRequest, by: string): Promise<z.input<typeof Moderation>> {
   if (request.action === 'delete') {
     const { action, messageId } = request;
     const erased = await eraseMessage(tx, messageId);
-    if (erased === null) throw fail(404, 'messageId must be a message of this chat');
+    if (erased === null) throw fail(404, 'messageId must be the id of a chat message');
     if (erased) tx.emit(chatModeration, { action, messageId, wallet: null, until: null });
     return { action, messageId, wallet: null, account: null, until: null };
   }

@@ -3,36 +3,36 @@ import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Command } from './command.ts';
-import { type MessageKey, OWN, storeMessages } from './messages.ts';
+import { type MessageKey, OWN_CHAT, storeMessages } from './messages.ts';
 import { readSanctions, walletAuthor } from './sanctions.ts';
 
-/** A message of our own chat, with the ids that it and its entry are to have. */
-export interface Saying {
+/** A submitted message of the service's own chat, with the new ids of the message and its entry. */
+export interface Submission {
   readonly id: string;
   readonly entryId: string;
   readonly wallet: string;
   readonly text: string;
-  /** null where it asks for nothing. */
+  /** null when the message requests no entry. */
   readonly command: Command | null;
   readonly key: MessageKey | null;
 }
 
-/** A message that was accepted, with the entry that it made. */
-export interface Said {
+/** An accepted message and the entry that it made. */
+export interface AcceptedMessage {
   readonly messageId: string;
   readonly entry: AcceptedEntry | null;
 }
-/** Or, in one sentence, why not. */
-export type Outcome = Said | { readonly status: 400 | 403 | 409; readonly error: string };
+/** The accepted message, or the reason for the refusal in one sentence. */
+export type SubmissionOutcome = AcceptedMessage | { readonly status: 400 | 403 | 409; readonly error: string };
 
-interface Earlier {
+interface EarlierMessage {
   wallet: string;
   key: string;
   textHash: Buffer;
   messageId: string;
   entry: AcceptedEntry | null;
 }
-const selectEarlier = statement<Earlier>(
+const selectEarlier = statement<EarlierMessage>(
   'select_chat_messages_by_key',
   `select m.wallet, m.idempotency_key as key, m.text_hash as "textHash", m.id::text as "messageId",
      case when e.id is not null then json_build_object('round', e.round, 'index', e.index, 'id', e.id, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source,
@@ -42,86 +42,95 @@ const selectEarlier = statement<Earlier>(
    left join entries e on e.id = m.entry`,
 );
 
-async function readEarlier(db: Queryable, sayings: readonly Saying[]): Promise<Earlier[]> {
-  const keyed = sayings.flatMap(({ wallet, key }) => (key ? [{ wallet, name: key.name }] : []));
+async function readEarlier(db: Queryable, submissions: readonly Submission[]): Promise<EarlierMessage[]> {
+  const keyed = submissions.flatMap(({ wallet, key }) => (key ? [{ wallet, name: key.name }] : []));
   if (keyed.length === 0) return [];
   return await db.query(selectEarlier, [keyed.map(({ wallet }) => wallet), keyed.map(({ name }) => name)]);
 }
 
 /**
- * Accepts a batch of messages and the entries that they ask for, in their order and in one transaction of six round trips. What is
- * refused leaves no trace. Messages are judged one after the other across all processes where they ask for entries: the round's
- * lock, taken before anything else, is held until the commit.
- * @returns one outcome per message
+ * Stores a batch of messages and the entries that they request, in their order, in one transaction of six round trips. A refused message stores
+ * nothing. When a message requests an entry, the transaction locks the round first and until the commit, so that entries of all processes are
+ * accepted one after the other.
+ * @returns one outcome per message, in their order
  */
-export function recordBatch(app: App, sayings: readonly Saying[]): Promise<Outcome[]> {
+export function recordBatch(app: App, submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
   return app.tx(async (tx) => {
-    // One round trip, in this order.
+    // The connection pipelines these statements in this order: one round trip.
     const [round, sanctionOn, earlier] = await Promise.all([
-      sayings.some(({ command }) => command !== null) ? lockActiveRound(tx) : null,
+      submissions.some(({ command }) => command !== null) ? lockActiveRound(tx) : null,
       readSanctions(
         tx,
-        sayings.map(({ wallet }) => walletAuthor(wallet)),
+        submissions.map(({ wallet }) => walletAuthor(wallet)),
       ),
-      readEarlier(tx, sayings),
+      readEarlier(tx, submissions),
     ]);
-    const repeats = findRepeats(sayings, earlier);
-    const outcomes = new Map<Saying, Outcome>();
-    for (const saying of sayings) {
-      const repeat = repeats.get(saying);
-      if (repeat && 'messageId' in repeat) outcomes.set(saying, said(saying, repeat));
-      const error = sanctionOn(walletAuthor(saying.wallet));
-      if (!repeat && error !== null) outcomes.set(saying, { status: 403, error });
+    const repeats = findRepeats(submissions, earlier);
+    const outcomes = new Map<Submission, SubmissionOutcome>();
+    for (const submission of submissions) {
+      const repeat = repeats.get(submission);
+      if (repeat && 'messageId' in repeat) outcomes.set(submission, replayOutcome(submission, repeat));
+      const error = sanctionOn(walletAuthor(submission.wallet));
+      if (!repeat && error !== null) outcomes.set(submission, { status: 403, error });
     }
-    const fresh = sayings.filter((saying) => !repeats.has(saying) && !outcomes.has(saying));
-    for (const [saying, outcome] of await accept(tx, round, fresh)) outcomes.set(saying, outcome);
-    return sayings.map((saying) => outcomes.get(saying) ?? sameAs(saying, repeats.get(saying), outcomes));
+    const fresh = submissions.filter((submission) => !repeats.has(submission) && !outcomes.has(submission));
+    for (const [submission, outcome] of await accept(tx, round, fresh)) outcomes.set(submission, outcome);
+    return submissions.map((submission) => outcomes.get(submission) ?? repeatOutcome(submission, repeats.get(submission), outcomes));
   });
 }
 
-/** Which messages came before under their key, in an earlier batch or in this one. */
-function findRepeats(sayings: readonly Saying[], earlier: readonly Earlier[]): Map<Saying, Earlier | Saying> {
-  const repeats = new Map<Saying, Earlier | Saying>();
-  const first = new Map<string, Earlier | Saying>(earlier.map((row) => [`${row.wallet} ${row.key}`, row]));
-  for (const saying of sayings) {
-    if (!saying.key) continue;
-    const name = `${saying.wallet} ${saying.key.name}`;
+/** Finds messages whose idempotency key was used before, in an earlier batch or earlier in this one. @returns the first message of the key */
+function findRepeats(submissions: readonly Submission[], earlier: readonly EarlierMessage[]): Map<Submission, EarlierMessage | Submission> {
+  const repeats = new Map<Submission, EarlierMessage | Submission>();
+  const first = new Map<string, EarlierMessage | Submission>(earlier.map((row) => [`${row.wallet} ${row.key}`, row]));
+  for (const submission of submissions) {
+    if (!submission.key) continue;
+    const name = `${submission.wallet} ${submission.key.name}`;
     const before = first.get(name);
-    if (before) repeats.set(saying, before);
-    else first.set(name, saying);
+    if (before) repeats.set(submission, before);
+    else first.set(name, submission);
   }
   return repeats;
 }
 
-const REUSED: Outcome = { status: 409, error: 'Idempotency-Key was used before with another text' };
+const REUSED: SubmissionOutcome = { status: 409, error: 'Idempotency-Key was used before with another text' };
 
-const said = ({ key }: Saying, { textHash, messageId, entry }: Earlier): Outcome => (key?.textHash.equals(textHash) ? { messageId, entry } : REUSED);
+const replayOutcome = ({ key }: Submission, { textHash, messageId, entry }: EarlierMessage): SubmissionOutcome =>
+  key?.textHash.equals(textHash) ? { messageId, entry } : REUSED;
 
-/** What a message is answered with that came twice in one batch: as the first was. */
-function sameAs(saying: Saying, first: Earlier | Saying | undefined, outcomes: ReadonlyMap<Saying, Outcome>): Outcome {
+/** Returns the outcome of a message whose idempotency key occurs earlier in the same batch: the outcome of that first message. */
+function repeatOutcome(
+  submission: Submission,
+  first: EarlierMessage | Submission | undefined,
+  outcomes: ReadonlyMap<Submission, SubmissionOutcome>,
+): SubmissionOutcome {
   const outcome = first && 'entryId' in first ? outcomes.get(first) : undefined;
-  if (!first || !('entryId' in first) || !outcome) throw new Error('a message was left without an answer');
-  return saying.text === first.text ? outcome : REUSED;
+  if (!first || !('entryId' in first) || !outcome) throw new Error('a message has no outcome');
+  return submission.text === first.text ? outcome : REUSED;
 }
 
-/** Accepts what nothing but the round's rules can keep out, and stores it. */
-async function accept(tx: Tx, round: Awaited<ReturnType<typeof lockActiveRound>>, sayings: readonly Saying[]): Promise<[Saying, Outcome][]> {
-  const entering = sayings.flatMap((saying) => (saying.command ? [{ saying, numbers: saying.command.numbers }] : []));
-  const candidates = entering.map(({ saying, numbers }) => ({
-    ...{ id: saying.entryId, wallet: saying.wallet, numbers },
-    ...{ source: OWN, messageId: saying.id },
+/** Checks the entries against the round's rules and stores the accepted messages. */
+async function accept(
+  tx: Tx,
+  round: Awaited<ReturnType<typeof lockActiveRound>>,
+  submissions: readonly Submission[],
+): Promise<[Submission, SubmissionOutcome][]> {
+  const entering = submissions.flatMap((submission) => (submission.command ? [{ submission, numbers: submission.command.numbers }] : []));
+  const candidates = entering.map(({ submission, numbers }) => ({
+    ...{ id: submission.entryId, wallet: submission.wallet, numbers },
+    ...{ source: OWN_CHAT, messageId: submission.id },
   }));
   const acceptances = await acceptEntries(tx, round, candidates);
-  const judged = new Map(entering.map(({ saying }, i) => [saying, acceptances[i]]));
-  const outcomes = sayings.map((saying): [Saying, Outcome] => {
-    const acceptance = judged.get(saying);
-    if (acceptance && 'status' in acceptance) return [saying, acceptance];
-    return [saying, { messageId: saying.id, entry: acceptance?.entry ?? null }];
+  const results = new Map(entering.map(({ submission }, i) => [submission, acceptances[i]]));
+  const outcomes = submissions.map((submission): [Submission, SubmissionOutcome] => {
+    const acceptance = results.get(submission);
+    if (acceptance && 'status' in acceptance) return [submission, acceptance];
+    return [submission, { messageId: submission.id, entry: acceptance?.entry ?? null }];
   });
   await storeMessages(
     tx,
     outcomes.flatMap(([{ id, wallet, text, key }, outcome]) =>
-      'status' in outcome ? [] : [{ id, source: OWN, wallet, text, key, entry: outcome.entry?.id ?? null }],
+      'status' in outcome ? [] : [{ id, source: OWN_CHAT, wallet, text, key, entry: outcome.entry?.id ?? null }],
     ),
   );
   return outcomes;

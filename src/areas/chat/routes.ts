@@ -2,7 +2,7 @@ import { receiptOf } from '#areas/lottery';
 import { reply, route } from '#platform/http/route.ts';
 import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
-import { shownMessages } from './messages.ts';
+import { listMessages } from './messages.ts';
 import { moderate } from './moderate.ts';
 import {
   BridgedDelivery,
@@ -15,40 +15,40 @@ import {
   ModerationRequest,
 } from './schemas.ts';
 import { chatStatus } from './status.ts';
-import { say } from './submit.ts';
+import { submitMessage } from './submit.ts';
 
 export const postMessage = route({
   method: 'post',
   path: '/chat/message',
   auth: 'session',
-  summary: 'Say something in chat, or enter the active round',
+  summary: 'Send a chat message, or enter the active round',
   description:
-    '`!enter`, or `!enter 3 7 12 30 41`, is an entry of the active round; without numbers they are derived from the entry’s id and the wallet. ' +
-    'Wrong numbers are 400; 409 when no round takes entries, or the wallet has as many as it may have; 403 when muted or banned. Then nothing is stored or shown. ' +
-    'The receipt is signed with a key of `/.well-known/coinop-keys`.',
+    'The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. ' +
+    '400: the numbers are wrong. 403: the wallet is muted or banned. 409: no round accepts entries, or the wallet has the maximum number of entries. ' +
+    'A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.',
   body: MessageRequest,
   returns: { 201: MessageReceipt },
   fails: [403, 409, 429],
   idempotent: true,
   handler: async ({ app, wallet, body, idempotencyKey }) => {
-    const { messageId, entry } = await say(app, wallet, body.text, idempotencyKey);
+    const { messageId, entry } = await submitMessage(app, wallet, body.text, idempotencyKey);
     if (entry === null) return reply(201, { messageId });
     const { id, index, numbers } = entry;
     return reply(201, { messageId, entry: { id, sequence: index, numbers: [...numbers], receipt: receiptOf(app, entry) } });
   },
 });
 
-export const getMessages = route({
+const getMessages = route({
   method: 'get',
   path: '/chat/messages',
   auth: 'public',
-  summary: 'The latest messages, newest first',
-  description: 'For who joins; what follows comes as events `chat_message` and `chat_moderation`.',
+  summary: 'List the latest messages, newest first',
+  description: 'For clients that join the chat. Later changes arrive as events `chat_message` and `chat_moderation`.',
   query: MessagesQuery,
   returns: { 200: ChatMessages },
   fails: [],
   handler: async ({ app, query }) => {
-    const messages = await shownMessages(app.db, query.before ?? null, query.limit);
+    const messages = await listMessages(app.db, query.before ?? null, query.limit);
     return reply(200, { messages, next: messages.length === query.limit ? (messages.at(-1)?.messageId ?? null) : null });
   },
 });
@@ -57,23 +57,23 @@ export const getStatus = route({
   method: 'get',
   path: '/chat/status',
   auth: 'public',
-  summary: 'How chat is',
+  summary: 'The status of chat',
   description:
-    'Whether messages are taken, which round takes entries, how busy it is, and how far the stream of events is behind. At most a second old.',
+    'Whether chat accepts messages, which round accepts entries, the number of recent messages, and the lag of the event stream. At most 1 s old.',
   returns: { 200: ChatStatus },
   fails: [],
   handler: async ({ app }) => reply(200, await chatStatus(app)),
 });
 
-export const postBridgedMessage = route({
+const postBridgedMessage = route({
   method: 'post',
   path: '/integrations/chat/messages',
   auth: { webhook: 'chat-bridge' },
-  summary: 'A message of a bridged chat',
+  summary: 'Deliver a message of a bridged chat',
   description:
-    'Stored, acknowledged, then worked on; the verdict is in the list of deliveries. It is shown with its handle, and with its wallet if the account is linked. ' +
-    '`!enter …` is an entry only for a wallet that linked the account before the round opened; otherwise the message is shown without one. ' +
-    'Wrong numbers, and authors who may not write or write too much, are not shown. The same platform and messageId again does nothing.',
+    'The delivery is stored and acknowledged; a worker processes it later. The list of deliveries shows the verdict. The message appears with the author’s handle, ' +
+    'and with the wallet if the account is linked. `!enter …` makes an entry only if the account was linked before the round opened; otherwise the message appears ' +
+    'without an entry. Messages with wrong numbers, of muted or banned authors, or above the rate limit do not appear. Idempotent per platform and messageId.',
   body: BridgedDelivery,
   returns: { 200: Acknowledged },
   fails: [],
@@ -84,21 +84,21 @@ export const postBridgedMessage = route({
     }),
 });
 
-export const postModeration = route({
+const postModeration = route({
   method: 'post',
   path: '/admin/chat/moderate',
   auth: { admin: 'moderation' },
-  summary: 'Delete a message, mute or ban its author',
+  summary: 'Delete a chat message, or mute or ban an author',
   description:
-    'delete: empties the text; mute (from now on, so many minutes) and ban: refuse messages and entries from then on. Accepted entries stay. ' +
-    'Again the same is 200 and changes nothing, but that a mute begins anew.',
+    'delete empties the message’s text. mute refuses new messages and entries for the given minutes, starting now; ban refuses them permanently. Accepted entries ' +
+    'stay. Idempotent, except that a repeated mute starts again.',
   body: ModerationRequest,
   returns: { 200: Moderation },
   fails: [404],
   handler: async ({ app, admin, body }) => reply(200, await app.tx((tx) => moderate(tx, body, admin))),
 });
 
-/** The endpoints of chat, by who may call them. */
+/** The endpoints of chat, grouped by who may call them. */
 export const chatRoutes = {
   public: [getMessages, getStatus],
   session: [postMessage],

@@ -1,16 +1,17 @@
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { OWN } from './messages.ts';
+import { OWN_CHAT } from './messages.ts';
 
-/** Who writes: an account of a bridged chat; in our own (`chat`), a wallet. */
+/** The author of a message: an account of a bridged chat, or a wallet in the service's own chat (source `chat`). */
 export interface Author {
   readonly source: string;
   readonly account: string;
 }
-/** In our own chat. */
-export const walletAuthor = (wallet: string): Author => ({ source: OWN, account: wallet });
+/** Returns the author for a wallet in the service's own chat. */
+export const walletAuthor = (wallet: string): Author => ({ source: OWN_CHAT, account: wallet });
 
-// Wallets that are banned from the whole arcade cannot sign in; their accounts elsewhere still write.
+// A wallet that is banned from the arcade cannot sign in, but its linked accounts could still write. For them the caller also passes the wallet
+// as an author, and the second part of the union finds the ban.
 const select = statement<Author & { until: string | null }>(
   'select_chat_sanctions',
   `with author as materialized (select distinct source, account from unnest($1::text[], $2::text[]) as a(source, account))
@@ -18,10 +19,10 @@ const select = statement<Author & { until: string | null }>(
    from author a join chat_sanctions s on s.source = a.source and s.account = a.account
    where s.banned_at is not null or s.muted_until > app_now()
    union all
-   select a.source, a.account, null from author a join players p on p.wallet = a.account where a.source = '${OWN}' and p.banned_at is not null`,
+   select a.source, a.account, null from author a join players p on p.wallet = a.account where a.source = '${OWN_CHAT}' and p.banned_at is not null`,
 );
 
-/** Reads which of some authors may not write now. @returns for an author, why not in one sentence; null for one who may */
+/** Reads the sanctions of authors. @returns a function that gives the reason in one sentence, or null for an author who may write */
 export async function readSanctions(db: Queryable, authors: readonly Author[]): Promise<(author: Author) => string | null> {
   const rows = await db.query(select, [authors.map(({ source }) => source), authors.map(({ account }) => account)]);
   const why = new Map(rows.map(({ source, account, until }) => [`${source} ${account}`, sentence(source, until)]));
@@ -29,7 +30,7 @@ export async function readSanctions(db: Queryable, authors: readonly Author[]): 
 }
 
 function sentence(source: string, until: string | null): string {
-  const who = source === OWN ? 'wallet' : 'account';
+  const who = source === OWN_CHAT ? 'wallet' : 'account';
   return until === null ? `this ${who} is banned from chat` : `this ${who} is muted in chat until ${until}`;
 }
 
@@ -56,14 +57,14 @@ const unban = statement<Author>(
    where source = $1 and account = $2 and banned_at is not null returning source, account`,
 );
 
-/** Mutes from now on; again, the newer one counts. @returns until when, ISO 8601 in UTC */
+/** Mutes an author from now on. A repeated mute replaces the earlier one. @returns the end of the mute, ISO 8601 in UTC */
 export async function muteAuthor(tx: Tx, { source, account }: Author, minutes: number, by: string): Promise<string> {
   const [row] = await tx.query(mute, [source, account, by, minutes]);
-  if (!row) throw new Error('a mute left no row');
+  if (!row) throw new Error('the mute returned no row');
   return row.until;
 }
 
-/** @returns whether that changed anything */
+/** Unmutes, bans or unbans an author. @returns whether the author's state changed */
 export async function sanction(tx: Tx, action: 'unmute' | 'ban' | 'unban', { source, account }: Author, by: string): Promise<boolean> {
   return (await tx.query({ unmute, ban, unban }[action], [source, account, by])).length > 0;
 }

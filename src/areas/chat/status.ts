@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type TtlCache, ttlCache } from '#lib/ttl-cache.ts';
-import type { App } from '#platform/app.ts';
+import { ttlCache } from '#lib/ttl-cache.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { ChatStatus } from './schemas.ts';
 
-/** All who ask within this time share an answer, ms. */
-const SHARED_MS = 1_000;
-/** How long a dependency may take before it counts as failed, ms. */
-const CHECK_WITHIN_MS = 1_000;
-/** A stream that lags more than this is degraded, ms. */
-const MOST_LAG_MS = 5_000;
+/** Maximum age of a cached status, ms. */
+const MAX_AGE_MS = 1_000;
+/** Timeout of the check of one dependency, ms. A slower dependency counts as failed. */
+const CHECK_TIMEOUT_MS = 1_000;
+/** Maximum lag of the event stream, ms. Above it the status is `degraded`. */
+const MAX_LAG_MS = 5_000;
 
 interface Row {
   activeRound: { id: string; closesAt: string } | null;
@@ -19,7 +19,7 @@ interface Row {
   stuckRounds: number;
 }
 
-// Each part reads an index, and no more of it than it tells of.
+// Each subquery reads only the index entries that it needs.
 const select = statement<Row>(
   'select_chat_status',
   `with clock as materialized (select app_now() as now)
@@ -37,39 +37,32 @@ const select = statement<Row>(
    from clock`,
 );
 
-const NOTHING = { activeRound: null, messagesLastMinute: null, lastMessageAt: null, streamLagMs: null, stuckRounds: null };
+const UNKNOWN = { activeRound: null, messagesLastMinute: null, lastMessageAt: null, streamLagMs: null, stuckRounds: null };
 
-/** What came of some work within a second; null where it failed or took longer. */
-async function soon<T>(work: Promise<T>): Promise<T | null> {
+/** Returns the result of a check, or null when the check fails or exceeds the timeout. */
+async function settleWithin<T>(work: Promise<T>): Promise<T | null> {
   const late = new AbortController();
   try {
-    return await Promise.race([work.catch(() => null), sleep(CHECK_WITHIN_MS, null, { signal: late.signal, ref: false })]);
+    return await Promise.race([work.catch(() => null), sleep(CHECK_TIMEOUT_MS, null, { signal: late.signal, ref: false })]);
   } finally {
     late.abort();
   }
 }
 
 async function check(app: App): Promise<ChatStatus> {
-  const [rows, pong] = await Promise.all([soon(app.db.query(select)), soon(app.redis.ping())]);
+  const [rows, pong] = await Promise.all([settleWithin(app.db.query(select)), settleWithin(app.redis.ping())]);
   const row = rows?.[0] ?? null;
   const takesMessages = row !== null && pong !== null;
-  const isDegraded = row !== null && (row.streamLagMs > MOST_LAG_MS || row.stuckRounds > 0);
+  const isDegraded = row !== null && (row.streamLagMs > MAX_LAG_MS || row.stuckRounds > 0);
   return {
     status: !takesMessages ? 'down' : isDegraded ? 'degraded' : 'ok',
     takesMessages,
     checks: { database: row === null ? 'failed' : 'ok', redis: pong === null ? 'failed' : 'ok' },
-    ...(row ?? NOTHING),
+    ...(row ?? UNKNOWN),
   };
 }
 
-const caches = new WeakMap<App, TtlCache<'status', ChatStatus>>();
+const statusCache = perApp((app) => ttlCache<'status', ChatStatus>(MAX_AGE_MS, () => check(app)));
 
-/** How chat is; at most a second old, and answered within about a second whatever the dependencies do. */
-export function chatStatus(app: App): Promise<ChatStatus> {
-  let cache = caches.get(app);
-  if (!cache) {
-    cache = ttlCache(SHARED_MS, () => check(app));
-    caches.set(app, cache);
-  }
-  return cache.get('status');
-}
+/** Returns the status of chat, at most 1 s old. Answers within about 1 s, also when a dependency hangs. */
+export const chatStatus = (app: App): Promise<ChatStatus> => app.state(statusCache).get('status');

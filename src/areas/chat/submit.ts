@@ -3,91 +3,85 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { batching } from '#lib/batching.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
-import type { App } from '#platform/app.ts';
-import { countWithin, type Limit } from '#platform/auth/rate-limit.ts';
+import { type App, perApp } from '#platform/app.ts';
+import { enforceRateLimit, type RateLimit } from '#platform/auth/rate-limit.ts';
 import { HOW_TO_ENTER, readCommand } from './command.ts';
-import { OWN } from './messages.ts';
-import { type Outcome, recordBatch, type Said, type Saying } from './record.ts';
+import { OWN_CHAT } from './messages.ts';
+import { type AcceptedMessage, recordBatch, type Submission, type SubmissionOutcome } from './record.ts';
 import type { Author } from './sanctions.ts';
 
-/** What arrives while a batch commits is the next one: under load batches are large, and each costs about as much as a message alone. */
-const BATCHES = { most: 500, flights: 1, lingerMs: 1 };
+/** Messages that arrive while a batch commits form the next batch. A large batch costs about as much as a single message. */
+const BATCHES = { maxSize: 500, maxConcurrent: 1, lingerMs: 1 };
 
-/** How many messages an author may send; entries are messages. */
-export const limitOf = (app: Pick<App, 'config'>): Limit => ({ name: 'chat', most: app.config.chatMessagesPer10Sec, windowMs: 10_000 });
+/** Returns the rate limit of messages per author. Entries count as messages. */
+export const messageLimit = (app: Pick<App, 'config'>): RateLimit => ({ name: 'chat', max: app.config.chatMessagesPer10Sec, windowMs: 10_000 });
 
-/** Whom a limit counts. */
-export const nameOf = ({ source, account }: Author): string => `${source}:${account}`;
+/** Returns the key under which the rate limit counts an author. */
+export const limitKeyOf = ({ source, account }: Author): string => `${source}:${account}`;
 
-interface Waiting {
-  readonly saying: Saying;
-  outcome?: Outcome | { readonly failure: unknown } | undefined;
+interface PendingMessage {
+  readonly submission: Submission;
+  outcome?: SubmissionOutcome | { readonly failure: unknown } | undefined;
 }
 
-const submitters = new WeakMap<App, (waiting: Waiting) => Promise<void>>();
-
-function submitter(app: App): (waiting: Waiting) => Promise<void> {
-  let submit = submitters.get(app);
-  if (!submit) {
-    submit = batching<Waiting>(async (batch) => {
-      const outcomes = await recordAll(
-        app,
-        batch.map(({ saying }) => saying),
-      );
-      for (const [i, waiting] of batch.entries()) waiting.outcome = outcomes[i];
-    }, BATCHES);
-    submitters.set(app, submit);
-  }
-  return submit;
-}
+const submitter = perApp((app) =>
+  batching<PendingMessage>(async (batch) => {
+    const outcomes = await recordAll(
+      app,
+      batch.map(({ submission }) => submission),
+    );
+    for (const [i, pending] of batch.entries()) pending.outcome = outcomes[i];
+  }, BATCHES),
+);
 
 /**
- * Says something in our own chat, and enters the active round if that is what it says.
+ * Stores a message of the service's own chat. A message that begins with `!enter` also enters the active round.
  * @param text one line, trimmed
- * @throws 400 for malformed entries and wrong numbers, 403 muted or banned, 409 where no round takes the entry, 429 too often
+ * @throws 400 when an entry is malformed or its numbers are wrong; 403 when the wallet is muted or banned; 409 when no round takes the
+ * entry or the idempotency key was used with another text; 429 when the rate limit is exceeded
  */
-export async function say(app: App, wallet: string, text: string, idempotencyKey: string | null): Promise<Said> {
+export async function submitMessage(app: App, wallet: string, text: string, idempotencyKey: string | null): Promise<AcceptedMessage> {
   const command = readCommand(text);
   if (command === 'malformed') throw fail(400, HOW_TO_ENTER);
-  await countWithin(app, limitOf(app), nameOf({ source: OWN, account: wallet }));
+  await enforceRateLimit(app, messageLimit(app), limitKeyOf({ source: OWN_CHAT, account: wallet }));
   const key = idempotencyKey === null ? null : { name: idempotencyKey, textHash: createHash('sha256').update(text).digest() };
-  const waiting: Waiting = { saying: { id: newId(), entryId: newId(), wallet, text, command, key } };
-  await submitter(app)(waiting);
-  const { outcome } = waiting;
-  if (!outcome) throw new Error('a message was left without an outcome');
+  const pending: PendingMessage = { submission: { id: newId(), entryId: newId(), wallet, text, command, key } };
+  await app.state(submitter)(pending);
+  const { outcome } = pending;
+  if (!outcome) throw new Error('the batch has no outcome for a message');
   if ('failure' in outcome) throw outcome.failure;
   if ('status' in outcome) throw fail(outcome.status, outcome.error);
   return outcome;
 }
 
-/** Somebody else's transaction was in the way, and this one is gone: serialization, deadlock, a key or number that was just taken. */
-const GAVE_WAY = new Set(['40001', '40P01', '23505']);
-const MOST_TRIES = 4;
-/** What a statement was given is at fault, and its transaction is gone. */
-const AT_FAULT = /^(?:22|23|P0)...$/;
+/** SQL states of a rolled back transaction that may succeed on retry: serialization failure, deadlock, unique violation. */
+const CONFLICT_STATES = new Set(['40001', '40P01', '23505']);
+const MAX_ATTEMPTS = 4;
+/** SQL states of a rolled back transaction whose input is invalid: data exceptions, constraint violations, PL/pgSQL errors. */
+const DATA_ERROR = /^(?:22|23|P0)...$/;
 
 const sqlState = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '');
 
 /**
- * Records messages, whatever is wrong with some of them: a batch that gave way is tried again, one that cannot be recorded in
- * halves, so that only those fail that are at fault. Nothing is tried again whose transaction may have committed.
- * @returns one outcome per message
+ * Records messages so that an invalid one does not fail the others. A batch is retried after a conflict, and split into halves after a data
+ * error. After any other error nothing is retried, because the transaction may have committed.
+ * @returns one outcome per message, in their order
  */
-export async function recordAll(app: App, sayings: readonly Saying[]): Promise<(Outcome | { readonly failure: unknown })[]> {
-  for (let tries = 1; ; tries++) {
+export async function recordAll(app: App, submissions: readonly Submission[]): Promise<(SubmissionOutcome | { readonly failure: unknown })[]> {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await recordBatch(app, sayings);
+      return await recordBatch(app, submissions);
     } catch (error) {
       const state = sqlState(error);
-      const gaveWay = GAVE_WAY.has(state);
-      if (gaveWay && tries < MOST_TRIES) {
-        await sleep(Math.random() * 10 * tries);
+      const isConflict = CONFLICT_STATES.has(state);
+      if (isConflict && attempt < MAX_ATTEMPTS) {
+        await sleep(Math.random() * 10 * attempt);
         continue;
       }
-      const isAtFault = gaveWay || AT_FAULT.test(state);
-      if (!isAtFault || sayings.length === 1) return sayings.map(() => ({ failure: error }));
-      const middle = Math.ceil(sayings.length / 2);
-      return [...(await recordAll(app, sayings.slice(0, middle))), ...(await recordAll(app, sayings.slice(middle)))];
+      const canSplit = isConflict || DATA_ERROR.test(state);
+      if (!canSplit || submissions.length === 1) return submissions.map(() => ({ failure: error }));
+      const middle = Math.ceil(submissions.length / 2);
+      return [...(await recordAll(app, submissions.slice(0, middle))), ...(await recordAll(app, submissions.slice(middle)))];
     }
   }
 }

@@ -1,2 +1,2 @@
-/** The door of clips. */
+/** The public API of clips: the sweep of removed and abandoned uploads. */
 export { sweepClips } from './sweep.ts';

@@ -1,21 +1,21 @@
 import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
 import { CLIP_COLUMNS, type Clip } from './rows.ts';
 
-/** Which clips are asked for. */
-export interface ClipFilter {
+/** Restricts a list of clips. */
+interface ClipFilter {
   readonly gameId?: string | undefined;
   readonly wallet?: string | undefined;
 }
 
-/** What a filter asks: each has its index. */
-interface Listing {
+/** The statements of one combination of filters. Each combination has its own index. */
+interface ListStatements {
   readonly page: Statement<Clip>;
   readonly count: Statement<{ n: number }>;
 }
 
-const SHOWN = `state = 'ready' and not hidden`;
-function listing(name: string, filter: readonly string[], count?: string): Listing {
-  const where = [...filter.map((column, i) => `${column} = $${i + 1}`), SHOWN].join(' and ');
+const VISIBLE = `state = 'ready' and not hidden`;
+function listStatements(name: string, filter: readonly string[], count?: string): ListStatements {
+  const where = [...filter.map((column, i) => `${column} = $${i + 1}`), VISIBLE].join(' and ');
   const page = `select ${CLIP_COLUMNS} from clips where ${where} order by clips.created_at desc, id desc`;
   return {
     page: statement(`list_clips_${name}`, `${page} limit $${filter.length + 1} offset $${filter.length + 2}`),
@@ -23,12 +23,12 @@ function listing(name: string, filter: readonly string[], count?: string): Listi
   };
 }
 
-const ALL = listing('all', [], 'select coalesce(sum(n), 0)::int as n from clip_counts');
-const OF_GAME = listing('of_game', ['game_id'], 'select n from clip_counts where game_id = $1');
-const OF_WALLET = listing('of_wallet', ['wallet']);
-const OF_WALLET_AND_GAME = listing('of_wallet_and_game', ['wallet', 'game_id']);
+const ALL = listStatements('all', [], 'select coalesce(sum(n), 0)::int as n from clip_counts');
+const OF_GAME = listStatements('of_game', ['game_id'], 'select n from clip_counts where game_id = $1');
+const OF_WALLET = listStatements('of_wallet', ['wallet']);
+const OF_WALLET_AND_GAME = listStatements('of_wallet_and_game', ['wallet', 'game_id']);
 
-/** Clips newest first, and how many there are. */
+/** Reads a page of visible clips, newest first, and their number. */
 export async function listClips(
   db: Queryable,
   { gameId, wallet }: ClipFilter,

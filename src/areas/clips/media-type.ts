@@ -1,16 +1,17 @@
-/** What clips may be. */
+/** Accepted media types of clips. */
 export const MEDIA_TYPES = ['video/mp4', 'video/webm', 'image/gif'] as const;
 export type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** The kinds of MP4 that browsers play. Of the same family are QuickTime (`qt  `), pictures (`heic`, `avif`) and sound (`M4A `). */
+/** Brands of MP4 that browsers play. Excludes related formats: QuickTime (`qt  `), images (`heic`, `avif`) and audio (`M4A `). */
 const MP4_BRANDS = /^(?:isom|iso[2-9]|isoa|isob|isoc|mp4[12]|mp71|avc1|dash|msdh|MSNV|M4V |M4VH|M4VP|f4v )$/;
 const FTYP_HEADER_BYTES = 16;
 const EBML = 0x1a45dfa3;
 const DOC_TYPE = 0x4282;
 
 /**
- * What a file is, by its first bytes: at least 4 KB of it, or all of it.
- * @returns null for anything else
+ * Detects the media type of a file.
+ * @param head at least the first 4 KB, or the whole file
+ * @returns null for any other type
  */
 export function mediaTypeOf(head: Buffer): MediaType | null {
   if (isMp4(head)) return 'video/mp4';
@@ -18,18 +19,18 @@ export function mediaTypeOf(head: Buffer): MediaType | null {
   return isGif(head) ? 'image/gif' : null;
 }
 
-/** It begins with a box `ftyp`, which names its brand. */
+/** Returns whether the file begins with an `ftyp` box of an accepted brand. */
 function isMp4(head: Buffer): boolean {
   if (head.length < FTYP_HEADER_BYTES || head.readUInt32BE(0) < FTYP_HEADER_BYTES) return false;
   return head.toString('latin1', 4, 8) === 'ftyp' && MP4_BRANDS.test(head.toString('latin1', 8, 12));
 }
 
-/** A signature, and a screen that has a size. */
+/** Returns whether the file begins with a GIF signature and a size above 0 × 0. */
 function isGif(head: Buffer): boolean {
   return /^GIF8[79]a$/.test(head.toString('latin1', 0, 6)) && head.length >= 13 && head.readUInt16LE(6) > 0 && head.readUInt16LE(8) > 0;
 }
 
-/** The document type in the header of an EBML file: WebM is one of several. */
+/** Returns the document type from the header of an EBML file, such as `webm`; null for other files. */
 function docTypeOf(head: Buffer): string | null {
   if (head.length < 5 || head.readUInt32BE(0) !== EBML) return null;
   const header = sizeAt(head, 4);
@@ -45,7 +46,10 @@ function docTypeOf(head: Buffer): string | null {
   return null;
 }
 
-/** A size as EBML writes it: as many zero bits as there are further bytes, a one, and the rest is the number. */
+/**
+ * Reads a variable-length EBML size. The number of leading zero bits is the number of further bytes; a one bit and the value follow.
+ * @returns the value and the offset after it; null when it is invalid
+ */
 function sizeAt(head: Buffer, at: number): { value: number; next: number } | null {
   const first = head[at] ?? 0;
   const next = at + Math.clz32(first) - 23;

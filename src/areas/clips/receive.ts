@@ -1,32 +1,32 @@
 import type { Readable } from 'node:stream';
 import type Koa from 'koa';
 import { fail, unavailable } from '#lib/errors.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { readForm } from '#platform/http/uploads.ts';
 import { MEDIA_TYPES, type MediaType, mediaTypeOf } from './media-type.ts';
 import { type Clip, findGame } from './rows.ts';
 import { ClipFields, MAX_CLIP_BYTES } from './schemas.ts';
-import { checkUsage, keepUpload } from './upload.ts';
+import { checkUsage, storeUpload } from './upload.ts';
 
-/** Uploads that a process receives at once, of one wallet and of all: each takes its size on the disk until it is kept. */
-const MOST_OF_WALLET = 4;
-const MOST_AT_ONCE = 64;
+/** Maximum concurrent uploads per process, of one wallet and of all wallets. Each one uses disk space until it is stored. */
+const MAX_UPLOADS_PER_WALLET = 4;
+const MAX_UPLOADS = 64;
 
-/** Who is uploading to this process, once for each upload. */
-const uploading = new WeakMap<App, string[]>();
+/** The wallets of the in-flight uploads of this process, one item per upload. */
+const uploadsInFlight = perApp((): string[] => []);
 
 /**
- * Receives an upload, tells what it is by its content, and keeps it as a clip.
- * @throws 400 a malformed form; 403 a banned wallet; 404 an unknown game; 409, 429, 503 see `keepUpload`; 413 too large; 415 another type
+ * Receives an upload, detects its type from the content, and stores it as a clip.
+ * @throws 400 for a malformed form; 403 when the wallet is banned; 404 for an unknown game; 413 when the file is too large; 415 for another
+ *   type; 409, 429 and 503 as `storeUpload`
  */
 export async function receiveClip(app: App, wallet: string, idempotencyKey: string | null, ctx: Koa.Context, body: Readable): Promise<Clip> {
-  const busy = uploading.get(app) ?? [];
-  uploading.set(app, busy);
-  if (busy.filter((other) => other === wallet).length >= MOST_OF_WALLET) {
-    throw fail(429, `a wallet may upload ${MOST_OF_WALLET} clips at once`, { 'Retry-After': '5' });
+  const inFlight = app.state(uploadsInFlight);
+  if (inFlight.filter((other) => other === wallet).length >= MAX_UPLOADS_PER_WALLET) {
+    throw fail(429, `a wallet may upload at most ${MAX_UPLOADS_PER_WALLET} clips at the same time`, { 'Retry-After': '5' });
   }
-  if (busy.length >= MOST_AT_ONCE) throw unavailable('too many clips are being uploaded, try again', 5);
-  busy.push(wallet);
+  if (inFlight.length >= MAX_UPLOADS) throw unavailable('too many clips are being uploaded; try again', 5);
+  inFlight.push(wallet);
   try {
     await checkUsage(app, wallet, idempotencyKey);
     const draft = await app.storage.draft();
@@ -39,13 +39,13 @@ export async function receiveClip(app: App, wallet: string, idempotencyKey: stri
       const fields = await readForm(ctx, body, { file: 'file', fields: ClipFields }, (bytes) => draft.fill(bytes, MAX_CLIP_BYTES, inspect));
       const { gameId, title = null } = fields;
       if ((await app.db.query(findGame, [gameId])).length === 0) throw fail(404, 'gameId must be a game of this arcade');
-      if (!type) throw new Error('a file was not inspected');
-      return await keepUpload(app, { wallet, gameId, title, type, bytes: draft.bytes, sha256: draft.sha256, idempotencyKey }, draft);
+      if (!type) throw new Error('the type of the file was not inspected');
+      return await storeUpload(app, { wallet, gameId, title, type, bytes: draft.bytes, sha256: draft.sha256, idempotencyKey }, draft);
     } finally {
       await draft.close();
     }
   } finally {
     body.destroy();
-    busy.splice(busy.indexOf(wallet), 1);
+    inFlight.splice(inFlight.indexOf(wallet), 1);
   }
 }

@@ -11,26 +11,26 @@ import { receiveClip } from './receive.ts';
 import { removeClip } from './remove.ts';
 import type { Clip } from './rows.ts';
 import { ClipUpload, ClipView, MAX_CLIP_BYTES } from './schemas.ts';
-import { MOST_BYTES, MOST_CLIPS } from './upload.ts';
+import { MAX_DAILY_BYTES, MAX_DAILY_CLIPS } from './upload.ts';
 
 const ClipPath = z.strictObject({ id: Id });
 
-/** A clip as it is shown; `url` by the service's public address. */
+/** Converts a clip into its public view. `url` begins with the public URL of the service. */
 const present = ({ config }: App, { id, wallet, gameId, title, type, bytes, createdAt }: Clip): ClipView => ({
   ...{ id, wallet, gameId, title, type, bytes },
   url: `${config.publicUrl.href.replace(/\/$/, '')}/clips/${id}/media`,
   createdAt,
 });
 
-export const postClip = route({
+const postClip = route({
   method: 'post',
   path: '/clip/upload',
   auth: 'session',
   summary: 'Upload a clip',
   description:
-    `A form with the field \`file\` and, before or after it, the others. At most ${MOST_CLIPS} clips and ${MOST_BYTES} bytes per wallet and UTC day (429). The same ` +
-    'content again is 409, `Location` saying which clip it is; under the same `Idempotency-Key`, and with the same fields, it is the same clip. What ' +
-    'asks for clips, such as the quest `clip-upload`, counts it within a second.',
+    `Takes a multipart form with the file in the field \`file\`, in any order. At most ${MAX_DAILY_CLIPS} clips and ${MAX_DAILY_BYTES} bytes per wallet and UTC day (429). ` +
+    'The same content again gives 409, with the existing clip in `Location`. With the same `Idempotency-Key` and the same fields, the response is the existing ' +
+    'clip. Quests count the clip within a second.',
   body: formStream(ClipUpload, MAX_CLIP_BYTES + MAX_FORM_OVERHEAD_BYTES),
   returns: { 201: ClipView },
   fails: [403, 404, 409, 429],
@@ -38,12 +38,12 @@ export const postClip = route({
   handler: async ({ app, wallet, body, ctx, idempotencyKey }) => reply(201, present(app, await receiveClip(app, wallet, idempotencyKey, ctx, body))),
 });
 
-export const getClips = route({
+const getClips = route({
   method: 'get',
   path: '/clips',
   auth: 'public',
-  summary: 'Clips, newest first',
-  description: 'Of a game, of a wallet, of both, or all.',
+  summary: 'List clips, newest first',
+  description: 'All clips, or the clips of a game, a wallet, or both.',
   query: PageQuery.extend({ gameId: Slug.optional(), wallet: Wallet.optional() }),
   returns: { 200: z.array(ClipView) },
   fails: [],
@@ -58,11 +58,11 @@ export const getClips = route({
   },
 });
 
-export const getClip = route({
+const getClip = route({
   method: 'get',
   path: '/clips/{id}',
   auth: 'public',
-  summary: 'A clip',
+  summary: 'Read a clip',
   params: ClipPath,
   returns: { 200: ClipView },
   fails: [404],
@@ -70,25 +70,25 @@ export const getClip = route({
   handler: async ({ app, params }) => reply(200, present(app, await readClip(app, params.id))),
 });
 
-export const getMedia = route({
+const getMedia = route({
   method: 'get',
   path: '/clips/{id}/media',
   auth: 'public',
-  summary: 'The file of a clip',
+  summary: 'Download the file of a clip',
   description:
-    'Takes `Range` of one part, with `If-Range`; several parts are answered with the whole file. It never changes, and may be kept for a day.',
+    'Supports `Range` with one range, and `If-Range`. A request with several ranges gets the whole file. The file never changes and may be cached for a day.',
   params: ClipPath,
   returns: { 200: streamOf(MEDIA_TYPES), 206: streamOf(MEDIA_TYPES), 304: null },
   fails: [404, 416],
   handler: ({ app, params, ctx }) => sendMedia(app, ctx, params.id),
 });
 
-export const deleteClip = route({
+const deleteClip = route({
   method: 'delete',
   path: '/admin/clips/{id}',
   auth: { admin: 'moderation' },
   summary: 'Remove a clip',
-  description: 'It is gone at once, and its file soon after. Its wallet may not upload the same content again.',
+  description: 'The clip disappears at once; its file is deleted soon after. Its wallet cannot upload the same content again.',
   params: ClipPath,
   returns: { 204: null },
   fails: [404],
@@ -98,4 +98,5 @@ export const deleteClip = route({
   },
 });
 
+/** The routes of clips, by caller. */
 export const clipRoutes = { public: [getClips, getClip, getMedia], session: [postClip], admin: [deleteClip] };

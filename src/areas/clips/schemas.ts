@@ -2,33 +2,33 @@ import { z } from 'zod';
 import { Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
 import { MEDIA_TYPES } from './media-type.ts';
 
-/** A clip is at most this large, bytes. */
+/** Maximum size of a clip, bytes. */
 export const MAX_CLIP_BYTES = 50 * 1024 * 1024;
 
-/** The fields of a form besides its file. */
+/** The fields of the upload form besides the file. */
 export const ClipFields = z.strictObject({
   gameId: Slug,
-  title: line(120).optional().meta({ description: 'One line.', example: 'The last brick' }),
+  title: line(120).optional().meta({ description: 'Title, one line.', example: 'The last brick' }),
 });
 export type ClipFields = z.output<typeof ClipFields>;
 
 export const ClipUpload = ClipFields.extend({
   file: z
     .string()
-    .meta({ format: 'binary', description: `The clip: ${MEDIA_TYPES.join(', ')}; at most ${MAX_CLIP_BYTES} bytes. Its name is not kept.` }),
+    .meta({ format: 'binary', description: `The clip: ${MEDIA_TYPES.join(', ')}; at most ${MAX_CLIP_BYTES} bytes. Its file name is ignored.` }),
 }).meta({ id: 'ClipUpload' });
 
 export const ClipView = z
   .strictObject({
     id: Id,
-    wallet: Wallet.meta({ description: 'Who uploaded it.' }),
+    wallet: Wallet.meta({ description: 'Wallet that uploaded the clip.' }),
     gameId: Slug,
     title: z.string().nullable().meta({ example: 'The last brick' }),
-    type: z.enum(MEDIA_TYPES).meta({ description: 'What the file is, by its content.', example: 'video/mp4' }),
+    type: z.enum(MEDIA_TYPES).meta({ description: 'Media type, detected from the content.', example: 'video/mp4' }),
     bytes: z.int().meta({ example: 4_194_304 }),
     url: z
       .string()
-      .meta({ description: 'The file; takes Range.', example: 'https://coinop.example/clips/0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a/media' }),
+      .meta({ description: 'URL of the file; supports Range.', example: 'https://coinop.example/clips/0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a/media' }),
     createdAt: Instant,
   })
   .meta({ id: 'Clip' });

@@ -1,43 +1,46 @@
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
-/** Clips of one run, and removals at once. */
-const MOST = 100;
-const AT_ONCE = 8;
+/** Maximum clips per run, and maximum concurrent removals. */
+const MAX_SWEPT = 100;
+const MAX_CONCURRENT_REMOVALS = 8;
 
-/** Takes rows whose time has come, each for a while: one that the storage refuses comes again after the others. Nobody can complete it any more. */
-const claim = statement<{ id: string }>(
-  'claim_swept_clips',
+/**
+ * Leases due rows for 5 minutes, so that a file that cannot be removed is retried after the others. An unfinished upload becomes `abandoned`, so
+ * that no process can complete it any more.
+ */
+const leaseDue = statement<{ id: string }>(
+  'lease_due_clips',
   `update clips c set sweep_at = app_now() + interval '5 minutes', state = case state when 'uploading' then 'abandoned' else state end
-   from (select id from clips where sweep_at <= app_now() order by sweep_at limit ${MOST} for update skip locked) due
+   from (select id from clips where sweep_at <= app_now() order by sweep_at limit ${MAX_SWEPT} for update skip locked) due
    where c.id = due.id returning c.id`,
 );
-const forget = statement('forget_abandoned_clips', `delete from clips where id = any($1::uuid[]) and state = 'abandoned'`);
-const settle = statement(
-  'settle_removed_clips',
+const deleteAbandoned = statement('delete_abandoned_clips', `delete from clips where id = any($1::uuid[]) and state = 'abandoned'`);
+const markRemoved = statement(
+  'mark_removed_clips',
   `update clips set state = 'removed', sweep_at = null where id = any($1::uuid[]) and state = 'removing'`,
 );
 
 /**
- * Removes media that no clip names, by the rows that do: of uploads that nobody came back for, which leave nothing, and of removed clips,
- * whose rows stay. A bounded number at a time; harmless when run twice, or killed anywhere.
+ * Deletes the files of abandoned uploads, together with their rows, and of removed clips, whose rows stay. Handles at most `MAX_SWEPT` clips per
+ * call. Idempotent; a crash at any point is safe.
  */
 export async function sweepClips(app: App): Promise<void> {
-  const due = await app.tx((tx) => tx.query(claim));
-  for (let i = 0; i < due.length; i += AT_ONCE) {
-    const gone = await Promise.all(due.slice(i, i + AT_ONCE).map(({ id }) => removeFile(app, id)));
-    const ids = gone.filter((id) => id !== null);
-    await app.tx((tx) => Promise.all([tx.query(forget, [ids]), tx.query(settle, [ids])]));
+  const due = await app.tx((tx) => tx.query(leaseDue));
+  for (let i = 0; i < due.length; i += MAX_CONCURRENT_REMOVALS) {
+    const removed = await Promise.all(due.slice(i, i + MAX_CONCURRENT_REMOVALS).map(({ id }) => removeFile(app, id)));
+    const ids = removed.filter((id) => id !== null);
+    await app.tx((tx) => Promise.all([tx.query(deleteAbandoned, [ids]), tx.query(markRemoved, [ids])]));
   }
 }
 
-/** @returns the id; null where the storage did not do it, which is tried again */
+/** Removes a file. @returns the id; null when the storage failed, so that a later run retries */
 async function removeFile(app: App, id: string): Promise<string | null> {
   try {
     await app.storage.remove(id);
     return id;
   } catch (err) {
-    app.log.warn({ err, clip: id }, 'the file of a clip could not be removed');
+    app.log.warn({ err, clip: id }, 'the file of a clip could not be removed; the sweep retries');
     return null;
   }
 }

@@ -1,12 +1,12 @@
 import { listOneTimeEvents } from '#areas/arcade';
-import { readActive } from '#areas/burns';
+import { readActiveEvent } from '#areas/burns';
 import { readActiveChatRound } from '#areas/lottery';
 import type { Queryable } from '#platform/db/sql.ts';
 import type { ActiveEvent } from './schemas.ts';
 
-/** What goes on now, all of it bounded. */
-export async function listGoingOn(db: Queryable): Promise<ActiveEvent[]> {
-  const [round, burn, oneTime] = await Promise.all([readActiveChatRound(db), readActive(db), listOneTimeEvents(db)]);
+/** Lists the active events: the chat round, the burn event, and at most 50 one-time events. */
+export async function listActiveEvents(db: Queryable): Promise<ActiveEvent[]> {
+  const [round, burn, oneTime] = await Promise.all([readActiveChatRound(db), readActiveEvent(db), listOneTimeEvents(db)]);
   const events: ActiveEvent[] = [];
   if (round?.opensAt) {
     events.push({ type: 'chat_round', id: round.id, title: round.title ?? '', startsAt: round.opensAt, endsAt: round.closesAt });

@@ -2,22 +2,22 @@ import { z } from 'zod';
 import { listCabinets, loadGames, readTheme } from '#areas/arcade';
 import { BurnPath, readEvent } from '#areas/burns';
 import { openQuests, presentQuest, QuestView } from '#areas/quests';
+import { eventTypes } from '#areas/registry.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { bitOf } from '#platform/events/replay-buffer.ts';
 import { streamsOf } from '#platform/events/sse.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
-import { eventCatalog } from '../registry.ts';
-import { listGoingOn } from './active-events.ts';
+import { listActiveEvents } from './active-events.ts';
 import { ArcadeState, categoriesOf, EventsQuery } from './schemas.ts';
 
-const TYPES = [...eventCatalog.types.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
+const TYPES = [...eventTypes.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
 
 const events = route({
   method: 'get',
   path: '/events',
   auth: 'optional',
-  summary: 'Follow events as they happen',
-  description: `Server-Sent Events. Each message has \`id\`, \`event\` (its type) and \`data\`: JSON of \`{ type, category, at, … }\`. With a session the caller’s own events come too. Events of a category arrive in order. A client that connects again with the last id it saw gets what it missed; where that is not possible any more, the first message is \`reset\`, with links to the present state. Blocks with an \`id\` alone keep a quiet client’s id fresh. Connections end now and then, at the latest after about ten minutes; connect again.\n\n${TYPES}`,
+  summary: 'Stream events',
+  description: `Server-Sent Events. Each message has \`id\`, \`event\` (its type) and \`data\`: JSON of \`{ type, category, at, … }\`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is \`reset\`, with links to the current state. Messages that contain only an \`id\` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again.\n\n${TYPES}`,
   query: EventsQuery,
   returns: { 200: stream('text/event-stream') },
   fails: [],
@@ -34,14 +34,14 @@ const arcadeState = route({
   method: 'get',
   path: '/arcade/state',
   auth: 'public',
-  summary: 'Theme, events that go on, and figures of the arcade',
+  summary: 'Read the theme, the active events and the numbers of games and cabinets',
   returns: { 200: ArcadeState },
   fails: [],
   cache: 'no-cache',
   handler: async ({ app }) => {
     const [{ theme, version }, activeEvents, cabinets, games] = await Promise.all([
       readTheme(app.db),
-      listGoingOn(app.db),
+      listActiveEvents(app.db),
       listCabinets(app.db),
       loadGames(app),
     ]);
@@ -64,8 +64,8 @@ const burnQuests = route({
   method: 'get',
   path: '/events/burn/{id}/quests',
   auth: 'public',
-  summary: 'The quests of a burn event',
-  description: 'Those that can be completed now.',
+  summary: 'List the quests of a burn event',
+  description: 'Lists only quests that can be completed now.',
   params: BurnPath,
   query: PageQuery,
   returns: { 200: z.array(QuestView) },

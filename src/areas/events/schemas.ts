@@ -14,15 +14,15 @@ export const EventsQuery = z.object({
   lastEventId: z
     .string('must be the id of a message')
     .optional()
-    .meta({ description: 'Where to go on, for clients that cannot send the header Last-Event-ID, which wins.' }),
+    .meta({ description: 'Id of the last received message, for clients that cannot send the header Last-Event-ID. The header has precedence.' }),
 });
 
-/** The categories of a query, or all. */
+/** Parses the categories of a query. Returns all categories for undefined. */
 export const categoriesOf = (list: string | undefined): readonly Category[] => list?.split(',').filter(isCategory) ?? CATEGORIES;
 
 const ACTIVE_EVENT = { id: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', startsAt: '2026-11-21T12:00:00.000Z', endsAt: '2026-11-21T12:10:00.000Z' };
 
-/** Something that goes on now. */
+/** An event that is active now. */
 export const ActiveEvent = z
   .strictObject({
     type: z.enum(['chat_round', 'burn_event', 'arcade_event']),
@@ -30,24 +30,27 @@ export const ActiveEvent = z
     title: z.string(),
     startsAt: Instant,
     endsAt: Instant.nullable(),
-    payload: z.unknown().optional().meta({ description: 'Of an arcade_event that has one; free-form.' }),
+    payload: z
+      .unknown()
+      .optional()
+      .meta({ description: 'Free-form payload of an arcade_event; absent for other events and for an event without a payload.' }),
   })
   .meta({ id: 'ActiveEvent', example: { type: 'arcade_event', ...ACTIVE_EVENT, title: 'meteor-shower', payload: { intensity: 3 } } });
 export type ActiveEvent = z.input<typeof ActiveEvent>;
 
 export const ArcadeState = z
   .strictObject({
-    theme: z.looseObject({}).meta({ description: 'How the arcade looks; free-form.', example: { name: 'neon-night', scanlines: true } }),
+    theme: z.looseObject({}).meta({ description: 'The look of the arcade; free-form.', example: { name: 'neon-night', scanlines: true } }),
     themeVersion: Count,
     activeEvents: z
       .array(ActiveEvent)
-      .meta({ description: 'What goes on now: the chat round, the burn event, then one-time events, newest first, at most 50.' }),
+      .meta({ description: 'Active events: the chat round, the burn event, then at most 50 one-time events, newest first.' }),
     arcade: z.strictObject({
       name: z.string().meta({ example: 'Coinop' }),
-      games: Count.meta({ description: 'How many games there are.', example: 9 }),
+      games: Count.meta({ description: 'Number of games.', example: 9 }),
       categories: z.array(Slug).meta({ example: ['shooter', 'puzzle'] }),
-      cabinets: Count.meta({ description: 'How many cabinets there are.', example: 8 }),
-      possessed: Count.meta({ description: 'How many of them are possessed.', example: 0 }),
+      cabinets: Count.meta({ description: 'Number of cabinets.', example: 8 }),
+      possessed: Count.meta({ description: 'Number of possessed cabinets.', example: 0 }),
     }),
   })
   .meta({ id: 'ArcadeState' });

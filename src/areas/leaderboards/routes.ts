@@ -1,19 +1,19 @@
 import { reply, route } from '#platform/http/route.ts';
-import { boardOfGame, FRESH, globalStats, listBoard, periodStats, placeOn, questStats } from './leaderboards.ts';
-import { BoardQuery, BoardRank, GameParams, GlobalStats, Leaderboard, PeriodQuery, PeriodStats, QuestStats, WhenQuery } from './schemas.ts';
+import { boardOfGame, globalStats, listBoard, periodStats, questStats, REVALIDATE, readBoardRank } from './leaderboards.ts';
+import { BoardQuery, BoardRank, GameParams, GlobalStats, Leaderboard, OptionalPeriodQuery, PeriodQuery, PeriodStats, QuestStats } from './schemas.ts';
 
-const ORDER = 'Best first; wallets of the same score share a rank and are listed by address, descending.';
+const ORDER = 'Best first. Wallets with the same score share a rank and are sorted by address, descending.';
 
 const globalBoard = route({
   method: 'get',
   path: '/leaderboard/global',
   auth: 'optional',
-  summary: 'The global leaderboard',
-  description: `The score is the composite of all regular points: games, quests and referrals. ${ORDER}`,
+  summary: 'Read the global leaderboard',
+  description: `The score is the sum of all regular points from games, quests and referrals. ${ORDER}`,
   query: BoardQuery,
   returns: { 200: Leaderboard },
   fails: [401],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, query, wallet }) => await listBoard(app, 'global', query, wallet),
 });
 
@@ -21,10 +21,10 @@ const globalStatsRoute = route({
   method: 'get',
   path: '/leaderboard/global/stats',
   auth: 'public',
-  summary: 'What the global leaderboard amounts to',
+  summary: 'Read the stats of the global leaderboard',
   returns: { 200: GlobalStats },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app }) => reply(200, await globalStats(app)),
 });
 
@@ -32,13 +32,13 @@ const globalPeriodStats = route({
   method: 'get',
   path: '/leaderboard/global/period-stats',
   auth: 'public',
-  summary: 'What one period of the global leaderboard amounts to',
+  summary: 'Read the stats of one period of the global leaderboard',
   query: PeriodQuery,
   returns: { 200: PeriodStats },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, query }) => {
-    const { body, headers } = await periodStats(app, query.period, query.at);
+    const { body, headers } = await periodStats(app, query);
     return reply(200, body, headers);
   },
 });
@@ -47,23 +47,23 @@ const globalRank = route({
   method: 'get',
   path: '/leaderboard/global/rank',
   auth: 'session',
-  summary: 'The caller’s place on the global leaderboard',
-  query: WhenQuery,
+  summary: 'Read the caller’s rank on the global leaderboard',
+  query: OptionalPeriodQuery,
   returns: { 200: BoardRank },
   fails: [],
-  handler: async ({ app, query, wallet }) => reply(200, await placeOn(app, 'global', query, wallet)),
+  handler: async ({ app, query, wallet }) => reply(200, await readBoardRank(app, 'global', query, wallet)),
 });
 
 const questBoard = route({
   method: 'get',
   path: '/leaderboard/quests',
   auth: 'optional',
-  summary: 'The quest leaderboard',
-  description: `The score is the quest point total: points from quests alone. ${ORDER}`,
+  summary: 'Read the quest leaderboard',
+  description: `The score is the sum of a wallet’s quest points. ${ORDER}`,
   query: BoardQuery,
   returns: { 200: Leaderboard },
   fails: [401],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, query, wallet }) => await listBoard(app, 'quests', query, wallet),
 });
 
@@ -71,22 +71,22 @@ const questRank = route({
   method: 'get',
   path: '/leaderboard/quests/rank',
   auth: 'session',
-  summary: 'The caller’s place on the quest leaderboard',
-  description: 'The score is the caller’s quest point total.',
-  query: WhenQuery,
+  summary: 'Read the caller’s rank on the quest leaderboard',
+  description: 'The score is the sum of the caller’s quest points.',
+  query: OptionalPeriodQuery,
   returns: { 200: BoardRank },
   fails: [],
-  handler: async ({ app, query, wallet }) => reply(200, await placeOn(app, 'quests', query, wallet)),
+  handler: async ({ app, query, wallet }) => reply(200, await readBoardRank(app, 'quests', query, wallet)),
 });
 
 const questStatsRoute = route({
   method: 'get',
   path: '/leaderboard/quests/stats',
   auth: 'public',
-  summary: 'What the quest leaderboard amounts to',
+  summary: 'Read the stats of the quest leaderboard',
   returns: { 200: QuestStats },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app }) => reply(200, await questStats(app)),
 });
 
@@ -94,12 +94,12 @@ const referralLeaderboard = route({
   method: 'get',
   path: '/game/referral/leaderboard',
   auth: 'optional',
-  summary: 'Wallets by what their referrals earned them',
-  description: `The score is the sum of the points that a wallet got for the scores of wallets that it referred. ${ORDER}`,
+  summary: 'Read the referral leaderboard',
+  description: `The score is the sum of the points that a wallet received for scores of the wallets that it referred. ${ORDER}`,
   query: BoardQuery,
   returns: { 200: Leaderboard },
   fails: [401],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, query, wallet }) => await listBoard(app, 'referrals', query, wallet),
 });
 
@@ -107,13 +107,13 @@ const gameLeaderboard = route({
   method: 'get',
   path: '/game/{id}/leaderboard',
   auth: 'optional',
-  summary: 'A game’s leaderboard',
+  summary: 'Read a game’s leaderboard',
   description: `The score is each wallet’s best normalized score in the period, 0 to 10,000. ${ORDER}`,
   params: GameParams,
   query: BoardQuery,
   returns: { 200: Leaderboard },
   fails: [401, 404],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, params, query, wallet }) => await listBoard(app, await boardOfGame(app, params.id), query, wallet),
 });
 
@@ -121,15 +121,15 @@ const gameRank = route({
   method: 'get',
   path: '/game/{id}/rank',
   auth: 'session',
-  summary: 'The caller’s place on a game’s leaderboard',
+  summary: 'Read the caller’s rank on a game’s leaderboard',
   params: GameParams,
-  query: WhenQuery,
+  query: OptionalPeriodQuery,
   returns: { 200: BoardRank },
   fails: [404],
-  handler: async ({ app, params, query, wallet }) => reply(200, await placeOn(app, await boardOfGame(app, params.id), query, wallet)),
+  handler: async ({ app, params, query, wallet }) => reply(200, await readBoardRank(app, await boardOfGame(app, params.id), query, wallet)),
 });
 
-/** Reading the boards. */
+/** The endpoints of leaderboards, by caller. */
 export const leaderboardRoutes = {
   public: [globalBoard, globalStatsRoute, globalPeriodStats, questBoard, questStatsRoute, referralLeaderboard, gameLeaderboard],
   session: [globalRank, questRank, gameRank],

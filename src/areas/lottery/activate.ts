@@ -6,9 +6,9 @@ import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { roundStarted } from './events.ts';
-import { lockTreasury, type Moment, mintOf, momentBefore, promised, readHoldings } from './reserve.ts';
 import { type RoundRow, readRound } from './rows.ts';
 import { ChatRoundTerms } from './schemas.ts';
+import { lockTreasury, mintOf, type OutflowMarker, readHoldings, readObligations, readOutflowMarker } from './treasury.ts';
 
 const lockRow = statement<{ id: string }>('lock_chat_round_to_start', `select id::text from rounds where id = $1 and kind = 'chat' for update`);
 const findActive = statement<{ id: string }>('find_active_chat_round', `select id::text from rounds where kind = 'chat' and state = 'active'`);
@@ -20,53 +20,60 @@ const activate = statement(
 );
 
 /**
- * Starts a chat round: its parameters are frozen, its prizes reserved, and it takes entries until `durationSec` later.
- * @throws 404; 409 where it is not pending, another is active, or the treasury does not hold the prizes; 503 when the node cannot be asked
+ * Starts a chat round: freezes its parameters, reserves its prizes, and opens it for entries for `durationSec` seconds.
+ * @throws 404 when the round does not exist; 409 when it is not pending, another round is active, or the treasury does not hold the prizes;
+ * 503 when the RPC node does not answer
  */
 export async function startChatRound(app: App, id: string): Promise<RoundRow> {
-  await mayStart(app.db, id);
-  const since = await momentBefore(app);
+  await requireStartable(app.db, id);
+  const marker = await readOutflowMarker(app);
   const holdings = await readHoldings(app);
   return await app.tx(async (tx) => {
     await lockTreasury(tx);
     await tx.query(lockRow, [id]);
-    const terms = ChatRoundTerms.parse(pick(await mayStart(tx, id)));
-    await mustHold(app, tx, terms, holdings, since);
+    const terms = ChatRoundTerms.parse(termsOf(await requireStartable(tx, id)));
+    await requireFunds(app, tx, terms, holdings, marker);
     const now = (await tx.query(readClock))[0]?.now ?? 0;
     const parameters = parametersOf(app, id, terms, now);
     const { opensAt, closesAt } = parameters;
     await tx.query(activate, [id, JSON.stringify(parameters), parametersHash(parameters), opensAt, closesAt]);
     tx.emit(roundStarted, { roundId: id, kind: 'chat', title: terms.title, opensAt, closesAt });
-    return await mustBeThere(tx, id);
+    return await requireRound(tx, id);
   });
 }
 
-async function mustBeThere(db: Queryable, id: string): Promise<RoundRow> {
+async function requireRound(db: Queryable, id: string): Promise<RoundRow> {
   const round = await readRound(db, id, 'chat');
-  if (!round) throw fail(404, 'there is no such chat round');
+  if (!round) throw fail(404, 'there is no chat round with this id');
   return round;
 }
 
-async function mayStart(db: Queryable, id: string): Promise<RoundRow> {
-  const round = await mustBeThere(db, id);
-  if (round.state !== 'pending') throw fail(409, `the round is ${round.state}, and only a pending one can be started`);
+async function requireStartable(db: Queryable, id: string): Promise<RoundRow> {
+  const round = await requireRound(db, id);
+  if (round.state !== 'pending') throw fail(409, `the round is ${round.state}; only a pending round can be started`);
   const [active] = await db.query(findActive);
-  if (active) throw fail(409, `round ${active.id} is active, and only one is at a time`);
+  if (active) throw fail(409, `round ${active.id} is active; only one chat round can be active at a time`);
   return round;
 }
 
-const pick = ({ title, picks, range, prizes, durationSec, maxEntriesPerWallet }: RoundRow) => ({
+const termsOf = ({ title, picks, range, prizes, durationSec, maxEntriesPerWallet }: RoundRow) => ({
   ...{ title, picks, range, prizes, durationSec, maxEntriesPerWallet },
 });
 
-async function mustHold(app: App, tx: Tx, { prizes }: ChatRoundTerms, holdings: Readonly<Record<Currency, bigint>>, since: Moment): Promise<void> {
+async function requireFunds(
+  app: App,
+  tx: Tx,
+  { prizes }: ChatRoundTerms,
+  holdings: Readonly<Record<Currency, bigint>>,
+  marker: OutflowMarker,
+): Promise<void> {
   for (const currency of new Set(prizes.map(({ mint }) => mint))) {
     const needed = prizes.reduce((sum, { amount, mint }) => (mint === currency ? sum + BigInt(amount) : sum), 0n);
-    const taken = await promised(app, tx, currency, since);
-    const free = holdings[currency] - taken;
+    const obligations = await readObligations(app, tx, currency, marker);
+    const free = holdings[currency] - obligations;
     if (free < needed) {
-      const short = free < 0n ? 0n : free;
-      throw fail(409, `the prizes need ${needed} base units of ${currency}, and the treasury has ${short} that are neither reserved nor owed`);
+      const available = free < 0n ? 0n : free;
+      throw fail(409, `the prizes need ${needed} base units of ${currency}; the treasury has ${available} base units that are not reserved or owed`);
     }
   }
 }

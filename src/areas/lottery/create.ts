@@ -11,14 +11,14 @@ const insert = statement(
 );
 
 /**
- * Describes a chat round. It takes entries once it is started (`startChatRound`).
- * @param createdBy the name of an admin token, or of what makes rounds by itself
- * @param id of the round to be; again the same: the round that there is
+ * Creates a chat round in state `pending`. `startChatRound` opens it for entries. Idempotent per id.
+ * @param createdBy the name of an admin token, or `scheduler`
+ * @param id the id of the new round
  */
 export async function createChatRound(tx: Tx, terms: ChatRoundTerms, createdBy: string, id: string = newId()): Promise<RoundRow> {
   const { title, picks, range, prizes, durationSec, maxEntriesPerWallet } = terms;
   await tx.query(insert, [id, title, createdBy, picks, range, JSON.stringify(prizes), durationSec, maxEntriesPerWallet]);
   const round = await readRound(tx, id, 'chat');
-  if (!round) throw new Error(`round ${id} was just made, and is not there`);
+  if (!round) throw new Error(`round ${id} was inserted but cannot be read`);
   return round;
 }

@@ -1,22 +1,23 @@
 import type { Entry } from '#lib/draw/entry.ts';
 import { derivedNumbers } from '#lib/draw/numbers.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
-import { faultOf } from '#lib/draw/rules.ts';
+import { numbersError } from '#lib/draw/rules.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { newEntry } from './events.ts';
 import type { RoundKind, RoundState } from './rows.ts';
 
-/** A round whose row this transaction holds: nobody else adds entries, and it is not frozen meanwhile. */
+/** A round whose row this transaction has locked, so that no other transaction adds entries or freezes the round. */
 export interface LockedRound {
   readonly id: string;
   readonly kind: RoundKind;
   readonly state: RoundState;
   readonly parameters: RoundParameters;
-  /** The next index. */
+  /** Number of entries, which is also the next index. */
   entries: number;
-  /** The record's clock after the lock was had, and when the round closes, ms since 1970. */
+  /** The database's clock after the lock was acquired, ms since 1970. */
   readonly now: number;
+  /** Closing time, ms since 1970. */
   readonly closesAt: number;
 }
 
@@ -29,32 +30,31 @@ const lockActiveChat = statement<LockRow>(
 const lockOne = statement<LockRow>('lock_round', `select ${LOCKED} from rounds where id = $1 and parameters is not null for update`);
 const readClock = statement<{ now: number }>('read_clock_ms', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
 
-// The clock is read by a statement of its own: the lock's would read it before it waits.
+// A separate statement reads the clock, because the locking statement would read it before it waits for the lock.
 async function lock(tx: Queryable, locking: Promise<LockRow[]>): Promise<LockedRound | null> {
   const [[row], [clock]] = await Promise.all([locking, tx.query(readClock)]);
   return row && clock ? { ...row, now: clock.now } : null;
 }
 
-/** Locks the chat round that is active; null where none is. */
+/** Locks the active chat round. Returns null when no round is active. */
 export const lockActiveRound = (tx: Queryable): Promise<LockedRound | null> => lock(tx, tx.query(lockActiveChat));
 
-/** Locks a round that has been opened; null where there is none of that id. */
+/** Locks a round that was opened. Returns null when no opened round has this id. */
 export const lockRound = (tx: Queryable, id: string): Promise<LockedRound | null> => lock(tx, tx.query(lockOne, [id]));
 
-/** Whether a locked round accepts entries at this moment. */
+/** Returns whether a locked round accepts entries now. */
 export const takesEntries = (round: LockedRound): boolean => round.state === 'active' && round.now < round.closesAt;
 
-/** What is to become an entry. */
-export interface NewEntry extends Omit<Entry, 'index'> {
+/** An entry before it gets its index. */
+interface NewEntry extends Omit<Entry, 'index'> {
   readonly id: string;
 }
-/** An entry that was accepted. */
 export interface AcceptedEntry extends Entry {
   readonly id: string;
   readonly round: string;
 }
 
-// Numbers go as JSON: arrays of arrays of different lengths are none of PostgreSQL's.
+// Numbers are passed as JSON, because PostgreSQL has no arrays of arrays with different lengths.
 const insert = statement(
   'insert_entries',
   `insert into entries (round, index, id, wallet, numbers, source, message_id, at)
@@ -64,8 +64,8 @@ const insert = statement(
 const count = statement('count_entries', 'update rounds set entries = $2 where id = $1');
 
 /**
- * Appends entries to a locked round, in their order, and tells everybody. They must keep its rules: nothing is checked here but
- * what the record's constraints check.
+ * Appends entries to a locked round, in their order, and emits an event for each.
+ * Precondition: the entries follow the rules of the round. Only the constraints of the table are checked here.
  */
 export async function appendEntries(tx: Tx, round: LockedRound, entries: readonly NewEntry[]): Promise<AcceptedEntry[]> {
   if (entries.length === 0) return [];
@@ -85,60 +85,60 @@ export async function appendEntries(tx: Tx, round: LockedRound, entries: readonl
   return accepted;
 }
 
-/** A message that asks to be an entry of the active chat round. */
-export interface Candidate {
-  /** Of the entry to be; numbers that are not given are derived from it. */
+/** A message that requests an entry in the active chat round. */
+interface EntryCandidate {
+  /** Id of the new entry. Missing numbers are derived from this id. */
   readonly id: string;
   readonly wallet: string;
-  /** As asked for, in any order; null: to be derived. */
+  /** The requested numbers in any order; null derives them. */
   readonly numbers: readonly number[] | null;
   readonly source: string;
   readonly messageId: string;
 }
 
-/** An entry, or in one sentence why not. */
-export type Acceptance = { readonly entry: AcceptedEntry } | { readonly status: 400 | 409; readonly error: string };
+/** The accepted entry, or the reason for the refusal in one sentence. */
+type EntryAcceptance = { readonly entry: AcceptedEntry } | { readonly status: 400 | 409; readonly error: string };
 
 const perWallet = statement<{ wallet: string; n: number }>(
   'count_entries_of_wallets',
-  // One look into the index per wallet, also where the plan was made while the table was small.
+  // `lateral … offset 0` forces one index lookup per wallet, also when PostgreSQL planned the statement while the table was small.
   `select k.wallet, c.n from unnest($2::text[]) as k(wallet),
      lateral (select count(*)::int as n from entries where round = $1 and wallet = k.wallet offset 0) c`,
 );
 
 /**
- * Judges and accepts a batch of candidates in their order, in the transaction that locked the active round (`lockActiveRound`). What
- * is refused takes no number and leaves no trace.
- * @param round null where no round is active
- * @returns one answer per candidate
+ * Validates and accepts a batch of candidates in their order. A refused candidate uses no index and stores nothing.
+ * Precondition: the transaction has locked the active round (`lockActiveRound`).
+ * @param round null when no round is active
+ * @returns one result per candidate
  */
-export async function acceptEntries(tx: Tx, round: LockedRound | null, candidates: readonly Candidate[]): Promise<Acceptance[]> {
+export async function acceptEntries(tx: Tx, round: LockedRound | null, candidates: readonly EntryCandidate[]): Promise<EntryAcceptance[]> {
   if (candidates.length === 0) return [];
   if (!round || !takesEntries(round) || round.parameters.kind !== 'chat') {
-    return candidates.map(() => ({ status: 409, error: 'no round takes entries at the moment' }));
+    return candidates.map(() => ({ status: 409, error: 'no round accepts entries now' }));
   }
   const { parameters } = round;
   const counts = await tx.query(perWallet, [round.id, [...new Set(candidates.map(({ wallet }) => wallet))]]);
-  const own = new Map(counts.map(({ wallet, n }) => [wallet, n]));
+  const entriesByWallet = new Map(counts.map(({ wallet, n }) => [wallet, n]));
   const at = new Date(round.now).toISOString();
   const taken: NewEntry[] = [];
-  const judged = candidates.map((candidate): number | Exclude<Acceptance, { entry: unknown }> => {
+  const results = candidates.map((candidate): number | Exclude<EntryAcceptance, { entry: unknown }> => {
     const { id, wallet, source, messageId } = candidate;
     const numbers = candidate.numbers?.toSorted((a, b) => a - b) ?? derivedNumbers(id, wallet, parameters);
-    const fault = faultOf(parameters, numbers);
+    const fault = numbersError(parameters, numbers);
     if (fault !== null) return { status: 400, error: `the numbers of an entry ${fault}` };
-    const before = own.get(wallet) ?? 0;
+    const before = entriesByWallet.get(wallet) ?? 0;
     if (before >= parameters.maxEntriesPerWallet) {
-      return { status: 409, error: `a wallet has at most ${parameters.maxEntriesPerWallet} entries in this round` };
+      return { status: 409, error: `a wallet can have at most ${parameters.maxEntriesPerWallet} entries in this round` };
     }
-    own.set(wallet, before + 1);
+    entriesByWallet.set(wallet, before + 1);
     return taken.push({ id, wallet, numbers, source, messageId, at }) - 1;
   });
   const accepted = await appendEntries(tx, round, taken);
-  return judged.map((one) => {
-    if (typeof one !== 'number') return one;
-    const entry = accepted[one];
-    if (!entry) throw new Error('an entry that was taken is missing');
+  return results.map((result) => {
+    if (typeof result !== 'number') return result;
+    const entry = accepted[result];
+    if (!entry) throw new Error('an accepted entry is missing');
     return { entry };
   });
 }
@@ -148,10 +148,10 @@ const selectEntries = statement<Entry>(
   `select index, wallet, numbers, source, message_id as "messageId", ${instant('at')} as at
    from entries where round = $1 and index >= $2 order by index limit $3`,
 );
-/** Entries that one read takes. */
+/** Entries per query. */
 const CHUNK = 10_000;
 
-/** The entries of a round by index, as they are published, a chunk at a time. */
+/** Streams the entries of a round in chunks, ordered by index. */
 export async function* entryChunks(db: Queryable, round: string): AsyncGenerator<Entry[]> {
   for (let from = 0; ; from += CHUNK) {
     const chunk = await db.query(selectEntries, [round, from, CHUNK]);
@@ -160,7 +160,7 @@ export async function* entryChunks(db: Queryable, round: string): AsyncGenerator
   }
 }
 
-/** All entries of a round, by index. */
+/** Reads all entries of a round, ordered by index. */
 export async function readEntries(db: Queryable, round: string): Promise<Entry[]> {
   const chunks: Entry[][] = [];
   for await (const chunk of entryChunks(db, round)) chunks.push(chunk);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { event } from '#platform/events/event.ts';
 
-/** The events of rounds. Ids and addresses were checked where they came in. */
+// Ids and addresses are validated before they reach an event.
 const Key = z.string().min(1).max(64);
 const Address = z.string().min(1).max(64);
 const Amount = z.string().regex(/^\d{1,20}$/);
@@ -13,28 +13,28 @@ const Mint = z.enum(['reward', 'usdc']);
 export const newEntry = event({
   type: 'new_entry',
   category: 'gameplay',
-  summary: 'An entry of a round was accepted: of a chat round, or (without numbers) a ticket.',
+  summary: 'An entry of a round was accepted. A ticket of a legacy round has no numbers.',
   payload: z.strictObject({ roundId: Key, kind: Kind, entryId: Key, index: z.int(), wallet: Address, numbers: z.array(z.int()) }),
 });
 
 export const roundStarted = event({
   type: 'round_started',
   category: 'round',
-  summary: 'A round takes entries.',
+  summary: 'A round has opened for entries.',
   payload: z.strictObject({ roundId: Key, kind: Kind, title: z.string().nullable(), opensAt: At, closesAt: At }),
 });
 
 export const roundClosed = event({
   type: 'round_closed',
   category: 'round',
-  summary: 'A round takes no more entries; its entries are public and go into a commitment.',
+  summary: 'A round has closed for entries. Its entries are public; a commitment to them follows.',
   payload: z.strictObject({ roundId: Key, kind: Kind, entries: z.int() }),
 });
 
 export const roundCommitted = event({
   type: 'round_committed',
   category: 'round',
-  summary: 'A round’s entries are committed to on the chain, finally; the beacon’s round decides it.',
+  summary: 'The commitment to a round’s entries is finalized on the chain. The named beacon round decides the draw.',
   payload: z.strictObject({
     roundId: Key,
     kind: Kind,
@@ -50,21 +50,21 @@ export const roundCommitted = event({
 export const roundFinalized = event({
   type: 'round_finalized',
   category: 'round',
-  summary: 'A round is drawn. A legacy round has the winning ticket’s index instead of numbers.',
+  summary: 'A round was drawn. A legacy round has `winningTicket` (an index) instead of numbers.',
   payload: z.strictObject({ roundId: Key, kind: Kind, numbers: z.array(z.int()), winningTicket: z.int().nullable(), winners: z.int() }),
 });
 
 export const roundVoid = event({
   type: 'round_void',
   category: 'round',
-  summary: 'A round ended without a draw. Its entries are those of `successor`, where there is one; tickets that were paid for are paid back.',
+  summary: 'A round ended without a draw. `successor` is the round that takes over its entries, if any. Paid tickets are refunded.',
   payload: z.strictObject({ roundId: Key, kind: Kind, reason: z.string(), successor: Key.nullable() }),
 });
 
 export const winnerAnnounced = event({
   type: 'winner_announced',
   category: 'round',
-  summary: 'A wallet won a prize; it is paid by itself.',
+  summary: 'A wallet won a prize. The payout follows automatically.',
   payload: z.strictObject({
     roundId: Key,
     kind: Kind,
@@ -77,14 +77,14 @@ export const winnerAnnounced = event({
 export const ticketConfirmed = event({
   type: 'ticket_confirmed',
   category: 'round',
-  summary: 'A ticket counts. To its wallet only.',
+  summary: 'A ticket was accepted. Sent to its wallet only.',
   payload: z.strictObject({ roundId: Key, ticketId: Key, ticketNumber: z.int(), signature: Signature.nullable() }),
 });
 
 export const ticketRefused = event({
   type: 'ticket_refused',
   category: 'round',
-  summary: 'A ticket does not count; what was paid for it is paid back. To its wallet only.',
+  summary: 'A ticket was refused; its payment is refunded. Sent to its wallet only.',
   payload: z.strictObject({ roundId: Key, ticketId: Key, signature: Signature.nullable(), reason: z.string(), refund: Amount.nullable() }),
 });
 

@@ -1,24 +1,24 @@
 import type { Entry, EntryProof } from '#lib/draw/entry.ts';
 import { fail } from '#lib/errors.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
-import { type Glance, noRound, notThere } from './published.ts';
+import { notAvailable, type RoundStatus, roundNotFound } from './published.ts';
 import type { RoundKind } from './rows.ts';
 
-/** An entry with what proves that it is under its round's root. Nothing of it ever changes. */
-export interface ProvedEntry extends EntryProof {
+/** An entry with its Merkle proof. Immutable once the round is frozen. */
+interface ProvedEntry extends EntryProof {
   readonly entry: Entry & { readonly id: string };
   readonly index: number;
   readonly root: string;
 }
 
-interface ProofRow extends Pick<Glance, 'state' | 'voidReason' | 'root'> {
+interface ProofRow extends Pick<RoundStatus, 'state' | 'voidReason' | 'root'> {
   entry: ProvedEntry['entry'] | null;
   leaf: string | null;
-  /** By level; empty where a node has no sibling. */
+  /** Hex by level; an empty text where a node has no sibling. */
   siblings: string[] | null;
 }
 
-// Of each level only 32 bytes are read: they lie outside the row, uncompressed.
+// `substring` reads only 32 bytes of each level, because the column is stored out of line and uncompressed.
 const selectProof = statement<ProofRow>(
   'select_entry_proof',
   `select r.state, r.void_reason as "voidReason", encode(r.root, 'hex') as root,
@@ -31,16 +31,16 @@ const selectProof = statement<ProofRow>(
 );
 
 /**
- * The proof of an entry.
- * @throws 404 no such round, no such entry of it, or one that is not frozen
+ * Reads the Merkle proof of an entry.
+ * @throws 404 when the round or the entry does not exist, or the round is not frozen
  */
 export async function readEntryProof(db: Queryable, kind: RoundKind, id: string, entryId: string): Promise<ProvedEntry> {
   const row = (await db.query(selectProof, [id, kind, entryId]))[0];
-  if (!row) throw noRound(kind, id);
+  if (!row) throw roundNotFound(kind, id);
   const { entry, leaf, siblings, root, voidReason } = row;
   if (entry === null) throw fail(404, `round ${id} has no entry ${entryId}`);
-  // Of a round whose entries are others now, the tree does not lead to the root that was committed to.
+  // When the entries differ from the committed ones, the stored tree does not lead to the committed root.
   if (root === null || leaf === null || siblings === null || voidReason === 'entries-differ')
-    throw notThere({ id, ...row }, 'proofs', 'as soon as its entries are frozen');
+    throw notAvailable({ id, ...row }, 'proofs', 'when its entries are frozen');
   return { entry, index: entry.index, leaf, proof: siblings.filter((sibling) => sibling !== ''), root };
 }

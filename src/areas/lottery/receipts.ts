@@ -5,10 +5,10 @@ import { canonicalize } from '#lib/canonical.ts';
 import { Hash, Millisecond } from '#lib/draw/bytes.ts';
 import { entryLeaf } from '#lib/draw/entry.ts';
 import { Wallet } from '#lib/scalars.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import type { AcceptedEntry } from './entries.ts';
 
-/** What is signed of an entry: all that is published of it later, and its leaf. */
+/** The signed fields of an entry: all fields that are published later, and the leaf hash. */
 const ReceiptBody = z.strictObject({
   version: z.literal(1),
   round: z.uuid(),
@@ -22,48 +22,47 @@ const ReceiptBody = z.strictObject({
   leaf: Hash,
 });
 
-/** A receipt of an entry: who holds it can show that an entry was accepted which the published ones lack. */
+/** A signed receipt of an accepted entry. A wallet can use it to prove that the service dropped the entry from the published list. */
 export const Receipt = z
   .strictObject({
     body: ReceiptBody,
-    /** Which key of `/.well-known/coinop-keys`. */
+    /** Id of the signing key in `/.well-known/coinop-keys`. */
     keyId: z.string(),
-    /** ed25519, base64, over "coinop/receipt/1" LF and the canonical JSON (RFC 8785) of the body. */
+    /** Base64 ed25519 signature over "coinop/receipt/1", a line feed, and the canonical JSON (RFC 8785) of the body. */
     signature: z.string(),
   })
   .meta({
     id: 'EntryReceipt',
-    description: 'Signed with ed25519: base64 over `coinop/receipt/1`, a line feed, and the canonical JSON (RFC 8785) of `body`.',
+    description:
+      'A signed receipt of an accepted entry. `signature` is a base64 ed25519 signature over `coinop/receipt/1`, a line feed, and the canonical JSON (RFC 8785) of `body`.',
   });
 export type Receipt = z.output<typeof Receipt>;
 
 const LABEL = 'coinop/receipt/1\n';
-/** What an ed25519 seed has before it in PKCS #8 (RFC 8410). */
+/** PKCS #8 prefix of a raw ed25519 seed (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const RAW_PUBLIC_BYTES = 32;
 
 interface ReceiptKey {
   readonly secret: KeyObject;
-  /** Base58 of its 32 bytes. */
+  /** Base58 of 32 bytes. */
   readonly publicKey: string;
+  /** The first 8 characters of the public key. */
   readonly id: string;
 }
-const keys = new WeakMap<App['config'], ReceiptKey>();
 
-/** The key that signs receipts. Its id is the first 8 characters of its public key. */
-export function receiptKey({ config }: Pick<App, 'config'>): ReceiptKey {
-  const known = keys.get(config);
-  if (known) return known;
+const signingKey = perApp(({ config }): ReceiptKey => {
   const secret = createPrivateKey({ key: Buffer.concat([PKCS8, config.receiptSeed]), format: 'der', type: 'pkcs8' });
   const spki = createPublicKey(secret).export({ format: 'der', type: 'spki' });
   const publicKey = bs58.encode(spki.subarray(-RAW_PUBLIC_BYTES));
-  const key = { secret, publicKey, id: publicKey.slice(0, 8) };
-  keys.set(config, key);
-  return key;
-}
+  return { secret, publicKey, id: publicKey.slice(0, 8) };
+});
 
-/** Signs the receipt of an entry whose transaction has committed. The same entry, the same receipt. */
-export function receiptOf(app: Pick<App, 'config'>, { id, round, ...entry }: AcceptedEntry): Receipt {
+/** Returns the key that signs receipts. */
+export const receiptKey = (app: App): ReceiptKey => app.state(signingKey);
+
+/** Signs the receipt of an entry. Deterministic. Precondition: the entry's transaction has committed. */
+export function receiptOf(app: App, { id, round, ...entry }: AcceptedEntry): Receipt {
   const key = receiptKey(app);
   const body = { version: 1 as const, round, entry: id, ...entry, numbers: [...entry.numbers], leaf: entryLeaf(round, entry) };
   return { body, keyId: key.id, signature: sign(null, Buffer.from(LABEL + canonicalize(body)), key.secret).toString('base64') };

@@ -7,34 +7,36 @@ import { Count, Instant, Wallet } from '#lib/scalars.ts';
 const SIGNATURE = '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv';
 const NUMBERS = [3, 7, 12, 30, 41];
 
-const EntryId = RoundId.meta({ description: 'The entry.' });
-const Numbers = z.array(Count).meta({ description: 'Ascending; none for a ticket.', example: NUMBERS });
-const Index = Count.meta({ description: 'Its place in the order in which entries were accepted, from 0 on.', example: 258 });
+const EntryId = RoundId.meta({ description: 'The entry’s id.' });
+const Numbers = z.array(Count).meta({ description: 'The numbers in ascending order; empty for a ticket.', example: NUMBERS });
+const Index = Count.meta({ description: 'Position in the order of acceptance, starting at 0.', example: 258 });
 
-export const EntryPath = z.object({ id: RoundId.meta({ description: 'The round.' }), entryId: EntryId });
+export const EntryPath = z.object({ id: RoundId.meta({ description: 'The round’s id.' }), entryId: EntryId });
 export const EntriesQuery = PageQuery.extend({
   format: z.enum(['json', 'ndjson'], 'must be json or ndjson').default('json').meta({
-    description: 'ndjson: all entries, one a line, as they are published: `limit` and `offset` do not matter. From closing on.',
+    description: 'ndjson: all entries as a file, one per line; `limit` and `offset` are ignored. Available when the round is closed.',
   }),
 });
 
-/** What of an entry is published, and in its leaf. */
+/** The published fields of an entry. Its leaf hash covers all of them. */
 const published = {
   index: Index,
   wallet: Wallet,
   numbers: Numbers,
-  source: z.string().meta({ description: 'Where it came from: the service’s own chat, a bridged one, the chain.', example: 'coinop' }),
-  messageId: z.string().meta({ description: 'The message there; a transaction’s signature for a ticket that was paid for.', example: 'ÄÖ-17' }),
+  source: z.string().meta({ description: 'The origin: the service’s own chat, a bridged chat, or the chain.', example: 'coinop' }),
+  messageId: z
+    .string()
+    .meta({ description: 'Id of the message at the origin. For a paid ticket, the signature of its transaction.', example: 'ÄÖ-17' }),
   at: Millisecond,
 };
 export const EntryView = z
-  .strictObject({ id: EntryId, ...published, leaf: Hash.meta({ description: 'Its hash in the tree over all entries.' }) })
+  .strictObject({ id: EntryId, ...published, leaf: Hash.meta({ description: 'The entry’s leaf hash in the Merkle tree.' }) })
   .meta({ id: 'RoundEntry' });
 
 export const RootView = z
   .strictObject({
     root: Hash,
-    count: Count.meta({ description: 'How many entries are under it.', example: 1234 }),
+    count: Count.meta({ description: 'Number of entries under the root.', example: 1234 }),
     algorithm: z.strictObject({ hash: z.literal('sha256'), leaf: z.string(), node: z.string(), oddNode: z.string() }).meta({
       example: {
         hash: 'sha256',
@@ -46,7 +48,7 @@ export const RootView = z
   })
   .meta({ id: 'EntriesRoot' });
 
-/** How an entry's leaf, and the tree over them, are made. */
+/** Describes how the leaf of an entry and the tree are computed. */
 export const ALGORITHM: z.input<typeof RootView>['algorithm'] = {
   hash: 'sha256',
   leaf:
@@ -61,7 +63,7 @@ export const EntryProofView = z
     entry: z.strictObject({ id: EntryId, ...published }),
     index: Index,
     leaf: Hash,
-    proof: z.array(Hash).meta({ description: 'The siblings from the leaf up. Where a node moves up by itself it has none.' }),
+    proof: z.array(Hash).meta({ description: 'Sibling hashes from the leaf to the root. A node that moves up alone has no sibling.' }),
     root: Hash,
   })
   .meta({ id: 'EntryProof' });
@@ -69,16 +71,18 @@ export const EntryProofView = z
 export const RoundAudit = Audit.meta({
   id: 'RoundAudit',
   description:
-    'Everything that went into a draw and came out of it; later parts are null until the round has come that far. With the entries it is ' +
-    'all that `bin/verify-round` needs besides the chain and the beacon’s key.',
+    'All inputs and results of a draw. Later parts are null until the round reaches them. `bin/verify-round` needs this document, the entries, ' +
+    'the chain, and the beacon’s public key.',
 });
 
 const Drawn = z
   .strictObject({
     counter: Count,
-    bound: Count.meta({ description: 'It was drawn from 0 to bound − 1.', example: 50 }),
-    raw: z.string().meta({ description: 'A u64: value = raw mod bound.', example: '5758698256769163447' }),
-    rejected: z.array(z.string()).meta({ description: 'Raw values before it, from 2^64 − (2^64 mod bound) on.', example: [] }),
+    bound: Count.meta({ description: 'The value is drawn from 0 to bound − 1.', example: 50 }),
+    raw: z.string().meta({ description: 'A u64; value = raw mod bound.', example: '5758698256769163447' }),
+    rejected: z
+      .array(z.string())
+      .meta({ description: 'Earlier raw values, rejected because they are at least 2^64 − (2^64 mod bound).', example: [] }),
     value: Count,
   })
   .meta({ id: 'DrawnInteger' });
@@ -86,12 +90,14 @@ const Drawn = z
 export const WinningNumbersView = z
   .strictObject({
     round: RoundId,
-    numbers: z.array(Count).meta({ description: 'Ascending.', example: NUMBERS }),
+    numbers: z.array(Count).meta({ description: 'The winning numbers in ascending order.', example: NUMBERS }),
     proof: z.strictObject({
       seed: Hash,
       label: z.string().meta({ description: 'raw = u64 LE of HMAC-SHA256(seed, label ‖ counter u64 LE).', example: 'numbers/1' }),
       draws: z.array(Drawn),
-      drawn: z.array(Count).meta({ description: 'In the order drawn: Fisher–Yates over 1 to the range.', example: [30, 3, 41, 7, 12] }),
+      drawn: z
+        .array(Count)
+        .meta({ description: 'The numbers in drawn order: a Fisher–Yates shuffle over 1 to `range`.', example: [30, 3, 41, 7, 12] }),
       seedFrom: z
         .strictObject({
           label: z.literal('coinop/draw/1'),
@@ -103,16 +109,19 @@ export const WinningNumbersView = z
           randomness: Hash,
           blockhash: z.string().meta({ example: 'EkSnNWid2cvwEVnVx9aBqawnmiCNiDgp3gUdkDPTKN1N' }),
         })
-        .meta({ description: 'seed = SHA-256 over these in this order, each after its length in bytes as u32 LE; the beacon’s round is u64 LE.' }),
+        .meta({
+          description:
+            'The inputs of the seed: SHA-256 over these values in this order, each preceded by its length in bytes as u32 LE; `beaconRound` is a u64 LE.',
+        }),
       beacon: z.strictObject({
-        publicKey: z.string().meta({ description: 'Of the drand chain, on G2.' }),
-        signature: z.string().meta({ description: 'Of its round, on G1: randomness = sha256(signature).' }),
+        publicKey: z.string().meta({ description: 'Public key of the drand chain, on G2.' }),
+        signature: z.string().meta({ description: 'The beacon’s signature of the round, on G1; randomness = sha256(signature).' }),
         dueAt: Instant,
       }),
       commitment: z.strictObject({
         sequence: Count.meta({ example: 17 }),
-        memo: z.string().meta({ description: 'What was bound on the chain before the beacon’s round existed.' }),
-        signature: z.string().meta({ description: 'Of its transaction.', example: SIGNATURE }),
+        memo: z.string().meta({ description: 'Text of the commitment that was on the chain before the beacon round existed.' }),
+        signature: z.string().meta({ description: 'Signature of the commitment’s transaction.', example: SIGNATURE }),
         slot: Count.meta({ example: 300_000_000 }),
         blockTime: Instant,
       }),
@@ -120,40 +129,45 @@ export const WinningNumbersView = z
   })
   .meta({ id: 'WinningNumbers' });
 
-const Place = Count.meta({ description: '1 is first.', example: 1 });
+const WinnerPlace = Count.meta({ description: 'The winner’s place; 1 is the first.', example: 1 });
 const WonPrize = z
   .strictObject({
-    amount: Units.meta({ description: 'Base units.' }),
+    amount: Units.meta({ description: 'The amount in base units.' }),
     mint: z.enum(['reward', 'usdc']),
-    address: Wallet.meta({ description: 'Of the mint.' }),
+    address: Wallet.meta({ description: 'Address of the mint.' }),
   })
   .meta({ id: 'WonPrize' });
 
 export const WinnerView = z
   .strictObject({
-    place: Place,
+    place: WinnerPlace,
     wallet: Wallet,
     prize: WonPrize,
     entryId: EntryId,
     entryIndex: Index,
-    matches: Count.meta({ description: 'How many of the entry’s numbers were drawn.', example: 4 }),
+    matches: Count.meta({ description: 'Number of the entry’s numbers that were drawn.', example: 4 }),
   })
   .meta({ id: 'Winner' });
 
-export const PAYOUT_STATUSES = ['none', 'pending', 'completed'] as const;
+const PAYOUT_STATUSES = ['none', 'pending', 'completed'] as const;
 export const PayoutsOfRound = z
   .strictObject({
     round: RoundId,
-    status: z.enum(PAYOUT_STATUSES).meta({ description: 'completed: every prize is paid for good. none: nobody won.', example: 'completed' }),
-    signatures: z.array(z.string()).meta({ description: 'The transactions that paid prizes, by place.', example: [SIGNATURE] }),
+    status: z
+      .enum(PAYOUT_STATUSES)
+      .meta({ description: 'completed: the payments of all prizes are finalized. none: the round has no winner.', example: 'completed' }),
+    signatures: z.array(z.string()).meta({ description: 'Signatures of the transactions that paid the prizes, by place.', example: [SIGNATURE] }),
     payouts: z.array(
       z.strictObject({
-        place: Place,
+        place: WinnerPlace,
         wallet: Wallet,
         prize: WonPrize,
         paymentId: z.string().meta({ example: '4dc1b0de-7d3f-8a5c-9f0e-1f2d3c4b5a69' }),
-        status: z.string().meta({ description: 'As a payment’s: pending, batched, confirmed, completed, …', example: 'completed' }),
-        signature: z.string().nullable().meta({ description: 'The transaction that paid it, from confirmed on.', example: SIGNATURE }),
+        status: z.string().meta({ description: 'Status of the payment: pending, batched, confirmed, completed, …', example: 'completed' }),
+        signature: z
+          .string()
+          .nullable()
+          .meta({ description: 'Signature of the paying transaction; set when the payment is confirmed.', example: SIGNATURE }),
         completedAt: Instant.nullable(),
       }),
     ),
@@ -166,30 +180,31 @@ export const FinalizedView = z
     title: z.string().meta({ example: 'Friday night draw' }),
     numbers: z.array(Count).meta({ example: NUMBERS }),
     entries: Count.meta({ example: 1234 }),
-    winners: Count.meta({ description: 'How many wallets won.', example: 3 }),
+    winners: Count.meta({ description: 'Number of wallets that won.', example: 3 }),
     prizes: z.array(z.strictObject({ amount: Units, mint: z.enum(['reward', 'usdc']) })),
-    sequence: Count.meta({ description: 'Of its commitment.', example: 17 }),
+    sequence: Count.meta({ description: 'Sequence number of the round’s commitment.', example: 17 }),
     endedAt: Instant,
   })
   .meta({ id: 'FinalizedRound' });
 
-const told = (description: string) => Wallet.nullable().meta({ description });
+const AddressOrNull = (description: string) => Wallet.nullable().meta({ description });
 export const KeysView = z
   .strictObject({
     receipts: z.array(z.strictObject({ id: z.string().meta({ example: '9xQeWvG8' }), algorithm: z.literal('ed25519'), publicKey: Wallet })).meta({
-      description: 'The keys that sign receipts of entries, base58.',
+      description: 'The public keys of entry receipts, base58.',
     }),
-    committer: told('Whose memos are the commitments of rounds; null where this process was not told.'),
+    committer: AddressOrNull('The key that signs the memos with the commitments; null when this process has no such setting.'),
     formerCommitters: z.array(Wallet).meta({
-      description: 'Whose memos were, the oldest first. Each key has a sequence of its own, and counts until the first commitment of the next.',
+      description:
+        'Earlier commitment keys, the oldest first. Each key has its own sequence and is valid until the first commitment of the next key.',
       example: [],
     }),
-    treasury: told('Whose tokens prizes are paid from.'),
-    mints: z.strictObject({ reward: told('The arcade’s own token.'), usdc: told('Stablecoin.') }),
+    treasury: AddressOrNull('The wallet whose tokens pay the prizes.'),
+    mints: z.strictObject({ reward: AddressOrNull('Mint of the arcade’s own token.'), usdc: AddressOrNull('Mint of the stablecoin.') }),
     beacon: z.strictObject({
-      chainHash: Hash.meta({ description: 'Of the drand chain that decides draws.' }),
+      chainHash: Hash.meta({ description: 'Hash of the drand chain that decides the draws.' }),
       publicKey: z.string(),
-      urls: z.array(z.string()).meta({ description: 'Where it may be asked.', example: ['https://api.drand.sh'] }),
+      urls: z.array(z.string()).meta({ description: 'URLs that serve the beacon.', example: ['https://api.drand.sh'] }),
     }),
   })
-  .meta({ id: 'Keys', description: 'What a stranger pins once, and checks everything else against.' });
+  .meta({ id: 'Keys', description: 'Public keys and addresses. A verifier stores them once and checks all results against them.' });

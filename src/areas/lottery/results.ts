@@ -1,24 +1,24 @@
-import { type Payment, paymentId, readPayments } from '#areas/payouts';
+import { type Payment, paymentId, readPaymentsByCause } from '#areas/payouts';
 import { Audit } from '#lib/draw/audit.ts';
 import { parseMemo } from '#lib/draw/commitment.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
-import { type Glance, glanceAt, noRound, notThere } from './published.ts';
+import { notAvailable, type RoundStatus, readRoundStatus, roundNotFound } from './published.ts';
 import type { PrizeTerms } from './rows.ts';
 
 const StoredAudit = Audit.omit({ entryHashes: true });
-const selectDrawn = statement<Pick<Glance, 'state' | 'voidReason'> & { audit: string | null }>(
+const selectDrawn = statement<Pick<RoundStatus, 'state' | 'voidReason'> & { audit: string | null }>(
   'select_drawn_round',
   `select state, void_reason as "voidReason", case when state = 'finalized' then audit end as audit from rounds where id = $1 and kind = 'chat'`,
 );
 
 /**
- * The winning numbers of a chat round, and all that they were derived from.
- * @throws 404 no such round, or one that is not finalized
+ * Reads the winning numbers of a chat round and the inputs of their derivation.
+ * @throws 404 when the round does not exist or is not finalized
  */
 export async function readNumbers(db: Queryable, id: string) {
   const round = (await db.query(selectDrawn, [id]))[0];
-  if (!round) throw noRound('chat', id);
-  if (round.audit === null) throw notThere({ id, ...round }, 'winning numbers', 'once it is finalized');
+  if (!round) throw roundNotFound('chat', id);
+  if (round.audit === null) throw notAvailable({ id, ...round }, 'winning numbers', 'when it is finalized');
   const { commitment, beacon, draw } = StoredAudit.parse(JSON.parse(round.audit));
   const committed = commitment && parseMemo(commitment.memo);
   if (!committed || !beacon?.signature || !beacon.randomness || !draw) throw new Error(`the audit of round ${id} has no draw`);
@@ -40,11 +40,11 @@ export async function readNumbers(db: Queryable, id: string) {
   };
 }
 
-/** Who won what in a chat round. */
-export interface DrawnWinner {
+/** A winner of a chat round and the prize. */
+interface DrawnWinner {
   place: number;
   wallet: string;
-  /** `address` is that of the mint. */
+  /** `address` is the address of the mint. */
   prize: PrizeTerms & { readonly address: string };
   entryId: string;
   entryIndex: number;
@@ -59,21 +59,21 @@ const selectWinners = statement<DrawnWinner>(
 );
 
 /**
- * The winners of a chat round, first place first.
- * @param what is asked for, as a refusal says it
- * @throws 404 no such round, or one that is not finalized
+ * Reads the winners of a chat round, first place first.
+ * @param result the name of the result in the error message
+ * @throws 404 when the round does not exist or is not finalized
  */
-export async function readWinners(db: Queryable, id: string, what = 'winners'): Promise<DrawnWinner[]> {
-  const round = await glanceAt(db, 'chat', id);
-  if (round.state !== 'finalized') throw notThere(round, what, 'once it is finalized');
+export async function readWinners(db: Queryable, id: string, result = 'winners'): Promise<DrawnWinner[]> {
+  const round = await readRoundStatus(db, 'chat', id);
+  if (round.state !== 'finalized') throw notAvailable(round, result, 'when it is finalized');
   return await db.query(selectWinners, [id]);
 }
 
-/** How the prizes of a chat round are paid. @throws 404 as `readWinners` does */
+/** Reads the payments of a chat round's prizes. @throws 404 when the round does not exist or is not finalized */
 export async function readPayouts(db: Queryable, id: string) {
   const winners = await readWinners(db, id, 'payouts');
   const causes = winners.map(({ place }) => `${id}:${place}`);
-  const payments = await readPayments(db, 'prize', causes);
+  const payments = await readPaymentsByCause(db, 'prize', causes);
   const payouts = winners.map(({ place, wallet, prize }, i) => {
     const cause = causes[i] ?? '';
     const { status = 'pending', signature = null, completedAt = null }: Partial<Payment> = payments.get(cause) ?? {};
@@ -111,7 +111,7 @@ const countFinalized = statement<{ n: number }>(
   `select count(*)::int as n from rounds where kind = 'chat' and state = 'finalized'`,
 );
 
-/** Chat rounds that were drawn, newest first, and how many there are. */
+/** Reads a page of drawn chat rounds, newest first, and their total number. */
 export async function listFinalized(db: Queryable, limit: number, offset: number): Promise<{ rounds: FinalizedRow[]; total: number }> {
   const [rounds, count] = await Promise.all([db.query(selectFinalized, [limit, offset]), db.query(countFinalized)]);
   return { rounds, total: count[0]?.n ?? 0 };

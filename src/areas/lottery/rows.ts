@@ -7,13 +7,13 @@ export const ROUND_STATES = ['pending', 'active', 'closing', 'committed', 'final
 export type RoundState = (typeof ROUND_STATES)[number];
 export type RoundKind = 'chat' | 'legacy';
 
-/** A prize as it is described: the arcade's own token or stablecoin, base units as text. */
+/** A prize in the arcade's own token or in stablecoin. `amount` is in base units, as text. */
 export interface PrizeTerms {
   readonly amount: string;
   readonly mint: 'reward' | 'usdc';
 }
 
-/** A round as the record has it; what its states mean stands with the table. Times are ISO 8601 in UTC, to the millisecond. */
+/** A round as stored in the table `rounds`. Times are ISO 8601 in UTC, to the millisecond. */
 export interface RoundRow {
   id: string;
   kind: RoundKind;
@@ -37,12 +37,12 @@ export interface RoundRow {
   beaconRound: number | null;
   beaconDueAt: string | null;
   voidReason: VoidReason | null;
-  /** The round that this one goes on for, and the one that goes on for this. */
+  /** The void round whose entries this round took over, and the round that took over the entries of this void one. */
   predecessor: string | null;
   successor: string | null;
-  /** What landed; null before it is final. */
+  /** The finalized commitment; null before it is recorded. */
   commitment: { sequence: number; signature: string; slot: number; hash: string } | null;
-  /** Committed, and an hour past the beacon's round. */
+  /** The round is committed, and its beacon round was due more than an hour ago. */
   overdue: boolean;
   createdAt: string;
   closedAt: string | null;
@@ -50,7 +50,7 @@ export interface RoundRow {
   endedAt: string | null;
 }
 
-/** Everything of a round but its audit; `r` is `rounds`. */
+/** Columns of a `RoundRow`: all but the audit. `r` is the alias of `rounds`. */
 export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by as "createdBy", r.picks, r.range, r.max_entries_per_wallet as "maxEntriesPerWallet",
   r.prizes, r.duration_sec as "durationSec", r.ticket_price::text as "ticketPrice", r.max_tickets::float8 as "maxTickets", r.parameters,
   r.parameters_hash as "parametersHash", ${instant('r.opens_at')} as "opensAt", ${instant('r.closes_at')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
@@ -63,14 +63,14 @@ export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by
 
 const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rounds r where r.id = $1 and ($2::text is null or r.kind = $2)`);
 
-/** A round, of a kind where one is given; undefined where there is none. */
+/** Reads a round, optionally of one kind only. */
 export async function readRound(db: Queryable, id: string, kind: RoundKind | null = null): Promise<RoundRow | undefined> {
   return (await db.query(byId, [id, kind]))[0];
 }
 
 const active = statement<RoundRow>('read_active_chat_round', `select ${ROUND_COLUMNS} from rounds r where r.kind = 'chat' and r.state = 'active'`);
 
-/** The chat round that takes entries, or has just ceased to; undefined where there is none. */
+/** Reads the active chat round. It may be past its closing time and not closed yet. */
 export async function readActiveChatRound(db: Queryable): Promise<RoundRow | undefined> {
   return (await db.query(active))[0];
 }

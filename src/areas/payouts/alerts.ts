@@ -1,18 +1,19 @@
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 
-/** The same is not said more often than this, by one process, ms. */
-const SAID_EVERY_MS = 60_000;
+/** Minimum interval between two equal alerts of one process, ms. */
+const MIN_INTERVAL_MS = 60_000;
+const MAX_REMEMBERED = 1_000;
 
-const said = new WeakMap<App, Map<string, number>>();
+/** Time of the latest alert per subject and reason, ms since 1970. */
+const alertTimes = perApp(() => new Map<string, number>());
 
-/** Tells operators of something that keeps money from being paid; looks that repeat every few seconds say it once a minute. */
+/** Logs an error for operators when something prevents payments. Logs the same subject and reason at most once per minute. */
 export function alert(app: App, subject: string, reason: string): void {
   const now = app.clock.now().getTime();
-  const times = said.get(app) ?? new Map<string, number>();
-  said.set(app, times);
+  const times = app.state(alertTimes);
   const key = `${subject}\n${reason}`;
-  if (now - (times.get(key) ?? Number.NEGATIVE_INFINITY) < SAID_EVERY_MS) return;
-  if (times.size > 1_000) times.clear();
+  if (now - (times.get(key) ?? Number.NEGATIVE_INFINITY) < MIN_INTERVAL_MS) return;
+  if (times.size > MAX_REMEMBERED) times.clear();
   times.set(key, now);
-  app.log.error({ subject, reason }, 'payouts need attention');
+  app.log.error({ subject, reason }, 'payments are delayed; an operator must remove the cause');
 }

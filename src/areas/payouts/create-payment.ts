@@ -7,27 +7,27 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Currency } from './payments.ts';
 
-/** Something that is owed to a wallet, and why. */
-export interface Debt {
+/** A request to pay a wallet. */
+export interface PaymentRequest {
   readonly wallet: string;
   readonly currency: Currency;
   /** Base units, 1 to 2^64 − 1. */
   readonly amount: bigint;
-  /** What it is owed for: `{ kind: 'prize', id: '<round>:<place>' }`. Nothing is owed twice for one cause. */
+  /** The cause of the payment, such as `{ kind: 'prize', id: '<round>:<place>' }`. One cause has at most one payment. */
   readonly cause: { readonly kind: string; readonly id: string };
 }
 
-/** A debt as a payment. `created` is false where it had been owed before. */
-export interface Owed {
+/** The payment of a request. `created` is false when the cause had a payment already. */
+export interface CreatedPayment {
   readonly id: string;
   readonly created: boolean;
 }
 
 /**
- * The id of the payment for a cause: sha256("coinop/payment/1" LF kind LF id), 16 bytes of it, as a UUID of version 8.
- * It follows from the cause alone, so that a debt that was lost with a restored database and is owed again is the same payment.
+ * Returns the id of the payment for a cause: the first 16 bytes of sha256("coinop/payment/1" LF kind LF id), as a UUID of version 8.
+ * The id depends on the cause only, so a payment that a database restore lost gets the same id when it is created again.
  */
-export function paymentId({ kind, id }: Debt['cause']): string {
+export function paymentId({ kind, id }: PaymentRequest['cause']): string {
   return stringify(idBytes(kind, id));
 }
 
@@ -38,7 +38,7 @@ function idBytes(kind: string, id: string): Buffer {
   return bytes;
 }
 
-// By id, as every writer of many payments locks them.
+// Ordered by id, because every statement that locks several payments locks them in this order.
 const insert = statement<{ id: string }>(
   'insert_payments',
   `insert into payments (id, wallet, currency, amount, cause_kind, cause_id, payer, lane)
@@ -47,8 +47,8 @@ const insert = statement<{ id: string }>(
      as d(id, wallet, currency, amount, kind, cause, payer, lane)
    order by d.id on conflict do nothing returning id::text`,
 );
-const otherTerms = statement<{ id: string }>(
-  'find_payments_of_other_terms',
+const findConflicting = statement<{ id: string }>(
+  'find_conflicting_payment',
   `select d.id::text from unnest($1::uuid[], $2::text[], $3::text[], $4::numeric[]) as d(id, wallet, currency, amount)
    left join payments p on p.id = d.id where (p.wallet, p.currency, p.amount) is distinct from (d.wallet, d.currency, d.amount) limit 1`,
 );
@@ -57,28 +57,27 @@ const isKind = (kind: string) => /^[a-z][a-z0-9-]{0,31}$/.test(kind);
 const isCause = (id: string) => /^[\x21-\x7e]{1,128}$/.test(id);
 
 /**
- * Writes down what is owed, and has it paid after this transaction's commit. Each cause is owed once, however often and
- * from wherever this is called.
- * @returns one entry per debt, in their order
- * @throws 409 where a cause is owed already with another wallet, currency or amount
+ * Inserts payments and enqueues their planning after the commit. Idempotent per cause.
+ * @returns one entry per request, in the same order
+ * @throws 409 when a cause has a payment with another wallet, currency or amount
  */
-export async function owe({ config }: Pick<App, 'config'>, tx: Tx, debts: readonly Debt[]): Promise<Owed[]> {
-  if (debts.length === 0) return [];
-  const malformed = debts.find(({ cause }) => !isKind(cause.kind) || !isCause(cause.id));
-  if (malformed) throw new Error(`not a cause of a payment: ${malformed.cause.kind} ${malformed.cause.id}`);
+export async function createPayments({ config }: Pick<App, 'config'>, tx: Tx, requests: readonly PaymentRequest[]): Promise<CreatedPayment[]> {
+  if (requests.length === 0) return [];
+  const malformed = requests.find(({ cause }) => !isKind(cause.kind) || !isCause(cause.id));
+  if (malformed) throw new Error(`the cause of a payment is malformed: ${malformed.cause.kind} ${malformed.cause.id}`);
   const { usdcPayer, payouts } = config.chain;
-  const ids = debts.map(({ cause }) => paymentId(cause));
-  const terms = [ids, debts.map((debt) => debt.wallet), debts.map((debt) => debt.currency), debts.map((debt) => String(debt.amount))];
-  const payers = debts.map(({ currency }) => (currency === 'usdc' ? usdcPayer : 'treasury'));
+  const ids = requests.map(({ cause }) => paymentId(cause));
+  const terms = [ids, requests.map(({ wallet }) => wallet), requests.map(({ currency }) => currency), requests.map(({ amount }) => String(amount))];
+  const payers = requests.map(({ currency }) => (currency === 'usdc' ? usdcPayer : 'treasury'));
   const rows = await tx.query(insert, [
     ...terms,
-    debts.map(({ cause }) => cause.kind),
-    debts.map(({ cause }) => cause.id),
+    requests.map(({ cause }) => cause.kind),
+    requests.map(({ cause }) => cause.id),
     payers,
-    debts.map(({ cause }) => idBytes(cause.kind, cause.id).readUInt32BE(0) % payouts.lanes),
+    requests.map(({ cause }) => idBytes(cause.kind, cause.id).readUInt32BE(0) % payouts.lanes),
   ]);
-  const wrong = (await tx.query(otherTerms, terms))[0];
-  if (wrong) throw fail(409, `payment ${wrong.id} is owed for the same cause already, with another wallet, currency or amount`);
+  const conflicting = (await tx.query(findConflicting, terms))[0];
+  if (conflicting) throw fail(409, `payment ${conflicting.id} has the same cause, but another wallet, currency or amount`);
   const created = new Set(rows.map(({ id }) => id));
   if (ids.some((id, i) => created.has(id) && payers[i] === 'treasury')) tx.enqueue(planPayouts, {});
   return ids.map((id) => ({ id, created: created.has(id) }));

@@ -1,19 +1,21 @@
-/** The door of payouts: what is owed, and how it goes. Money leaves through lanes of durable nonces, or by the orchestrator. */
+/**
+ * The public API of payouts: payments to wallets and their state.
+ * The treasury pays in batches, one per lane (durable-nonce account) at a time; the orchestrator, an external service, pays the rest.
+ */
 export { payoutBatch } from './batches/transaction-type.ts';
-export { type Debt, type Owed, owe, paymentId } from './create-payment.ts';
+export { type CreatedPayment, createPayments, type PaymentRequest, paymentId } from './create-payment.ts';
 export { advanceNonce } from './lanes/advance.ts';
 export { openPayoutLane } from './lanes/open.ts';
 export {
   CURRENCIES,
   type Currency,
-  listWallet,
-  owedByTreasury,
-  owedTo,
   PAYMENT_STATES,
   type Payment,
   type PaymentState,
+  readOwedToWallet,
   readPayment,
-  readPayments,
+  readPaymentsByCause,
+  sumOwedByTreasury,
 } from './payments.ts';
 export { runPlanner, runReconciliation } from './planning/run.ts';
 export { prepareReport } from './reports.ts';

@@ -3,15 +3,18 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { payoutFailed } from './events.ts';
 
 const toManual = statement<{ id: string; wallet: string; currency: string; amount: string }>(
-  'set_payments_aside',
+  'move_payments_to_manual',
   `update payments p set state = 'manual', reason = v.reason, signature = null, changed_at = app_now()
    from unnest($1::uuid[], $2::text[]) as v(id, reason)
    where p.id = v.id and p.state in ('pending', 'batched', 'confirmed') and p.payer = 'treasury'
    returning p.id::text, p.wallet, p.currency, p.amount::text`,
 );
 
-/** Hands payments to people: they cannot be made as they are, and nothing is on its way for them. Their wallets are told. */
-export async function setAside(tx: Tx, payments: readonly { readonly id: string; readonly reason: string }[]): Promise<void> {
+/**
+ * Sets payments to `manual`, where an operator decides, and notifies their wallets.
+ * Precondition: no transaction of these payments is in flight.
+ */
+export async function moveToManual(tx: Tx, payments: readonly { readonly id: string; readonly reason: string }[]): Promise<void> {
   if (payments.length === 0) return;
   const reasons = new Map(payments.map(({ id, reason }) => [id, reason]));
   const rows = await tx.query(toManual, [[...reasons.keys()], [...reasons.values()]]);

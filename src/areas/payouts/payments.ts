@@ -1,17 +1,17 @@
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
-/** What payments are made in: stablecoin, and the arcade's own token. */
+/** Currencies of payments: the stablecoin USDC and the reward token of the arcade. */
 export const CURRENCIES = ['usdc', 'reward'] as const;
 export type Currency = (typeof CURRENCIES)[number];
 
 export const PAYERS = ['treasury', 'orchestrator'] as const;
 export type Payer = (typeof PAYERS)[number];
 
-/** How a payment goes; what each state means stands with the table. */
+/** States of a payment. `PaymentView` in schemas.ts describes each state. */
 export const PAYMENT_STATES = ['pending', 'batched', 'confirmed', 'completed', 'failed', 'reversed', 'manual'] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
-/** A payment as it is shown. */
+/** A payment, as the API returns it. */
 export interface Payment {
   id: string;
   wallet: string;
@@ -21,11 +21,11 @@ export interface Payment {
   cause: { kind: string; id: string };
   payer: Payer;
   status: PaymentState;
-  /** The transaction that paid it, from confirmed on. */
+  /** Signature of the transaction that paid it; set from `confirmed` on. */
   signature: string | null;
-  /** Why it is not paid yet, or not any more. */
+  /** Reason why the payment is delayed, failed or reversed. */
   reason: string | null;
-  /** When it came to be owed, ISO 8601 in UTC. */
+  /** Creation time, ISO 8601 in UTC. */
   timestamp: string;
   updatedAt: string;
   completedAt: string | null;
@@ -51,51 +51,59 @@ const owed = statement<{ amount: string; payments: number }>(
    where wallet = $1 and currency = $2 and state not in ('completed', 'reversed')`,
 );
 
-/** One payment, or undefined. */
+/** Returns one payment, or undefined when there is none with this id. */
 export async function readPayment(db: Queryable, id: string): Promise<Payment | undefined> {
   return (await db.query(byId, [id]))[0];
 }
 
-/** The payments for causes of one kind, by the causes' ids; what is not owed is left out. */
-export async function readPayments(db: Queryable, causeKind: string, causeIds: readonly string[]): Promise<Map<string, Payment>> {
+/** Returns the payments for causes of one kind, keyed by cause id. A cause without a payment has no entry. */
+export async function readPaymentsByCause(db: Queryable, causeKind: string, causeIds: readonly string[]): Promise<Map<string, Payment>> {
   const rows = await db.query(byCause, [causeKind, causeIds]);
   return new Map(rows.map((payment) => [payment.cause.id, payment]));
 }
 
-/** A wallet's payments, newest first, and how many there are. */
-export async function listWallet(db: Queryable, wallet: string, limit: number, offset: number): Promise<{ payments: Payment[]; total: number }> {
+/** Returns one page of the payments of a wallet, newest first, and the total number. */
+export async function listWalletPayments(
+  db: Queryable,
+  wallet: string,
+  limit: number,
+  offset: number,
+): Promise<{ payments: Payment[]; total: number }> {
   const [payments, count] = await Promise.all([db.query(ofWallet, [wallet, limit, offset]), db.query(countOfWallet, [wallet])]);
   return { payments, total: count[0]?.n ?? 0 };
 }
 
-/** What a wallet is owed and has not finally been paid: base units as text, and in how many payments. */
-export async function owedTo(db: Queryable, wallet: string, currency: Currency): Promise<{ amount: string; payments: number }> {
+/** Returns the sum of a wallet's payments that are not completed: base units as text, and the number of payments. */
+export async function readOwedToWallet(db: Queryable, wallet: string, currency: Currency): Promise<{ amount: string; payments: number }> {
   return (await db.query(owed, [wallet, currency]))[0] ?? { amount: '0', payments: 0 };
 }
 
-const sumOwed = statement<{ amount: string }>(
+const selectOwedByTreasury = statement<{ amount: string }>(
   'sum_owed_by_treasury',
   `select (coalesce((select sum(amount) from payments where currency = $1 and payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual')), 0)
      + coalesce((select sum(amount) from payments where currency = $1 and payer = 'treasury' and state = 'completed' and completed_at >= $2), 0))::text as amount`,
 );
 
 /**
- * What the treasury owes in a currency, base units: what is not finally paid, and what was paid since a moment, which may still be in
- * a balance that was read after it.
+ * Returns what the treasury owes in a currency, base units. Includes payments completed at or after `since`, because a balance
+ * that was read at that time may still contain their amount.
  */
-export async function owedByTreasury(db: Queryable, currency: Currency, since: Date): Promise<bigint> {
-  return BigInt((await db.query(sumOwed, [currency, since]))[0]?.amount ?? 0);
+export async function sumOwedByTreasury(db: Queryable, currency: Currency, since: Date): Promise<bigint> {
+  return BigInt((await db.query(selectOwedByTreasury, [currency, since]))[0]?.amount ?? 0);
 }
 
-/** Which payments operators list; all that are given must hold. */
-export interface PaymentFilter {
+/** Filter for the list of payments. All given fields must match. */
+interface PaymentFilter {
   readonly payer?: Payer | undefined;
   readonly status?: PaymentState | undefined;
   readonly currency?: Currency | undefined;
   readonly wallet?: string | undefined;
 }
 
-/** Payments oldest first, and how many there are. The conditions are written out, so that each combination finds its index. */
+/**
+ * Returns one page of payments, oldest first, and the total number.
+ * The query contains only the given conditions, so that PostgreSQL can use the index of each combination.
+ */
 export async function listPayments(
   db: Queryable,
   filter: PaymentFilter,

@@ -3,14 +3,14 @@ import { Id, Instant, line, Wallet } from '#lib/scalars.ts';
 import { CURRENCIES, PAYERS, PAYMENT_STATES } from './payments.ts';
 import { isSignature } from './transfers.ts';
 
-const MOST_UNITS = 18_446_744_073_709_551_615n;
+const MAX_UNITS = 18_446_744_073_709_551_615n;
 const AMOUNT = 'must be a whole number of base units, as text, from 1 to 18446744073709551615';
 
-/** Base units that are paid: a decimal string from 1 to 2^64 − 1. */
+/** The amount of a payment: base units, a decimal string from 1 to 2^64 − 1. */
 const PaidAmount = z
   .string(AMOUNT)
-  .refine((text) => /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= MOST_UNITS, AMOUNT)
-  .meta({ example: '2500000', description: 'Base units.' });
+  .refine((text) => /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= MAX_UNITS, AMOUNT)
+  .meta({ example: '2500000', description: 'Amount, base units.' });
 
 const Currency = z.enum(CURRENCIES, `must be ${CURRENCIES.join(' or ')}`);
 const Status = z.enum(PAYMENT_STATES, `must be one of ${PAYMENT_STATES.join(', ')}`);
@@ -31,12 +31,12 @@ export const PaymentView = z
     payer: z.enum(PAYERS),
     status: Status.meta({
       description:
-        'pending: owed; batched: on its way; confirmed: landed, and may still vanish; completed: paid for good; manual: a person looks into it, it stays owed. Of the orchestrator’s: failed (still owed), reversed.',
+        'pending: not sent yet; batched: in a batch that is being sent; confirmed: the transaction landed, but a fork can still drop it; completed: the transaction is finalized; manual: an operator must decide, the amount stays owed. Only for the payer orchestrator: failed (stays owed), reversed.',
       example: 'completed',
     }),
-    signature: z.string().nullable().meta({ description: 'The transaction that paid it, from confirmed on.' }),
-    reason: z.string().nullable().meta({ description: 'Why it is not paid yet.', example: null }),
-    timestamp: Instant.meta({ description: 'When it came to be owed.' }),
+    signature: z.string().nullable().meta({ description: 'Signature of the transaction that paid it; set from confirmed on.' }),
+    reason: z.string().nullable().meta({ description: 'Reason why the payment is delayed, failed or reversed.', example: null }),
+    timestamp: Instant.meta({ description: 'Creation time of the payment.' }),
     updatedAt: Instant,
     completedAt: Instant.nullable(),
   })
@@ -49,7 +49,7 @@ export const PendingView = z
     amount: z
       .string()
       .regex(/^\d+$/)
-      .meta({ example: '2500000', description: 'Base units that are owed and not finally paid; "0" where nothing is.' }),
+      .meta({ example: '2500000', description: 'Sum of the payments that are not completed, base units; "0" when there are none.' }),
     payments: z.int(),
   })
   .meta({ id: 'PendingStablecoin' });
@@ -65,7 +65,7 @@ export const PaymentFilterQuery = z.object({
 });
 
 const REFERENCE = 'must be 1 to 128 printable characters without spaces';
-export const OweRequest = z
+export const CreatePaymentRequest = z
   .strictObject({
     wallet: Wallet,
     currency: Currency,
@@ -73,21 +73,22 @@ export const OweRequest = z
     reference: z
       .string(REFERENCE)
       .regex(/^[\x21-\x7e]{1,128}$/, REFERENCE)
-      .meta({ description: 'Names what it is for. Nothing is owed twice under one reference.', example: 'ticket-4711' }),
+      .meta({ description: 'Unique reference of the payment, chosen by the caller. One reference has at most one payment.', example: 'ticket-4711' }),
   })
   .meta({ id: 'OweRequest' });
 
 export const PaymentResolution = z.strictObject({ signature: Signature }).meta({ id: 'PaymentResolution' });
 
-export const HoldRequest = z.strictObject({ reason: line(200) }).meta({ id: 'HoldRequest', example: { reason: 'rotating the treasury’s key' } });
-export const ReleaseRequest = z
+export const PauseRequest = z.strictObject({ reason: line(200) }).meta({ id: 'HoldRequest', example: { reason: 'rotating the treasury’s key' } });
+export const ResumeRequest = z
   .strictObject({
     acknowledge: z.array(Signature).max(1_000).default([]).meta({
-      description: 'The unmatched transactions that you have looked into; it must be all of them. What they paid is not marked as paid.',
+      description:
+        'Signatures of all transactions with the verdict unmatched. An acknowledged transaction no longer pauses payouts; no payment is marked as completed by it.',
       example: [],
     }),
     acceptLanes: z.array(z.int().min(0).max(63)).max(64).default([]).meta({
-      description: 'Lanes whose nonce account is to be taken as it stands, though it is not known who used it.',
+      description: 'Lanes to continue with their present nonce, although the transaction that used the previous nonce is unknown.',
       example: [],
     }),
   })
@@ -98,11 +99,11 @@ const LaneView = z.strictObject({
   address: z.string(),
   nonce: z.string().nullable(),
   batch: Id.nullable(),
-  /** The last transaction known to have used the nonce. */
+  /** Signature of the latest known transaction that used a nonce of the lane. */
   landed: z.string().nullable(),
   stale: z.boolean(),
 });
-const FindingView = z.strictObject({
+const UnknownTransactionView = z.strictObject({
   signature: z.string(),
   lane: z.int(),
   slot: z.int(),
@@ -114,17 +115,19 @@ const FindingView = z.strictObject({
 });
 export const PayoutsView = z
   .strictObject({
-    paused: z.string().nullable().meta({ description: 'Why nothing is paid at the moment.', example: null }),
-    held: z.string().nullable().meta({ description: 'What a person stopped payouts for.', example: null }),
+    paused: z.string().nullable().meta({ description: 'Reason why payouts are paused; null when they are not.', example: null }),
+    held: z.string().nullable().meta({ description: 'Reason that an operator gave for pausing payouts.', example: null }),
     doubt: z
       .string()
       .nullable()
-      .meta({ description: 'What of the chain does not fit the record; when it is explained, payouts go on by themselves.', example: null }),
+      .meta({ description: 'Difference between the chain and the database. Payouts resume automatically when it is resolved.', example: null }),
     counts: z
       .record(z.string(), z.int())
-      .meta({ description: 'The treasury’s payments that are not completed, by status.', example: { pending: 3, manual: 1 } }),
+      .meta({ description: 'Number of the treasury’s payments that are not completed, by status.', example: { pending: 3, manual: 1 } }),
     lanes: z.array(LaneView),
-    findings: z.array(FindingView).meta({ description: 'Transactions of lanes that the record did not know; unmatched ones first, at most 100.' }),
+    findings: z
+      .array(UnknownTransactionView)
+      .meta({ description: 'Lane transactions that were found on the chain but not in the database; unmatched ones first, at most 100.' }),
   })
   .meta({ id: 'Payouts' });
 
@@ -135,24 +138,24 @@ export const TransactionView = z
     id: Id,
     kind: z.string().meta({ example: 'payout-batch' }),
     subject: z.string(),
-    state: z.enum(['manual', 'failed', 'queued']).meta({ description: '`queued`: it was set aside, and is tried again.' }),
+    state: z.enum(['manual', 'failed', 'queued']).meta({ description: '`queued`: a retry is scheduled.' }),
     attempts: z.int(),
-    /** Of the latest attempt. */
+    /** Signature of the latest attempt. */
     signature: z.string().nullable(),
     error: z.json().meta({
-      description: 'Why: `{ name, message, instruction, code }`.',
+      description: 'Error of the latest attempt: `{ name, message, instruction, code }`.',
       example: { name: 'Unclear', message: 'the history does not reach back' },
     }),
-    evidence: z.json().meta({ description: 'What the last look at the latest attempt saw.', example: null }),
+    evidence: z.json().meta({ description: 'Result of the latest status check of the latest attempt.', example: null }),
     createdAt: Instant,
     changedAt: Instant,
   })
   .meta({ id: 'ChainTransaction' });
 
 const ORCHESTRATED = ['pending', 'completed', 'failed', 'reversed'] as const;
-export type Reported = (typeof ORCHESTRATED)[number];
+export type ReportedStatus = (typeof ORCHESTRATED)[number];
 
-/** What the orchestrator delivers; read loosely, so that fields may be added there. */
+/** A status report of the orchestrator. Unknown fields are accepted, so the orchestrator may add fields. */
 export const PaymentStatus = z
   .looseObject({
     type: line(100).meta({ example: 'payment.status' }),

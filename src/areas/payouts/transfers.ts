@@ -6,36 +6,40 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import type { Currency } from './payments.ts';
 
-/** What a transaction has paid a wallet, as the chain tells. */
-export type Paid =
-  | { readonly verdict: 'paid'; readonly amount: bigint /** Seconds since 1970, where the node knows. */; readonly at: number | null }
-  /** It is not there, or may still vanish. */
+/** The result of checking on the chain whether a transaction paid a wallet. */
+export type TransferCheck =
+  | {
+      readonly verdict: 'paid';
+      readonly amount: bigint /** Block time, seconds since 1970; null when the node does not know it. */;
+      readonly at: number | null;
+    }
+  /** The transaction is unknown or not finalized yet. */
   | { readonly verdict: 'not final'; readonly reason: string }
   | { readonly verdict: 'no'; readonly reason: string };
 
-/** Whether a text could be the signature of a transaction: base58 of 64 bytes. */
+/** Returns whether a text has the form of a transaction signature: base58 of 64 bytes. */
 export const isSignature = (text: string): boolean => text.length <= 88 && decodeBase58(text)?.length === 64;
 
-const no = (reason: string): Paid => ({ verdict: 'no', reason });
-const notFinal = (reason: string): Paid => ({ verdict: 'not final', reason });
+const notPaid = (reason: string): TransferCheck => ({ verdict: 'no', reason });
+const notFinal = (reason: string): TransferCheck => ({ verdict: 'not final', reason });
 
-/** What a finalized transaction added to a wallet's token accounts of a currency, base units. */
-export async function paidBy(app: App, signature: string, wallet: string, currency: Currency): Promise<Paid> {
+/** Returns the amount that a finalized transaction added to a wallet's token accounts of a currency, base units. */
+export async function checkTransfer(app: App, signature: string, wallet: string, currency: Currency): Promise<TransferCheck> {
   const mint = (currency === 'usdc' ? app.chain.usdcMint : app.chain.rewardMint).toBase58();
   const { connection } = app.chain;
   const { value } = await rpc(() => connection.getSignatureStatuses([signature], { searchTransactionHistory: true }));
   const status = value[0];
   if (!status) return notFinal('the chain does not know the transaction');
-  if (status.confirmationStatus !== 'finalized') return notFinal('the transaction is not final yet');
-  if (status.err) return no('the transaction has failed');
+  if (status.confirmationStatus !== 'finalized') return notFinal('the transaction is not finalized yet');
+  if (status.err) return notPaid('the transaction has failed');
   const found = await rpc(() => connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
-  if (!found?.meta) return notFinal('the node does not have the transaction');
+  if (!found?.meta) return notFinal('the RPC node does not have the transaction');
   const total = (balances: readonly TokenBalance[] | null | undefined) =>
     (balances ?? [])
       .filter((balance) => balance.mint === mint && balance.owner === wallet)
       .reduce((sum, { uiTokenAmount }) => sum + BigInt(uiTokenAmount.amount), 0n);
   const amount = total(found.meta.postTokenBalances) - total(found.meta.preTokenBalances);
-  return amount > 0n ? { verdict: 'paid', amount, at: found.blockTime ?? null } : no('the transaction does not pay the wallet');
+  return amount > 0n ? { verdict: 'paid', amount, at: found.blockTime ?? null } : notPaid('the transaction does not pay the wallet');
 }
 
 const lockSignature = statement('lock_payment_signature', `select pg_advisory_xact_lock(hashtext('coinop-payment-signature'), hashtext($1))`);
@@ -46,26 +50,28 @@ const alreadyPaid = statement<{ amount: string; since: number }>(
    from payments p where p.id = $1`,
 );
 
-/** Clocks differ, of the chain and of us, by no more than this, s. */
-const CLOCKS_DIFFER_S = 300;
+/** Maximum difference between block time and database time, s. */
+const MAX_CLOCK_SKEW_S = 300;
 
 /**
- * Whether a transaction is what has paid this payment: it pays enough for it besides all other payments that it is said to
- * have made, and is not older than the debt.
- * @returns why not, or null
+ * Checks that a transaction paid this payment: it is not older than the payment, and its amount covers this payment and all other
+ * payments of the wallet that have the same signature.
+ * @returns the reason why it did not pay this payment, or null when it did
  */
-export async function whyNotPaidBy(
+export async function transferMismatch(
   tx: Tx,
   payment: { readonly id: string; readonly amount: bigint },
   signature: string,
-  paid: Paid & { verdict: 'paid' },
+  paid: TransferCheck & { verdict: 'paid' },
 ): Promise<string | null> {
   await tx.query(lockSignature, [signature]);
   const row = (await tx.query(alreadyPaid, [payment.id, signature]))[0];
-  if (!row) return 'there is no such payment';
-  if (paid.at !== null && paid.at < row.since - CLOCKS_DIFFER_S) return 'the transaction is older than what is owed';
+  if (!row) return 'the payment does not exist';
+  if (paid.at !== null && paid.at < row.since - MAX_CLOCK_SKEW_S) return 'the transaction is older than the payment';
   if (paid.amount < payment.amount + BigInt(row.amount)) {
-    return row.amount === '0' ? 'the transaction pays the wallet less' : 'the transaction has paid other payments of the wallet';
+    return row.amount === '0'
+      ? 'the transaction paid the wallet less than the amount of the payment'
+      : 'the transaction paid other payments of the wallet already';
   }
   return null;
 }

@@ -3,19 +3,19 @@ import type { Tx } from '#platform/db/transaction.ts';
 
 export const ACTIVITY_KINDS = ['play', 'score', 'void', 'clip', 'burn', 'link', 'follow', 'repost', 'mention', 'bind'] as const;
 
-/** Something that a wallet did. `kind` and `sourceId` are its unique cause. */
+/** One thing that a wallet did. `kind` and `sourceId` identify the activity. */
 export interface Activity {
   kind: (typeof ACTIVITY_KINDS)[number];
   sourceId: string;
   wallet: string;
   gameId: string | null;
-  /** What consumers may sum up: the normalized score of a score, the base units of a burn, 0 for a play. At most 2^63 - 1. */
+  /** Number that consumers add up: the normalized score of a score, the base units of a burn, 0 for a play. At most 2^63 - 1. */
   amount: number | bigint;
-  /** The battle that a score names. */
+  /** Battle that a score names. */
   battleId?: string | null;
 }
 
-// The batch as the caller wrote it, unless some of it was there already.
+// Stores the caller's JSON ($7) when every row is new, and builds the JSON from the inserted rows otherwise.
 const insertActivities = statement(
   'insert_activities',
   `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),
@@ -30,7 +30,7 @@ const insertActivities = statement(
    from batch b, (select count(*) as size from inserted) i where i.size > 0`,
 );
 
-/** Appends activities in the transaction of what caused them; a cause that is there already is left alone. */
+/** Appends activities in the transaction that causes them. Skips an activity whose (kind, sourceId) exists already. */
 export async function appendActivities(tx: Tx, activities: readonly Activity[]): Promise<void> {
   if (activities.length === 0) return;
   await tx.query(insertActivities, [

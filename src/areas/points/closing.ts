@@ -1,14 +1,14 @@
 import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { firstDay, storeFinals } from './finals.ts';
+import { readFirstDay, storeFinals } from './finals.ts';
 import { DAY_LOCK } from './ledger.ts';
 
-/** A period ends at midnight and closes a minute later, seconds. */
+/** Delay between the end of a period (midnight UTC) and its closing, seconds. */
 const GRACE_SEC = 60;
-/** How many periods one run closes, and of how many it stores finals. The next run goes on. */
-const MOST_CLOSED = 400;
-const MOST_STORED = 20;
+/** Maximum periods that one run closes, and maximum periods whose finals it stores. The next run continues. */
+const MAX_CLOSED = 400;
+const MAX_STORED = 20;
 
 const selectDay = statement<{ day: number }>(
   'select_closable_day',
@@ -20,7 +20,7 @@ const selectDue = statement<{ period: Period; bucket: number }>(
   `select p.period, b.bucket
    from unnest($1::text[], $2::int[], $3::int[]) as p(period, first, last), lateral generate_series(p.first, p.last) as b(bucket)
    where not exists (select 1 from closed_periods c where c.period = p.period and c.bucket = b.bucket)
-   order by p.period, b.bucket limit ${MOST_CLOSED}`,
+   order by p.period, b.bucket limit ${MAX_CLOSED}`,
 );
 
 const lockTimeout = statement('close_lock_timeout', `set local lock_timeout = '1s'`);
@@ -32,23 +32,23 @@ const insertClosed = statement(
 
 const selectUnstored = statement<{ period: Period; bucket: number }>(
   'select_unstored_finals',
-  `select period, bucket from closed_periods where finals_at is null order by closed_at, period, bucket limit ${MOST_STORED}`,
+  `select period, bucket from closed_periods where finals_at is null order by closed_at, period, bucket limit ${MAX_STORED}`,
 );
 
 /**
- * Closes every day, week, month and year that has ended and is not closed yet, then stores the finals that are missing.
- * Harmless at any time and in any number of processes.
+ * Closes every day, week, month and year that has ended and is not closed yet, then stores the missing finals.
+ * Idempotent, and safe in several processes at once.
  */
-export async function closeEnded(app: App): Promise<void> {
-  const due = await findDue(app);
-  if (due.length > 0 && !(await close(app, due))) return;
+export async function closeEndedPeriods(app: App): Promise<void> {
+  const due = await findDuePeriods(app);
+  if (due.length > 0 && !(await closePeriods(app, due))) return;
   for (const { period, bucket } of await app.db.query(selectUnstored)) {
     if (await storeFinals(app, period, bucket)) app.log.info({ period, bucket }, 'finals are stored');
   }
 }
 
-async function findDue(app: App): Promise<{ period: Period; bucket: number }[]> {
-  const first = await firstDay(app);
+async function findDuePeriods(app: App): Promise<{ period: Period; bucket: number }[]> {
+  const first = await readFirstDay(app);
   const day = (await app.db.query(selectDay))[0]?.day;
   if (first === null || day === undefined) return [];
   return await app.db.query(selectDue, [
@@ -59,11 +59,11 @@ async function findDue(app: App): Promise<{ period: Period; bucket: number }[]> 
 }
 
 /**
- * Writers of points hold the lock shared and read the clock after taking it: whoever holds it alone knows that all rows
- * of the ended days are committed, and that none will follow.
- * @returns false when a writer held on for too long; the next run tries again
+ * Marks periods as closed under the exclusive day lock. Every writer of points takes this lock in shared mode and reads the
+ * clock afterwards, so all rows of the ended days are committed here and no more rows can follow.
+ * @returns false when a writer held the lock for more than 1 s; the next run tries again
  */
-async function close(app: App, due: readonly { period: Period; bucket: number }[]): Promise<boolean> {
+async function closePeriods(app: App, due: readonly { period: Period; bucket: number }[]): Promise<boolean> {
   try {
     await app.tx(async (tx) => {
       await tx.query(lockTimeout);
@@ -72,7 +72,7 @@ async function close(app: App, due: readonly { period: Period; bucket: number }[
     });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === '55P03')) throw error;
-    app.log.warn('writers of points were busy, periods are closed at the next try');
+    app.log.warn('periods cannot be closed: writers of points hold the day lock; the next run tries again');
     return false;
   }
   app.log.info({ due }, 'periods are closed');

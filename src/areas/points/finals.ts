@@ -1,36 +1,36 @@
 import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
-import { knownBoards } from './boards/list-boards.ts';
-import { type Ask, type Placed, type PlacedRow, placed } from './boards/positions.ts';
-import { BOARD_KINDS, type BoardKind, kindOf, type Spot, valueParams, valuesSql } from './boards/values.ts';
+import { listBoards } from './boards/list-boards.ts';
+import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './boards/positions.ts';
+import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './boards/values.ts';
 
-// Plain conditions on one index each: a plan that reads a whole period would take a second.
+// Each statement compares plain columns of one index, because a plan that reads a whole period takes a second.
 const countFinals = statement<{ total: number }>(
   'count_finals',
   'select position as total from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1',
 );
-const selectFinals = statement<PlacedRow>(
+const selectFinals = statement<PositionRow>(
   'select_finals',
   `select position, rank, wallet, value::float8 as score from finals
    where board = $1 and period = $2 and bucket = $3 and position between $4 and $5 order by position`,
 );
-const selectPlaces = statement<{ position: number; rank: number }>(
+const selectPosition = statement<{ position: number; rank: number }>(
   'select_final_places',
   'select position, rank from finals where board = $1 and period = $2 and bucket = $3 and wallet = $4',
 );
 
 /** Reads the stored final ranks of a closed period. */
-export async function readFinals(app: App, { board, span, bucket }: Spot, asks: readonly Ask[]): Promise<Placed> {
+export async function readFinals(app: App, { board, span, bucket }: BoardScope, queries: readonly PositionQuery[]): Promise<BoardPositions> {
   const key = [board, span, bucket];
   const ranges = await Promise.all(
-    asks.map(async (ask) => {
-      if ('limit' in ask) return [[ask.offset + 1, ask.offset + ask.limit]];
-      const place = (await app.db.query(selectPlaces, [...key, ask.wallet]))[0];
-      if (!place) return [];
+    queries.map(async (query) => {
+      if ('limit' in query) return [[query.offset + 1, query.offset + query.limit]];
+      const own = (await app.db.query(selectPosition, [...key, query.wallet]))[0];
+      if (!own) return [];
       return [
-        [place.position - ask.reach, place.position + ask.reach],
-        [place.rank - 1, place.rank - 1],
+        [own.position - query.reach, own.position + query.reach],
+        [own.rank - 1, own.rank - 1],
       ];
     }),
   );
@@ -38,7 +38,7 @@ export async function readFinals(app: App, { board, span, bucket }: Spot, asks: 
     app.db.query(countFinals, key),
     ...ranges.flat().map((range) => app.db.query(selectFinals, [...key, ...range])),
   ]);
-  return placed(total[0]?.total ?? 0, rows.flat());
+  return boardPositions(total[0]?.total ?? 0, rows.flat());
 }
 
 const selectClosed = statement<{ stored: boolean }>(
@@ -46,17 +46,12 @@ const selectClosed = statement<{ stored: boolean }>(
   'select finals_at is not null as stored from closed_periods where period = $1 and bucket = $2',
 );
 
-/** What a process knows for good: which finals are stored, and the first day that anything was recorded. */
-const facts = new WeakMap<App, { stored: Set<string>; firstDay: number | null }>();
-function factsOf(app: App) {
-  const known = facts.get(app) ?? { stored: new Set<string>(), firstDay: null };
-  facts.set(app, known);
-  return known;
-}
+/** Cached facts that never change: the periods with stored finals, and the first UTC day number with data. */
+const facts = perApp(() => ({ stored: new Set<string>(), firstDay: null as number | null }));
 
-/** Whether the finals of a period are stored. */
+/** Returns whether the finals of a period are stored. */
 export async function hasFinals(app: App, period: Period, bucket: number): Promise<boolean> {
-  const { stored } = factsOf(app);
+  const { stored } = app.state(facts);
   const key = `${period} ${bucket}`;
   if (stored.has(key)) return true;
   const found = (await app.db.query(selectClosed, [period, bucket]))[0]?.stored ?? false;
@@ -64,23 +59,23 @@ export async function hasFinals(app: App, period: Period, bucket: number): Promi
   return found;
 }
 
-// The first day is the first that was closed; until one was, the record is small enough to be looked through.
+// Reads the first closed day. While no day is closed, the tables are small enough to be scanned.
 const selectFirstDay = statement<{ day: number | null }>(
   'select_first_day',
   `select coalesce((select min(bucket) from closed_periods where period = 'day'),
                    least((select min(day) from point_totals), (select min(day) from scores)))::int as day`,
 );
 
-/** The first UTC day number that anything was recorded on; null while nothing was. */
-export async function firstDay(app: App): Promise<number | null> {
-  const known = factsOf(app);
+/** Returns the first UTC day number with points or scores; null when there are none. */
+export async function readFirstDay(app: App): Promise<number | null> {
+  const known = app.state(facts);
   known.firstDay ??= (await app.db.query(selectFirstDay))[0]?.day ?? null;
   return known.firstDay;
 }
 
-/** Whether a bucket ended before anything was recorded. */
-export async function isBeforeTime(app: App, period: Period, bucket: number): Promise<boolean> {
-  const first = await firstDay(app);
+/** Returns whether a bucket ended before the first day with data. */
+export async function isBeforeFirstDay(app: App, period: Period, bucket: number): Promise<boolean> {
+  const first = await readFirstDay(app);
   return first === null || bucket < bucketOf(period, first);
 }
 
@@ -88,7 +83,7 @@ const lockClosed = statement(
   'lock_closed_period',
   'select 1 from closed_periods where period = $1 and bucket = $2 and finals_at is null for update skip locked',
 );
-// What was just stored is to be found by its indexes at once, not when the table is next looked at by itself.
+// Updates the planner's statistics at once, so that queries use the indexes before the next autovacuum.
 const analyze = statement('analyze_finals', 'analyze finals');
 const markStored = statement(
   'mark_finals_stored',
@@ -108,13 +103,13 @@ const inserts = new Map<string, Statement<unknown>>(
 );
 
 /**
- * Stores the final ranks of a closed period, board by board, each in one transaction of its own: a kill loses the board
- * at hand, the next run begins there.
- * @returns false when another process is at it, or was first
+ * Stores the final ranks of a closed period, one transaction per board. After a kill, the next run continues with the
+ * first board that has no finals.
+ * @returns false when another process stores these finals or has stored them
  */
 export async function storeFinals(app: App, period: Period, bucket: number): Promise<boolean> {
-  for (const board of await knownBoards(app.db)) {
-    const insert = inserts.get(`${kindOf(board)} ${period}`);
+  for (const board of await listBoards(app.db)) {
+    const insert = inserts.get(`${boardKindOf(board)} ${period}`);
     if (!insert) throw new Error(`no statement stores finals of ${board}`);
     const mine = await app.tx(async (tx) => {
       if ((await tx.query(lockClosed, [period, bucket])).length === 0) return false;

@@ -1,31 +1,31 @@
 import { randomInt } from 'node:crypto';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { bucketsOf, feedStandings, type Mode, type StandingRow } from './standings.ts';
+import { bucketsOf, type Mode, type StandingRow, upsertStandings } from './standings.ts';
 
-/** One entry of the ledger. Its cause is unique: (source, sourceId, wallet, reason, mode). */
+/** One entry of the ledger. Its cause (source, sourceId, wallet, reason, mode) is unique. */
 export interface LedgerEntry {
   wallet: string;
   mode: Mode;
-  /** What the points are from, and so which boards they feed. Conversions count for all time only. */
+  /** Origin of the points, which decides the boards that count them. Conversions count for all time only. */
   kind: 'game' | 'quest' | 'referral' | 'conversion';
   reason: string;
   source: string;
   sourceId: string;
-  /** Not zero; negative takes back. */
+  /** Not zero. Negative for points that are taken back. */
   points: number;
-  /** Whether reward epochs count it. */
+  /** Whether reward epochs count this entry. */
   rewards: boolean;
   factors?: Record<string, unknown>;
 }
 
-/** The instant and the UTC day number that a writer's rows belong to. */
+/** Instant and UTC day number of all rows that one transaction writes. */
 export interface OpenDay {
   at: Date;
   day: number;
 }
 
-/** The advisory lock between writers of points (shared) and whoever closes a day (exclusive). */
+/** Advisory lock that writers of points take in shared mode, and the closing of days in exclusive mode. */
 export const DAY_LOCK = 7_001;
 
 const lockDay = statement<{ at: string; day: number }>(
@@ -35,14 +35,14 @@ const lockDay = statement<{ at: string; day: number }>(
    from lock, lateral (select app_now() as at where lock is not null) t`,
 );
 
-/** Takes the shared lock, then reads the clock: whoever closes a day afterwards waits for this transaction. */
+/** Takes the shared day lock, then reads the clock, so that the closing of this day waits for this transaction. */
 export async function openDay(tx: Tx): Promise<OpenDay> {
   const row = (await tx.query(lockDay))[0];
-  if (!row) throw new Error('the database told no time');
+  if (!row) throw new Error('the statement lock_day returned no row');
   return { at: new Date(row.at), day: row.day };
 }
 
-const append = statement<StandingRow>(
+const insertLedger = statement<StandingRow>(
   'append_points',
   `with entry as (
      select * from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::int8[], $12::bool[], $13::jsonb[])
@@ -62,20 +62,20 @@ const append = statement<StandingRow>(
    summed as (
      select board, mode, wallet, sum(points)::int8 as all_time, coalesce(sum(points) filter (where kind <> 'conversion'), 0)::int8 as in_period
      from fed group by board, mode, wallet)
-   ${feedStandings('summed', (a, b) => `${a} + ${b}`)}`,
+   ${upsertStandings('summed', (a, b) => `${a} + ${b}`)}`,
 );
 
-/** How many rows a counter is spread over, so that concurrent writers seldom meet. */
+/** Rows per counter. Writers pick one at random, so that concurrent writers rarely lock the same row. */
 export const COUNTER_SHARDS = 16;
 
 /**
- * The one writer of points: appends to the ledger and feeds the standings from the rows that were really inserted.
- * Entries whose cause is there already change nothing.
- * @returns the standings that changed, with their new totals and versions
+ * Appends entries to the ledger, and adds the inserted rows to the standings. No other function writes points.
+ * Idempotent per cause: an entry whose cause exists changes nothing.
+ * @returns the changed standings, with their new totals and versions
  */
 export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[]): Promise<StandingRow[]> {
   if (entries.length === 0) return [];
-  return await tx.query(append, [
+  return await tx.query(insertLedger, [
     ...bucketsOf(open.day),
     entries.map((e) => e.wallet),
     entries.map((e) => e.mode),

@@ -3,10 +3,10 @@ import { bucketOf, PERIODS } from '#lib/periods.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** Points of regular mode feed public boards; beta points are kept apart. */
+/** Points in regular mode count on public boards. Beta points are counted separately. */
 export type Mode = 'regular' | 'beta';
 
-/** A wallet's row on a board: all time, and the bucket last written of each period with its value. */
+/** A wallet's row on a board: the all-time total, and for each period the last written bucket with its value. */
 export interface StandingRow {
   board: string;
   mode: Mode;
@@ -29,17 +29,17 @@ export interface StandingRow {
 
 const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`, `${p}_before`])];
 
-/** The columns of a StandingRow, as numbers. */
+/** SQL: the columns of a StandingRow, as numbers. */
 export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) => `s.${c}::float8 as ${c}`).join(', ')}`;
 
-/** Buckets of a day in the order of PERIODS: what the statements below take as $1 to $4. */
+/** Returns the buckets of a day in the order of PERIODS. The statements below take them as $1 to $4. */
 export const bucketsOf = (day: number): number[] => PERIODS.map((period) => bucketOf(period, day));
 
 /**
- * How a period's columns take a new value that belongs to the bucket in `excluded`.
- * A later bucket moves the old value to `_before`; a writer that read its day just before midnight, and came second,
- * still finds its own bucket there.
- * @param join how two values of one bucket become one: a sum, or the better of the two
+ * Returns SQL that updates a period's columns with a new value of the bucket in `excluded`.
+ * A later bucket moves the old value to `_before`. A writer whose day began before midnight but that commits second
+ * finds its own bucket there.
+ * @param join combines two values of one bucket in SQL: a sum, or the greater value
  */
 const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
   ${p} = greatest(s.${p}, excluded.${p}),
@@ -53,10 +53,10 @@ const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
                            else s.${p}_before_value end`;
 
 /**
- * The upsert that feeds standings from `source`, a relation of (board, mode, wallet, all_time, in_period), one row per key.
- * @param onlyIf which existing rows `s` are changed by `excluded`; the others are left alone and not returned
+ * Returns the SQL upsert of standings from `source`, a relation of (board, mode, wallet, all_time, in_period), one row per key.
+ * @param onlyIf SQL condition on the existing row `s` and on `excluded`; rows that fail it are neither changed nor returned
  */
-export const feedStandings = (source: string, join: (a: string, b: string) => string, onlyIf = 'true') => `
+export const upsertStandings = (source: string, join: (a: string, b: string) => string, onlyIf = 'true') => `
   insert into standings as s (board, mode, wallet, version, total, ${PERIODS.flatMap((p) => [p, `${p}_value`]).join(', ')})
   select board, mode, wallet, 1, all_time, ${PERIODS.flatMap((_, i) => [`$${i + 1}::int`, 'in_period']).join(', ')}
   from ${source} order by board, mode, wallet
@@ -67,7 +67,7 @@ export const feedStandings = (source: string, join: (a: string, b: string) => st
   where ${onlyIf}
   returning ${STANDING_COLUMNS}`;
 
-/** A wallet's new best on a game's board. */
+/** A wallet's new best score on a game's board. */
 export interface Best {
   board: string;
   mode: Mode;
@@ -80,13 +80,14 @@ const improveBests = statement<StandingRow>(
   `with best as (
      select board, mode, wallet, max(value) as all_time, max(value) as in_period
      from unnest($5::text[], $6::text[], $7::text[], $8::int8[]) as b(board, mode, wallet, value) group by 1, 2, 3)
-   ${feedStandings('best', (a, b) => `greatest(${a}, ${b})`, 's.day <> excluded.day or s.day_value < excluded.day_value')}`,
+   ${upsertStandings('best', (a, b) => `greatest(${a}, ${b})`, 's.day <> excluded.day or s.day_value < excluded.day_value')}`,
 );
 
 /**
- * Raises wallets' bests, per period and for all time. A value that is no better than the day's best improves no longer
- * period either: it changes nothing and returns nothing.
- * @param day the UTC day number that the values belong to
+ * Raises wallets' best scores, per period and for all time. A value that is not above the best of the day changes nothing,
+ * because it cannot improve a longer period either.
+ * @param day UTC day number of the values
+ * @returns the changed standings
  */
 export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): Promise<StandingRow[]> {
   if (bests.length === 0) return [];
@@ -101,12 +102,12 @@ export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): P
 
 const selectStandings = statement<StandingRow>(
   'select_standings',
-  // One look into the index per key, also where the plan was made while the table was small.
+  // `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached while the table was small.
   `select s.* from unnest($1::text[], $2::text[], $3::text[]) as k(board, mode, wallet), lateral (
      select ${STANDING_COLUMNS} from standings s where s.board = k.board and s.mode = k.mode and s.wallet = k.wallet offset 0) s`,
 );
 
-/** Reads standings by key; keys without a row are left out. */
+/** Reads standings by key. Skips keys without a row. */
 export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { board: string; mode: Mode; wallet: string }[]): Promise<StandingRow[]> {
   if (keys.length === 0) return [];
   return await db.query(selectStandings, [keys.map((k) => k.board), keys.map((k) => k.mode), keys.map((k) => k.wallet)]);
@@ -118,7 +119,7 @@ const selectTotals = statement<{ board: string; mode: Mode; wallet: string; tota
      select board, mode, wallet, total::float8 as total from standings s where s.board = k.board and s.mode = m.mode and s.wallet = k.wallet offset 0) s`,
 );
 
-/** All-time totals of wallets on boards, in either mode. */
+/** Reads the all-time totals of wallets on boards, in both modes. */
 export async function readTotals(
   tx: Tx,
   keys: readonly { board: string; wallet: string }[],
@@ -134,8 +135,8 @@ const reset = statement<StandingRow>(
 );
 
 /**
- * Sets a wallet's bests to values computed anew; they may fall.
- * @param values all time, then per period the current bucket's and the one before
+ * Replaces a wallet's best scores by recomputed values, which may be lower.
+ * @param values all time, then for each period the current bucket and the bucket before
  */
 export async function resetBest(tx: Tx, key: { board: string; mode: Mode; wallet: string }, values: readonly number[]): Promise<StandingRow[]> {
   return await tx.query(reset, [key.board, key.mode, key.wallet, ...values]);
@@ -147,15 +148,15 @@ const markRefresh = statement(
 );
 
 /**
- * Has standings shown on their boards after the commit. For writers outside the score path: what they changed is marked
- * in the same transaction, so that a lost bell costs seconds and no update.
+ * Marks changed standings for their boards in Redis, and enqueues a refresh after the commit. For writers outside the score
+ * path. The marks are rows of the same transaction, so a lost job delays the refresh by seconds but loses no update.
  */
-export async function refreshLater(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
+export async function scheduleRefresh(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
   const shown = rows.filter((row) => row.mode === 'regular');
   if (shown.length === 0) return;
   await tx.query(markRefresh, [shown.map((r) => r.board), shown.map((r) => r.wallet), shown.map((r) => r.version)]);
   tx.enqueue(refreshBoards, {});
 }
 
-/** The board of a game. */
+/** Returns the name of a game's board. */
 export const gameBoard = (gameId: string): string => `game:${gameId}`;

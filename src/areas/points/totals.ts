@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { LedgerEntry } from './ledger.ts';
 
-export type PointKind = LedgerEntry['kind'];
+type PointKind = LedgerEntry['kind'];
 
 const selectTotals = statement<{ kind: PointKind; points: number }>(
   'select_point_totals',
@@ -9,9 +9,9 @@ const selectTotals = statement<{ kind: PointKind; points: number }>(
 );
 
 /**
- * Regular points that were given (and taken back) in a span of UTC days, by what they are from; from counters, not the ledger.
- * @param first first day, by default the first of all
- * @param last last day, included
+ * Returns the sum of regular points by origin, less points taken back, in a span of UTC days. Reads counters, not the ledger.
+ * @param first first UTC day number; all days by default
+ * @param last last UTC day number, included
  */
 export async function readPointTotals(db: Queryable, first = 0, last = 2 ** 31 - 1): Promise<Record<PointKind, number>> {
   const totals: Record<PointKind, number> = { game: 0, quest: 0, referral: 0, conversion: 0 };

@@ -1,9 +1,9 @@
 import { loadGames } from '#areas/arcade';
-import { gameBoard, type Holder, type Mode, readHolder, type StandingRow } from '#areas/points';
+import { gameBoard, type Mode, type PlayerPoints, readPlayerPoints, type StandingRow } from '#areas/points';
 import { bucketOf, dayNumber, type Period } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 
-/** What a wallet has from a game. `best` is its best normalized score. */
+/** A wallet's results in one game. `best` is its best normalized score. */
 export interface GameLine {
   gameId: string;
   best: number;
@@ -11,34 +11,34 @@ export interface GameLine {
   points: number;
 }
 
-/** What points are from: they add up. */
-interface Sources {
+/** Points by source. */
+interface PointSources {
   games: number;
   quests: number;
   referrals: number;
 }
 
-/** A wallet's points in one mode, seen from every side. Points are less those taken back. */
-export interface PointsOf {
+/** A wallet's points in one mode, without voided points. */
+export interface ModePoints {
   total: number;
-  sources: Sources & { conversions: number };
-  /** Of the current periods, in UTC; conversions count for none. */
-  periods: Record<Period, Sources & { points: number }>;
+  sources: PointSources & { conversions: number };
+  /** Points of the current UTC periods. Conversions count for no period. */
+  periods: Record<Period, PointSources & { points: number }>;
   /** Best first. */
   games: GameLine[];
 }
 
-/** The boards that points are summed up on: all of them, and two of three sources. */
+/** Boards with sums: all points, and two sources. The points of games are the difference. */
 const SUMS = ['global', 'quests', 'referrals'] as const;
 
-/** Reads what a wallet has, in one query; null for a wallet that never signed in. */
-export async function holdingsOf(app: App, wallet: string): Promise<Holder | null> {
+/** Reads the standings and counters of a wallet with one query; null for a wallet that never signed in. */
+export async function readHoldings(app: App, wallet: string): Promise<PlayerPoints | null> {
   const games = await loadGames(app);
-  return await readHolder(app.db, wallet, [...SUMS, ...[...games.keys()].map(gameBoard)]);
+  return await readPlayerPoints(app.db, wallet, [...SUMS, ...[...games.keys()].map(gameBoard)]);
 }
 
-/** A wallet's points in a mode: what the standings and counters of a holder amount to at a moment. */
-export function pointsOf(holder: Holder, mode: Mode, now: Date): PointsOf {
+/** Computes a wallet's points in a mode from its standings and counters, for the periods that contain `now`. */
+export function modePointsOf(holder: PlayerPoints, mode: Mode, now: Date): ModePoints {
   const today = dayNumber(now);
   const standings = new Map(holder.standings.filter((row) => row.mode === mode).map((row) => [row.board, row]));
   const summed = (valueOn: (row: StandingRow) => number) => {
@@ -47,7 +47,7 @@ export function pointsOf(holder: Holder, mode: Mode, now: Date): PointsOf {
   };
   const during = (period: Period) => summed((row) => (row[period] === bucketOf(period, today) ? row[`${period}_value`] : 0));
 
-  const { points: total, games: others, ...sources } = summed((row) => row.total);
+  const { points: total, games: gamePoints, ...sources } = summed((row) => row.total);
   const conversions = mode === 'regular' ? holder.convertedPoints : 0 - holder.convertedBeta;
   const games = Object.entries(holder.tally[mode] ?? {})
     .map(([gameId, { scores, points }]) => ({ gameId, best: standings.get(gameBoard(gameId))?.total ?? 0, scores, points }))
@@ -55,11 +55,11 @@ export function pointsOf(holder: Holder, mode: Mode, now: Date): PointsOf {
     .sort((a, b) => b.best - a.best || (a.gameId < b.gameId ? -1 : 1));
   return {
     total,
-    sources: { games: others - conversions, ...sources, conversions },
+    sources: { games: gamePoints - conversions, ...sources, conversions },
     periods: { day: during('day'), week: during('week'), month: during('month'), year: during('year') },
     games,
   };
 }
 
-/** How many scores stand in some games. */
-export const scoresIn = (games: readonly GameLine[]): number => games.reduce((sum, { scores }) => sum + scores, 0);
+/** Returns the number of accepted scores over several games. */
+export const countScores = (games: readonly GameLine[]): number => games.reduce((sum, { scores }) => sum + scores, 0);

@@ -1,22 +1,24 @@
-import { appendPoints, type LedgerEntry, lockPlayers, openDay, readTotals, refreshLater } from '#areas/points';
+import { appendPoints, type LedgerEntry, lockPlayers, openDay, readTotals, scheduleRefresh } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** A rate has six decimals at most. */
-const MICRO = 1_000_000n;
+/** A rate has at most six decimals. */
+const RATE_SCALE = 1_000_000n;
 
-/** What a conversion did; `id` is null where there was nothing to convert, and nothing happened. */
-export interface Conversion {
+/** The result of a conversion. `id` is null when there was nothing to convert. */
+interface ConversionOutcome {
   id: string | null;
   wallet: string;
   rate: string;
-  /** Beta points that were converted, and the regular points that they became. */
+  /** Converted beta points. */
   betaPoints: number;
+  /** Resulting regular points. */
   points: number;
-  /** What the wallet has now, of either. */
+  /** Beta points of the wallet after the conversion. */
   betaTotal: number;
+  /** Regular points of the wallet after the conversion. */
   total: number;
 }
 
@@ -29,28 +31,28 @@ const insert = statement(
    from conversion c where p.wallet = c.wallet`,
 );
 
-/** `floor(points × rate)`. @param rate decimal text with six decimals at most */
-export function converted(points: number, rate: string): bigint {
+/** Returns `floor(points × rate)`. @param rate decimal string with at most six decimals */
+export function convertPoints(points: number, rate: string): bigint {
   const [whole = '0', fraction = ''] = rate.split('.');
-  return (BigInt(points) * BigInt(whole + fraction.padEnd(6, '0'))) / MICRO;
+  return (BigInt(points) * BigInt(whole + fraction.padEnd(6, '0'))) / RATE_SCALE;
 }
 
 /**
- * Makes all beta points that a wallet has now regular ones, for all time only. Under the wallet's lock: a beta score is counted before it,
- * or left for the next conversion. Where nothing would come of it, nothing happens.
- * @throws 404 a wallet that never signed in; 409 it is banned; 400 the result is not an exact number
+ * Converts all current beta points of a wallet into regular points, which count on all-time boards only. Holds the wallet's lock, so that a
+ * concurrent beta score is included or left for the next conversion. Does nothing when the result is 0 points.
+ * @throws 404 when the wallet never signed in; 409 when it is banned; 400 when the total would exceed the exact range of a number
  */
-export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string; rate: string; by: string }): Promise<Conversion> {
+export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string; rate: string; by: string }): Promise<ConversionOutcome> {
   const open = await openDay(tx);
   const player = (await lockPlayers(tx, [wallet])).get(wallet);
-  if (!player) throw fail(404, 'no such wallet has signed in');
-  // Its scores are being taken back.
+  if (!player) throw fail(404, 'the wallet has never signed in');
+  // The scores of a banned wallet are being voided.
   if (player.banned) throw fail(409, 'wallet must not be banned');
   const totals = await readTotals(tx, [{ board: 'global', wallet }]);
   const [total = 0, betaTotal = 0] = (['regular', 'beta'] as const).map((mode) => totals.find((row) => row.mode === mode)?.total);
-  const points = betaTotal > 0 ? converted(betaTotal, rate) : 0n;
+  const points = betaTotal > 0 ? convertPoints(betaTotal, rate) : 0n;
   if (points === 0n) return { id: null, wallet, rate, betaPoints: 0, points: 0, betaTotal, total };
-  if (BigInt(total) + points > Number.MAX_SAFE_INTEGER) throw fail(400, 'rate must be lower: the wallet would have too many points to count');
+  if (BigInt(total) + points > Number.MAX_SAFE_INTEGER) throw fail(400, 'rate must be lower, because the total points would exceed the maximum');
 
   const id = newId();
   const cause = { wallet, kind: 'conversion', reason: 'conversion', source: 'conversion', sourceId: id, rewards: false } as const;
@@ -59,11 +61,11 @@ export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string
     { ...cause, mode: 'beta', points: -betaTotal, factors: { rate, points: Number(points) } },
   ];
   await tx.query(insert, [id, wallet, rate, betaTotal, String(points), by, open.at.toISOString()]);
-  await refreshLater(tx, await appendPoints(tx, open, entries));
+  await scheduleRefresh(tx, await appendPoints(tx, open, entries));
   return { id, wallet, rate, betaPoints: betaTotal, points: Number(points), betaTotal: 0, total: total + Number(points) };
 }
 
-/** A conversion as its wallet is told of it. */
+/** A past conversion, as its wallet sees it. */
 export interface PastConversion {
   id: string;
   rate: string;
@@ -79,7 +81,7 @@ const selectNewest = statement<PastConversion>(
    from beta_conversions where wallet = $1 order by beta_conversions.at desc, id desc limit 20`,
 );
 
-/** The newest conversions of a wallet, 20 at most. */
-export async function newestConversions(db: Queryable, wallet: string): Promise<PastConversion[]> {
+/** Reads the newest conversions of a wallet, at most 20. */
+export async function readNewestConversions(db: Queryable, wallet: string): Promise<PastConversion[]> {
   return await db.query(selectNewest, [wallet]);
 }

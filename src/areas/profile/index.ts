@@ -1,3 +1,3 @@
-/** The door of profile: what a wallet has, in either mode, and how beta points become regular ones. */
-export { holdingsOf, type PointsOf, pointsOf } from './breakdown.ts';
-export { type Conversion, convertBeta } from './convert.ts';
+/** The public API of profile: the points of a wallet in both modes, and the conversion of beta points. */
+export { modePointsOf, readHoldings } from './breakdown.ts';
+export { convertBeta } from './convert.ts';

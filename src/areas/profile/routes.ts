@@ -20,9 +20,9 @@ const getProfile = route({
   method: 'get',
   path: '/api/profile',
   auth: 'session',
-  summary: 'The caller’s profile',
+  summary: 'Read the caller’s profile',
   description:
-    'Points, rank, what is owed, linked accounts, games. Does not wait for the chain: what it does not tell within 0.3 seconds is null here, and asked for at `/eligibility`.',
+    'Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node: then token balance and eligibility are null, and `/eligibility` returns them.',
   returns: { 200: Profile },
   fails: [],
   handler: async ({ app, wallet }) => reply(200, await readProfile(app, wallet)),
@@ -32,7 +32,7 @@ const getBetaPoints = route({
   method: 'get',
   path: '/api/profile/beta-points',
   auth: 'session',
-  summary: 'The caller’s beta points',
+  summary: 'Read the caller’s beta points',
   returns: { 200: BetaPoints },
   fails: [],
   handler: async ({ app, wallet }) => reply(200, await readBetaPoints(app, wallet)),
@@ -42,15 +42,15 @@ const getBetaStats = route({
   method: 'get',
   path: '/api/profile/beta-stats',
   auth: 'session',
-  summary: 'What the caller did in beta mode',
-  description: 'Beta points are ranked nowhere.',
+  summary: 'Read the caller’s results in beta mode',
+  description: 'No leaderboard includes beta points.',
   returns: { 200: BetaStats },
   fails: [],
   handler: async ({ app, wallet }) => reply(200, await readBetaStats(app, wallet)),
 });
 
-/** @throws 401 where the record does not know the wallet: it is another one than the session’s */
-function preference(mode: Mode | null) {
+/** Converts a mode into the response. @throws 401 when the database has no row of the wallet, so the session belongs to another database */
+function presentPreference(mode: Mode | null) {
   if (mode === null) throw fail(401, 'a session is required, sign in first');
   return { enabled: mode === 'beta' };
 }
@@ -59,10 +59,10 @@ const getPreference = route({
   method: 'get',
   path: '/api/beta/preference',
   auth: 'session',
-  summary: 'Whether the caller plays in beta mode',
+  summary: 'Read whether the caller plays in beta mode',
   returns: { 200: BetaPreference },
   fails: [],
-  handler: async ({ app, wallet }) => reply(200, preference(await readPlayerMode(app.db, wallet))),
+  handler: async ({ app, wallet }) => reply(200, presentPreference(await readPlayerMode(app.db, wallet))),
 });
 
 const postPreference = route({
@@ -71,14 +71,14 @@ const postPreference = route({
   auth: 'session',
   summary: 'Turn beta mode on or off',
   description:
-    'Toggles, or sets what `enabled` says. From then on new points are beta points, or regular ones again: public boards, ranks and epochs count regular points only. A score that is held goes to where it would have gone when it was submitted.',
+    'Toggles the preference, or sets it to `enabled`. New points are then beta points or regular points. Public boards, ranks and epochs count regular points only. A held score keeps the mode of its submission.',
   body: BetaPreferenceRequest,
   returns: { 200: BetaPreference },
   fails: [],
   idempotent: true,
   handler: async ({ wallet, body, once }) => {
     const mode = body.enabled === undefined ? null : body.enabled ? 'beta' : 'regular';
-    return await once(async (tx) => reply(200, preference(await choosePlayerMode(tx, wallet, mode))));
+    return await once(async (tx) => reply(200, presentPreference(await choosePlayerMode(tx, wallet, mode))));
   },
 });
 
@@ -86,8 +86,8 @@ const getDebugPoints = route({
   method: 'get',
   path: '/debug/points',
   auth: 'session',
-  summary: 'The caller’s points in both modes',
-  description: 'Regular and beta points: by what they are from, by period, by game.',
+  summary: 'Read the caller’s points in both modes',
+  description: 'Regular and beta points by source, period and game.',
   returns: { 200: PointsBreakdown },
   fails: [],
   handler: async ({ app, wallet }) => reply(200, await readBreakdown(app, wallet)),
@@ -97,8 +97,8 @@ const getUserStats = route({
   method: 'get',
   path: '/users/{wallet}/stats',
   auth: 'public',
-  summary: 'What a wallet has achieved',
-  description: 'Regular points only. 404 for a wallet that never signed in.',
+  summary: 'Read the public stats of a wallet',
+  description: 'Regular points only. 404 when the wallet never signed in.',
   params: UserPath,
   returns: { 200: UserStats },
   fails: [404],
@@ -110,9 +110,9 @@ const postConvert = route({
   method: 'post',
   path: '/api/beta/convert',
   auth: { admin: 'money' },
-  summary: 'Make a wallet’s beta points regular ones',
+  summary: 'Convert a wallet’s beta points into regular points',
   description:
-    'Converts all beta points that were not converted yet, each once; the result is rounded down. It counts on all-time boards only, never for a period or an epoch. Where nothing is left, or nothing would come of it, nothing happens: `id` is null.',
+    'Converts all beta points that are not converted yet. The result is rounded down. It counts on all-time boards only, not for a period or an epoch. When the result is 0 points, nothing changes and `id` is null.',
   body: ConversionRequest,
   returns: { 200: ConversionResult },
   fails: [404, 409],
@@ -120,7 +120,7 @@ const postConvert = route({
   handler: async ({ body, admin, once }) => await once(async (tx) => reply(200, await convertBeta(tx, { ...body, by: admin }))),
 });
 
-/** What a wallet has: profile, beta mode, points. */
+/** The routes of profiles, beta mode and points, by caller. */
 export const profileRoutes = {
   public: [getUserStats],
   session: [getProfile, getBetaPoints, getBetaStats, getPreference, postPreference, getDebugPoints],

@@ -7,27 +7,27 @@ const BaseUnits = z.string().regex(/^\d+$/);
 export const GameLine = z
   .strictObject({
     gameId: z.string().meta({ example: 'star-raiders' }),
-    best: Count.meta({ description: 'The best normalized score, 0 to 10,000.', example: 8_400 }),
+    best: Count.meta({ description: 'Best normalized score, 0 to 10,000.', example: 8_400 }),
     scores: Count.meta({ description: 'Accepted scores.', example: 31 }),
-    points: points('What they gave.', 1_260),
+    points: points('Points from these scores.', 1_260),
   })
   .meta({ id: 'GameLine' });
 
 const Sources = z
   .strictObject({
-    games: points('From games.', 1_260),
-    quests: points('From quests.', 500),
-    referrals: points('From referrals.', 40),
-    conversions: points('Beta points that were made regular: what they became, or, among beta points, less what they were.', 2_400),
+    games: points('Points from games.', 1_260),
+    quests: points('Points from quests.', 500),
+    referrals: points('Points from referrals.', 40),
+    conversions: points('Conversions. Regular mode: points from converted beta points. Beta mode: minus the converted beta points.', 2_400),
   })
-  .meta({ id: 'PointSources', description: 'What points are from. They add up to the total.' });
+  .meta({ id: 'PointSources', description: 'Points by source. They add up to the total.' });
 
 const Period = z
   .strictObject({
     points: points('All points of the period.', 120),
-    games: points('Those from games.', 90),
-    quests: points('Those from quests.', 20),
-    referrals: points('Those from referrals.', 10),
+    games: points('Points from games.', 90),
+    quests: points('Points from quests.', 20),
+    referrals: points('Points from referrals.', 10),
   })
   .meta({ id: 'PeriodPoints' });
 
@@ -36,8 +36,8 @@ const rank = Count.nullable().meta({ description: 'Competition rank on the globa
 const percentile = z
   .number()
   .nullable()
-  .meta({ description: 'Share of the listed wallets that rank no better, in percent; null without a rank.', example: 98.5 });
-const memberSince = Instant.meta({ description: 'When the wallet first signed in.' });
+  .meta({ description: 'Share of the listed wallets with the same or a lower rank, percent; null without a rank.', example: 98.5 });
+const memberSince = Instant.meta({ description: 'Time of the first sign-in.' });
 
 const Owed = z
   .strictObject({ amount: BaseUnits.meta({ description: 'Base units.', example: '25000000' }), payments: Count.meta({ example: 1 }) })
@@ -49,18 +49,18 @@ export const Profile = z
     memberSince,
     points: z.strictObject({
       total: points('Regular points of all time.'),
-      today: points('Of this UTC day; conversions count for no period.', 120),
-      week: points('Of this ISO week.', 640),
+      today: points('Regular points of this UTC day, without conversions.', 120),
+      week: points('Regular points of this ISO week, without conversions.', 640),
       sources: Sources,
     }),
     rank,
     percentile,
     tokenBalance: BaseUnits.nullable().meta({
-      description: 'Base units of the token that the wallet holds; null where no token is configured, and while it is not known.',
+      description: 'Token balance of the wallet, base units; null when no token is configured or the balance is unknown.',
       example: '2500000000',
     }),
-    eligible: z.boolean().nullable().meta({ description: 'Whether the wallet holds enough of the token; null while it is not known.' }),
-    pendingPayments: z.strictObject({ usdc: Owed, reward: Owed }).meta({ description: 'What the wallet is owed and has not been paid.' }),
+    eligible: z.boolean().nullable().meta({ description: 'Whether the wallet holds enough of the token; null: unknown.' }),
+    pendingPayments: z.strictObject({ usdc: Owed, reward: Owed }).meta({ description: 'Payments to the wallet that are not paid yet.' }),
     linkedAccounts: z.array(
       z
         .strictObject({ platform: z.string().meta({ example: 'x' }), handle: z.string().meta({ example: 'coinop' }), linkedAt: Instant })
@@ -73,18 +73,18 @@ export const Profile = z
     games: z.strictObject({
       played: Count.meta({ description: 'Games with an accepted score.', example: 4 }),
       scores: Count.meta({ description: 'Accepted scores over all games.', example: 96 }),
-      top: games.max(5).meta({ description: 'The games with the best scores, five at most.' }),
+      top: games.max(5).meta({ description: 'At most five games, highest best score first.' }),
     }),
   })
   .meta({ id: 'Profile' });
 
 export const BetaPoints = z
   .strictObject({
-    total: points('Beta points of all time, less those taken back.', 1_000),
-    converted: points('Those that were converted.', 700),
-    unconverted: points('Those left: below 0 where points were taken back after they had been converted.', 300),
-    sources: Sources.omit({ conversions: true }).meta({ id: 'BetaSources', description: 'What the total is from.' }),
-    games: games.meta({ description: 'Best first.' }),
+    total: points('Beta points of all time, minus voided points.', 1_000),
+    converted: points('Converted beta points.', 700),
+    unconverted: points('Beta points not converted yet. Negative when points were voided after their conversion.', 300),
+    sources: Sources.omit({ conversions: true }).meta({ id: 'BetaSources', description: 'The total by source.' }),
+    games: games.meta({ description: 'Highest best score first.' }),
   })
   .meta({ id: 'BetaPoints' });
 
@@ -92,28 +92,28 @@ export const BetaStats = z
   .strictObject({
     enabled: z.boolean().meta({ description: 'Whether new points are beta points.' }),
     points: z.strictObject({
-      total: points('Beta points of all time, less those taken back.', 1_000),
-      today: points('Of this UTC day.', 120),
-      week: points('Of this ISO week.', 640),
+      total: points('Beta points of all time, minus voided points.', 1_000),
+      today: points('Beta points of this UTC day.', 120),
+      week: points('Beta points of this ISO week.', 640),
     }),
     gamesPlayed: Count.meta({ description: 'Games with an accepted beta score.', example: 2 }),
     scores: Count.meta({ description: 'Accepted beta scores.', example: 31 }),
     converted: z.strictObject({
-      betaPoints: points('Beta points that were converted.', 700),
-      points: points('The regular points that they became.', 350),
+      betaPoints: points('Converted beta points.', 700),
+      points: points('Resulting regular points.', 350),
       conversions: z
         .array(
           z
             .strictObject({
               id: Id,
-              rate: z.string().meta({ description: 'Regular points for a beta point.', example: '0.5' }),
-              betaPoints: points('Beta points that were converted.', 700),
-              points: points('The regular points that they became.', 350),
+              rate: z.string().meta({ description: 'Regular points per beta point.', example: '0.5' }),
+              betaPoints: points('Converted beta points.', 700),
+              points: points('Resulting regular points.', 350),
               at: Instant,
             })
             .meta({ id: 'PastConversion' }),
         )
-        .meta({ description: 'Newest first, 20 at most.' }),
+        .meta({ description: 'Newest first, at most 20.' }),
     }),
   })
   .meta({ id: 'BetaStats' });
@@ -123,24 +123,26 @@ export const BetaPreference = z
   .meta({ id: 'BetaPreference' });
 
 export const BetaPreferenceRequest = z
-  .strictObject({ enabled: z.boolean('must be true or false').optional().meta({ description: 'Absent, the preference is toggled.', example: true }) })
+  .strictObject({
+    enabled: z.boolean('must be true or false').optional().meta({ description: 'New value. When absent, the preference is toggled.', example: true }),
+  })
   .meta({ id: 'BetaPreferenceRequest' });
 
 const PointsOf = z
   .strictObject({
-    total: points('Of all time.'),
+    total: points('Points of all time.'),
     sources: Sources,
     periods: z
       .strictObject({ day: Period, week: Period, month: Period, year: Period })
-      .meta({ description: 'Of the current periods in UTC; conversions count for none.' }),
-    games: games.meta({ description: 'Best first.' }),
+      .meta({ description: 'Points of the current UTC periods, without conversions.' }),
+    games: games.meta({ description: 'Highest best score first.' }),
   })
   .meta({ id: 'ModePoints' });
 
 export const PointsBreakdown = z
   .strictObject({
     wallet: Wallet,
-    mode: z.enum(['regular', 'beta']).meta({ description: 'Where new points go.' }),
+    mode: z.enum(['regular', 'beta']).meta({ description: 'Mode of new points.' }),
     regular: PointsOf,
     beta: PointsOf,
   })
@@ -157,27 +159,27 @@ export const UserStats = z
     percentile,
     gamesPlayed: Count.meta({ description: 'Games with an accepted score.', example: 4 }),
     scores: Count.meta({ description: 'Accepted scores over all games.', example: 96 }),
-    games: games.meta({ description: 'Best first.' }),
+    games: games.meta({ description: 'Highest best score first.' }),
   })
   .meta({ id: 'UserStats' });
 
 const Rate = z
-  .string('must be decimal text')
-  .regex(/^(?:0|[1-9]\d{0,3})(?:\.\d{1,6})?$/, 'must be decimal text with at most 6 decimals, such as "0.5"')
+  .string('must be a decimal string')
+  .regex(/^(?:0|[1-9]\d{0,3})(?:\.\d{1,6})?$/, 'must be a decimal string with at most 6 decimals, such as "0.5"')
   .refine((text) => Number(text) > 0 && Number(text) <= 1_000, 'must be above 0 and at most 1000');
 
 export const ConversionRequest = z
-  .strictObject({ wallet: Wallet, rate: Rate.default('1').meta({ description: 'Regular points for a beta point.', example: '0.5' }) })
+  .strictObject({ wallet: Wallet, rate: Rate.default('1').meta({ description: 'Regular points per beta point.', example: '0.5' }) })
   .meta({ id: 'ConversionRequest' });
 
 export const ConversionResult = z
   .strictObject({
-    id: Id.nullable().meta({ description: 'null where there was nothing to convert.' }),
+    id: Id.nullable().meta({ description: 'null when there was nothing to convert.' }),
     wallet: Wallet,
     rate: z.string().meta({ example: '0.5' }),
-    betaPoints: points('Beta points that were converted.', 700),
-    points: points('The regular points that they became, rounded down.', 350),
-    betaTotal: points('Beta points that the wallet has now.', 0),
-    total: points('Regular points that the wallet has now.', 4_550),
+    betaPoints: points('Converted beta points.', 700),
+    points: points('Resulting regular points, rounded down.', 350),
+    betaTotal: points('Beta points of the wallet after the conversion.', 0),
+    total: points('Regular points of the wallet after the conversion.', 4_550),
   })
   .meta({ id: 'ConversionResult' });

@@ -1,31 +1,32 @@
-import type { Consumer, Happened, LedgerEntry, OpenDay } from '#areas/points';
-import type { App } from '#platform/app.ts';
+import type { ActivityEvent, Consumer, LedgerEntry, OpenDay } from '#areas/points';
+import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { knownHolders } from '#platform/solana/token-gate.ts';
-import { complete, readCompletions } from './completing.ts';
-import { Estimates, type WindowEstimates } from './estimates.ts';
+import { cachedEligibility } from '#platform/solana/token-gate.ts';
+import { readCompletions, recordCompletions } from './completions.ts';
+import { ProgressEstimates, type WindowEstimates } from './estimates.ts';
 import { readFacts, unrewardedGames } from './facts.ts';
 import { countActivities } from './metrics.ts';
-import { isMet, moversOf, movesOf } from './progress.ts';
+import { activityKeys, isMet, requirementKeys } from './progress.ts';
 import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
 
-/** What a wallet did on one day, within a batch. */
-interface Deeds {
+/** The activities of one wallet on one UTC day within a batch. */
+interface WalletActivities {
   readonly wallet: string;
-  readonly moves: Set<string>;
-  readonly activities: Happened[];
+  /** Every key of `activityKeys`. */
+  readonly keys: Set<string>;
+  readonly activities: ActivityEvent[];
 }
 
-/** By day. */
-function deedsOf(activities: readonly Happened[]): Map<number, Deeds[]> {
-  const days = new Map<number, Map<string, Deeds>>();
+/** Groups activities by day number, then by wallet. */
+function groupByDay(activities: readonly ActivityEvent[]): Map<number, WalletActivities[]> {
+  const days = new Map<number, Map<string, WalletActivities>>();
   for (const activity of activities) {
     const { wallet, day, kind, gameId } = activity;
-    const wallets = days.get(day) ?? new Map<string, Deeds>();
-    const known = wallets.get(wallet) ?? { wallet, moves: new Set(), activities: [] };
+    const wallets = days.get(day) ?? new Map<string, WalletActivities>();
+    const known = wallets.get(wallet) ?? { wallet, keys: new Set(), activities: [] };
     known.activities.push(activity);
-    for (const move of movesOf(kind, gameId ?? '')) known.moves.add(move);
+    for (const key of activityKeys(kind, gameId ?? '')) known.keys.add(key);
     wallets.set(wallet, known);
     days.set(day, wallets);
   }
@@ -41,18 +42,25 @@ interface Candidate {
   readonly estimates: WindowEstimates;
 }
 
-/** Quests that what was done may complete, each wallet and window once; tasks are completed by the wallets themselves. */
-function candidates(quests: readonly Quest[], deeds: ReadonlyMap<number, readonly Deeds[]>, all: Estimates): Candidate[] {
+/**
+ * Returns the quests that these activities may complete, once per quest, window and wallet.
+ * Leaves out daily tasks, because a wallet completes them with a request.
+ */
+function findCandidates(
+  quests: readonly Quest[],
+  activityDays: ReadonlyMap<number, readonly WalletActivities[]>,
+  estimatesOf: ProgressEstimates,
+): Candidate[] {
   const found = new Map<string, Candidate>();
   for (const quest of quests) {
     if (quest.definition.task) continue;
-    const movers = moversOf(quest.definition.requirement);
-    for (const [day, wallets] of deeds) {
+    const keys = requirementKeys(quest.definition.requirement);
+    for (const [day, wallets] of activityDays) {
       const { key: windowKey, first } = questWindow(quest, day);
       if (day < first) continue;
-      const estimates = all.of(quest, windowKey);
-      for (const { wallet, moves, activities } of wallets) {
-        if (!movers.some((mover) => moves.has(mover)) || !estimates.add(wallet, activities)) continue;
+      const estimates = estimatesOf.forWindow(quest, windowKey);
+      for (const { wallet, keys: walletKeys, activities } of wallets) {
+        if (!keys.some((key) => walletKeys.has(key)) || !estimates.add(wallet, activities)) continue;
         if (activities.some(({ at }) => isOpen(quest, at))) {
           found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, quest, day, windowKey, estimates });
         }
@@ -62,51 +70,51 @@ function candidates(quests: readonly Quest[], deeds: ReadonlyMap<number, readonl
   return [...found.values()];
 }
 
-/** Those whose requirements are met, and that were not completed before. */
-async function met(tx: Tx, open: OpenDay, possible: readonly Candidate[], unrewarded: ReadonlySet<string>): Promise<Candidate[]> {
+/** Selects the candidates whose requirement is met and that are not completed yet. Reads the exact progress from the database. */
+async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], unrewarded: ReadonlySet<string>): Promise<Candidate[]> {
   if (possible.length === 0) return [];
   const completions = await readCompletions(
     tx,
     possible.map(({ wallet }) => wallet),
     possible.map(({ windowKey }) => windowKey),
   );
-  const undone = possible.filter(({ wallet, quest, windowKey, estimates }) => {
+  const uncompleted = possible.filter(({ wallet, quest, windowKey, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
-    // One of this transaction bears its own time, and may be rolled back.
-    if (completion && completion.at < open.at.getTime()) estimates.close(wallet);
+    // A completion of this transaction has the time `open.at`. It may be rolled back, so it does not close the estimate.
+    if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet);
     return completion === undefined;
   });
-  if (undone.length === 0) return [];
-  const facts = await readFacts(tx, undone, unrewarded);
-  return undone.filter(({ wallet, quest, estimates }, i) => {
+  if (uncompleted.length === 0) return [];
+  const facts = await readFacts(tx, uncompleted, unrewarded);
+  return uncompleted.filter(({ wallet, quest, estimates }, i) => {
     const known = facts[i];
     if (!known) return false;
     const isDone = isMet(quest.definition.requirement, known);
-    if (isDone) estimates.forget(wallet);
-    else estimates.set(wallet, known);
+    if (isDone) estimates.delete(wallet);
+    else estimates.setFacts(wallet, known);
     return isDone;
   });
 }
 
-const nextTurn = statement<{ turn: number }>('next_quest_turn', `select nextval('quest_turns')::float8 as turn`);
-const processes = new WeakMap<App, Estimates>();
+const nextBatchNumber = statement<{ batch: number }>('next_quest_batch', `select nextval('quest_turns')::float8 as batch`);
+const estimatesState = perApp(() => new ProgressEstimates());
 
 /**
- * Counts what wallets did, and completes the quests whose requirements are met by it: a handful of statements, however many wallets.
- * Progress is computed from what was counted; nothing is kept per quest, so a quest that is new or was changed needs nothing done.
+ * Counts activities and completes the quests whose requirements they meet. The number of statements does not depend on the number of wallets.
+ * Progress is computed from the counts per wallet and week, so a new or changed quest needs no migration of its progress.
+ * @returns ledger entries for the caller to append in this transaction
  */
-async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly Happened[]): Promise<readonly LedgerEntry[]> {
-  // Of the process's own memory, nearly always; only one consumer at a time may wait for a second connection here.
+async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly ActivityEvent[]): Promise<readonly LedgerEntry[]> {
+  // The registry is nearly always cached. When it is not, this takes a second connection; only one consumer runs at a time, so the pool cannot run dry.
   const unrewarded = await unrewardedGames(app);
-  const [quests, [turn]] = await Promise.all([readQuests(tx), tx.query(nextTurn), countActivities(tx, activities)]);
-  const estimates = processes.get(app) ?? new Estimates();
-  processes.set(app, estimates);
-  estimates.begin(turn?.turn ?? 0, unrewarded);
-  const completed = await met(tx, open, candidates(quests, deedsOf(activities), estimates), unrewarded);
+  const [quests, [next]] = await Promise.all([readQuests(tx), tx.query(nextBatchNumber), countActivities(tx, activities)]);
+  const estimates = app.state(estimatesState);
+  estimates.beginBatch(next?.batch ?? 0, unrewarded);
+  const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities), estimates), unrewarded);
   if (completed.length === 0) return [];
-  const holdings = await knownHolders(app, [...new Set(completed.map(({ wallet }) => wallet))]);
-  return (await complete(tx, open, completed, { holdings })).entries;
+  const holdings = await cachedEligibility(app, [...new Set(completed.map(({ wallet }) => wallet))]);
+  return (await recordCompletions(tx, open, completed, { holdings })).entries;
 }
 
-/** Takes quests further by what wallets did. */
-export const questConsumer: Consumer = { name: 'quests', bit: 2, consume };
+/** The consumer of activities that counts and completes quests. */
+export const questConsumer: Consumer = { name: 'quests', bit: 2, consume: consume };

@@ -2,60 +2,61 @@ import { z } from 'zod';
 import { Instant, line, Slug } from '#lib/scalars.ts';
 import { REPEATS } from './windows.ts';
 
-/** Bounds of a requirement. */
+/** Maximum conditions per requirement, and maximum nesting of groups. */
 const MAX_CONDITIONS = 20;
 const MAX_DEPTH = 3;
 
 const Times = z.int().min(1).max(1_000_000);
-const count = Times.meta({ description: 'How many.', example: 3 });
+const count = Times.meta({ description: 'Required number.', example: 3 });
 const gameId = Slug.optional().meta({
-  description: 'Only this game. Without it, every game that earns rewards counts: what nobody verifies counts only where it is named.',
+  description:
+    'Counts this game only. Without gameId, every game that earns rewards counts. A game whose scores are not verified counts only when gameId names it.',
   example: 'star-raiders',
 });
 
-/** One thing to be done. */
+/** One condition of a requirement. */
 export const Condition = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('plays'), count, gameId }).meta({ description: 'Plays begun.' }),
+    z.strictObject({ type: z.literal('plays'), count, gameId }).meta({ description: 'Plays started.' }),
     z.strictObject({ type: z.literal('scores'), count, gameId }).meta({ description: 'Accepted scores.' }),
     z
       .strictObject({ type: z.literal('bestScore'), atLeast: z.int().min(1).max(10_000), gameId })
-      .meta({ description: 'A normalized score, 1 to 10,000.' }),
+      .meta({ description: 'Best normalized score, 1 to 10,000.' }),
     z.strictObject({ type: z.literal('clips'), count }).meta({ description: 'Clips uploaded.' }),
-    z.strictObject({ type: z.literal('follow') }).meta({ description: 'Follows the arcade on the social network.' }),
-    z.strictObject({ type: z.literal('repost'), count }).meta({ description: 'Reposts.' }),
-    z.strictObject({ type: z.literal('mention'), count }).meta({ description: 'Mentions.' }),
-    z.strictObject({ type: z.literal('referrals'), count }).meta({ description: 'Wallets that were referred.' }),
+    z.strictObject({ type: z.literal('follow') }).meta({ description: 'The wallet’s X account follows the arcade’s account.' }),
+    z.strictObject({ type: z.literal('repost'), count }).meta({ description: 'Reposts of the arcade’s posts.' }),
+    z.strictObject({ type: z.literal('mention'), count }).meta({ description: 'Mentions of the arcade’s account.' }),
+    z.strictObject({ type: z.literal('referrals'), count }).meta({ description: 'Wallets that the caller referred.' }),
     z
       .strictObject({
         type: z.literal('burned'),
         amount: z
           .string()
-          .regex(/^[1-9]\d{0,19}$/, 'must be a whole number of base units, 1 or more, as text')
+          .regex(/^[1-9]\d{0,19}$/, 'must be a whole number of base units, at least 1, as a string')
           .meta({ example: '1000000' }),
-        eventId: Slug.optional().meta({ description: 'Only burns of this event; of the quest’s own event where it has one.' }),
+        eventId: Slug.optional().meta({ description: 'Counts burns of this event only. Default: the quest’s burnEventId, if it has one.' }),
       })
       .meta({ description: 'Tokens burned, base units.' }),
     z
       .strictObject({ type: z.literal('streak'), days: z.int().min(1).max(366) })
       .meta({ description: 'Consecutive UTC days with any activity, up to today or yesterday.' }),
-    z
-      .strictObject({ type: z.literal('manual') })
-      .meta({ description: 'Nothing that is measured: a quest is completed by an operator, a daily task by whoever says so.' }),
+    z.strictObject({ type: z.literal('manual') }).meta({
+      description: 'A condition that is not measured. An operator completes the quest; a daily task is completed by the wallet’s own request.',
+    }),
   ])
   .meta({ id: 'QuestCondition', example: { type: 'scores', count: 3, gameId: 'star-raiders' } });
 export type Condition = z.output<typeof Condition>;
 
-/** All or any of conditions, nested. */
+/** A condition, or a nested group of conditions: all of them, or any of them. */
 export type Requirement = Condition | { all: Requirement[] } | { any: Requirement[] };
 
-/** A condition, or all or any of what `Inner` takes. */
+/** Returns the schema of one nesting level: a condition, or a group whose members match `Inner`. */
 function groupsOf(Inner: z.ZodType<Requirement>, level: number): z.ZodType<Requirement> {
   const members = z.array(Inner).min(1).max(MAX_CONDITIONS);
   return z.union([Condition, z.strictObject({ all: members }), z.strictObject({ any: members })]).meta({ id: `QuestRequirement${level}` });
 }
 
-/** Every condition of a requirement, in the order in which they are written. */
+/** Returns all conditions of a requirement, in document order. */
 export function conditionsOf(requirement: Requirement): Condition[] {
   if ('all' in requirement) return requirement.all.flatMap(conditionsOf);
   return 'any' in requirement ? requirement.any.flatMap(conditionsOf) : [requirement];
@@ -76,33 +77,34 @@ const fields = {
   description: line(1_000).meta({ example: 'Score three times in Star Raiders.' }),
   category: Slug.meta({ example: 'arcade' }),
   requirement: Requirement,
-  points: z.int().min(1).max(1_000_000).meta({ description: 'What it gives, before the multiplier.', example: 100 }),
+  points: z.int().min(1).max(1_000_000).meta({ description: 'Points before the multiplier.', example: 100 }),
   window: z.strictObject({ startsAt: Instant.optional(), endsAt: Instant.optional() }).meta({
-    description: 'When it can be completed. Progress counts whole UTC days, from that of startsAt (or of its creation) to that of endsAt.',
+    description:
+      'Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt.',
     example: { startsAt: '2026-11-21T00:00:00.000Z' },
   }),
-  repeat: z.enum(REPEATS).meta({ description: 'Once at all, once a UTC day, or once an ISO week.' }),
+  repeat: z.enum(REPEATS).meta({ description: 'How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week.' }),
   active: z.boolean(),
-  task: z.boolean().meta({ description: 'A daily task: the wallet completes it itself, once its requirement is met.', example: false }),
-  burnEventId: Slug.nullable().meta({ description: 'The burn event that it belongs to.', example: null }),
+  task: z.boolean().meta({ description: 'Marks a daily task: the wallet completes it with a request when the requirement is met.', example: false }),
+  burnEventId: Slug.nullable().meta({ description: 'The burn event of the quest, or null.', example: null }),
 };
-type Fields = z.output<z.ZodObject<typeof fields>>;
+type QuestFields = z.output<z.ZodObject<typeof fields>>;
 
-const taskIsDaily = ({ task, repeat }: Pick<Fields, 'task' | 'repeat'>) => !task || repeat === 'daily';
-const TASK_IS_DAILY = { path: ['repeat'], message: 'must be daily where task is true' };
-const endsLater = ({ window }: Pick<Fields, 'window'>) =>
+const isDailyIfTask = ({ task, repeat }: Pick<QuestFields, 'task' | 'repeat'>) => !task || repeat === 'daily';
+const TASK_MUST_BE_DAILY = { path: ['repeat'], message: 'must be daily when task is true' };
+const endsAfterStart = ({ window }: Pick<QuestFields, 'window'>) =>
   !window.startsAt || !window.endsAt || Date.parse(window.startsAt) < Date.parse(window.endsAt);
-const ENDS_LATER = { path: ['window', 'endsAt'], message: 'must be after startsAt' };
+const MUST_END_AFTER_START = { path: ['window', 'endsAt'], message: 'must be after startsAt' };
 
-/** A quest as it is kept, version by version. */
-export const QuestDefinition = z.strictObject(fields).refine(taskIsDaily, TASK_IS_DAILY).refine(endsLater, ENDS_LATER);
+/** The definition of a quest, as stored per version. */
+export const QuestDefinition = z.strictObject(fields).refine(isDailyIfTask, TASK_MUST_BE_DAILY).refine(endsAfterStart, MUST_END_AFTER_START);
 export type QuestDefinition = z.output<typeof QuestDefinition>;
 
-/** A quest to be. */
+/** The request body that creates a quest. */
 export const NewQuest = z
   .strictObject({
     ...fields,
-    id: Slug.optional().meta({ description: 'Drawn where it is absent.', example: 'three-times-among-the-stars' }),
+    id: Slug.optional().meta({ description: 'Generated when absent.', example: 'three-times-among-the-stars' }),
     description: fields.description.optional(),
     category: fields.category.default('general'),
     window: fields.window.default({}),
@@ -111,12 +113,12 @@ export const NewQuest = z
     task: fields.task.default(false),
     burnEventId: fields.burnEventId.default(null),
   })
-  .refine(taskIsDaily, TASK_IS_DAILY)
-  .refine(endsLater, ENDS_LATER)
+  .refine(isDailyIfTask, TASK_MUST_BE_DAILY)
+  .refine(endsAfterStart, MUST_END_AFTER_START)
   .transform(({ id, description, ...rest }) => ({ id, definition: { ...rest, description: description ?? rest.title } }))
   .meta({ id: 'NewQuest' });
 
-/** What is to be different; the rest stays. The window is replaced as a whole. */
+/** The fields to change. Absent fields stay unchanged; `window` is replaced as a whole. */
 export const QuestPatch = z
   .strictObject(fields)
   .partial()

@@ -1,20 +1,21 @@
-import type { Happened } from '#areas/points';
+import type { ActivityEvent } from '#areas/points';
 import { type Condition, conditionsOf } from './definition.ts';
-import { type Facts, holds, isCounted, progressOf } from './progress.ts';
+import { isCounted, isSatisfied, progressOf, type QuestFacts } from './progress.ts';
 import type { Quest } from './rows.ts';
 
-/** Beyond so many wallets and windows, everything is read anew. */
-const MOST = 300_000;
+/** Maximum estimates (wallet and window) per process. Above it, all estimates are cleared. */
+const MAX_ESTIMATES = 300_000;
 
-const NEVER: number[] = [];
+/** Marks a wallet that has completed the quest in the window. */
+const COMPLETED: number[] = [];
 
-const needOf = (condition: Condition): number => {
+const requiredOf = (condition: Condition): number => {
   if ('count' in condition) return condition.count;
   if (condition.type === 'bestScore') return condition.atLeast;
   return condition.type === 'follow' ? 1 : Number.POSITIVE_INFINITY;
 };
 
-/** How far wallets may be in one window of a quest, per condition. */
+/** Upper bounds of the progress of wallets in one window of a quest, per condition. */
 export class WindowEstimates {
   readonly #quest: Quest;
   readonly #conditions: readonly Condition[];
@@ -29,24 +30,24 @@ export class WindowEstimates {
     return this.#progress.size;
   }
 
-  /** Takes what a wallet did into account. @returns whether the quest may be met by it */
-  add(wallet: string, activities: readonly Happened[]): boolean {
+  /** Adds activities of a wallet. @returns whether the requirement may be met, so that the exact progress must be read */
+  add(wallet: string, activities: readonly ActivityEvent[]): boolean {
     const known = this.#progress.get(wallet);
-    if (!known || known === NEVER) return !known;
+    if (!known || known === COMPLETED) return !known;
     for (const { kind, gameId, amount } of activities) {
       for (const [i, condition] of this.#conditions.entries()) {
         if (!isCounted(condition, kind, gameId ?? '')) continue;
         const have = known[i] ?? 0;
-        // Amounts may be too large for numbers, and streaks begin and end by themselves.
+        // Token amounts may exceed the range of a number, and streaks change with the date, so both count as reached.
         if (condition.type === 'burned' || condition.type === 'streak') known[i] = Number.POSITIVE_INFINITY;
         else known[i] = condition.type === 'bestScore' ? Math.max(have, Number(amount)) : have + 1;
       }
     }
-    return holds(this.#quest.definition.requirement, (condition) => (known[this.#conditions.indexOf(condition)] ?? 0) >= needOf(condition));
+    return isSatisfied(this.#quest.definition.requirement, (condition) => (known[this.#conditions.indexOf(condition)] ?? 0) >= requiredOf(condition));
   }
 
-  /** What was read of a wallet. */
-  set(wallet: string, facts: Facts): void {
+  /** Sets the estimate of a wallet to its exact progress. */
+  setFacts(wallet: string, facts: QuestFacts): void {
     const progress = this.#conditions.map((condition) => {
       const { have, need } = progressOf(condition, facts);
       return have >= need ? Number.POSITIVE_INFINITY : typeof have === 'bigint' ? 0 : have;
@@ -54,38 +55,38 @@ export class WindowEstimates {
     this.#progress.set(wallet, progress);
   }
 
-  /** It may have been completed by now. */
-  forget(wallet: string): void {
+  /** Removes the estimate of a wallet, so that its progress is read next time. */
+  delete(wallet: string): void {
     this.#progress.delete(wallet);
   }
 
-  /** It is completed, and that is committed: it will not be met again. */
-  close(wallet: string): void {
-    this.#progress.set(wallet, NEVER);
+  /** Marks the quest as completed by the wallet. Precondition: the completion is committed. */
+  markCompleted(wallet: string): void {
+    this.#progress.set(wallet, COMPLETED);
   }
 }
 
 /**
- * How far wallets may be with quests: never less than they are. It spares reading what cannot complete a quest, and decides
- * nothing else: what it takes for met is read. Batches that were rolled back are counted twice here, voids not at all; what others
- * consumed meanwhile is not in it, so then it begins anew, as with games that have begun to count.
+ * Upper bounds of the progress of wallets in quests. An estimate only avoids a read of progress that cannot complete a quest; the exact
+ * progress decides. Rolled back batches are added twice and voided scores are not subtracted, so an estimate is never too low.
+ * All estimates are cleared when another process consumed a batch, or when the list of unrewarded games changed.
  */
-export class Estimates {
+export class ProgressEstimates {
   readonly #windows = new Map<string, WindowEstimates>();
-  #turn = 0;
+  #batchNumber = 0;
   #games = '';
 
-  /** Before each batch. @param turn one more than at the last batch, where that was this process’s own */
-  begin(turn: number, unrewarded: ReadonlySet<string>): void {
+  /** Call it before each batch. @param batchNumber the previous number plus 1, unless another process consumed a batch in between */
+  beginBatch(batchNumber: number, unrewarded: ReadonlySet<string>): void {
     const games = [...unrewarded].join();
     const size = this.#windows.values().reduce((sum, window) => sum + window.size, 0);
-    if (turn !== this.#turn + 1 || games !== this.#games || size > MOST) this.#windows.clear();
-    this.#turn = turn;
+    if (batchNumber !== this.#batchNumber + 1 || games !== this.#games || size > MAX_ESTIMATES) this.#windows.clear();
+    this.#batchNumber = batchNumber;
     this.#games = games;
   }
 
-  /** Those of a quest, as it is now, in a window. */
-  of(quest: Quest, windowKey: string): WindowEstimates {
+  /** Returns the estimates for the current version of a quest in a window. */
+  forWindow(quest: Quest, windowKey: string): WindowEstimates {
     const key = `${quest.id} ${quest.version} ${windowKey}`;
     const known = this.#windows.get(key) ?? new WindowEstimates(quest);
     this.#windows.set(key, known);

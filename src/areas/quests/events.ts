@@ -6,11 +6,11 @@ const Key = z.string().min(1).max(64);
 export const questCompleted = event({
   type: 'quest_completed',
   category: 'gameplay',
-  summary: 'A quest or a daily task was completed, and gave points. To its wallet only.',
+  summary: 'The wallet completed a quest or a daily task and received points. Sent to this wallet only.',
   payload: z.strictObject({
     questId: Key,
     title: z.string(),
-    /** `once`, a day as 2026-11-21, an ISO week as 2026-W47. */
+    /** The key of the window: `once`, a UTC day (2026-11-21) or an ISO week (2026-W47). */
     window: Key,
     points: z.int(),
     task: z.boolean(),

@@ -1,63 +1,75 @@
 import { earnsRewards, loadGames } from '#areas/arcade';
 import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
-import { readActiveDays, readMetrics, type Span, streakOn, type Wanted } from './metrics.ts';
-import { type Facts, isMet, measuredKinds, streakNeed, subjectsOf } from './progress.ts';
+import { type DayRange, type MetricFilter, readActiveDays, readMetrics, streakOn } from './metrics.ts';
+import { isMet, maxStreakDays, measuredKinds, type QuestFacts, subjectsOf } from './progress.ts';
 import { type Quest, questWindow } from './rows.ts';
 
-/** A wallet's progress in a quest, in the window of a UTC day. */
-export interface Ask {
+/** Identifies the progress of a wallet in a quest, in the window that contains `day` (a UTC day number). */
+interface ProgressQuery {
   readonly wallet: string;
   readonly quest: Quest;
   readonly day: number;
 }
 
-/** Games that count only where they are named. May take a connection of its own: before a transaction, not in it. */
+/**
+ * Returns the ids of games that earn no rewards. Such a game counts only in conditions that name it.
+ * Precondition: no open transaction, because the registry may need a connection of its own.
+ */
 export const unrewardedGames = async (app: App): Promise<ReadonlySet<string>> =>
   new Set([...(await loadGames(app)).values()].flatMap((game) => (earnsRewards(game) ? [] : [game.id])));
 
+/** The Sunday of a day's ISO week, as day numbers. */
 const weekEnd = (day: number) => day - ((day + 3) % 7) + 6;
 
-/** What quests ask for, all of them together. */
-const wantedBy = (quests: readonly Quest[], unrewarded: Iterable<string>): Wanted => ({
+/** Returns the filter that covers the requirements of all quests. */
+const metricFilterOf = (quests: readonly Quest[], unrewarded: Iterable<string>): MetricFilter => ({
   kinds: quests.flatMap(({ definition }) => measuredKinds(definition.requirement)),
   subjects: quests.flatMap(({ definition: { requirement, burnEventId } }) => subjectsOf(requirement, burnEventId)),
   unrewarded: [...unrewarded],
 });
 
 /**
- * Reads what the progress of wallets in quests is computed from, however many there are in two statements. Streaks are read last, and only
- * where they decide: where everything else is done. Elsewhere they are taken for endless.
- * @param unrewarded of `unrewardedGames`
- * @param fresh for a single wallet: also what is not counted yet, and all streaks
+ * Reads the inputs of the progress of wallets in quests: two statements for any number of queries. Streaks are read only where all other
+ * conditions are met; elsewhere `streak` is Infinity.
+ * @param unrewarded the result of `unrewardedGames`
+ * @param includeUncounted also reads activities that no batch has counted yet, and all streaks; for a single wallet
+ * @returns one item per query, in the same order
  */
-export async function readFacts(db: Queryable, asks: readonly Ask[], unrewarded: ReadonlySet<string>, fresh = false): Promise<Facts[]> {
-  const spans = new Map<string, Span & { n: number }>();
-  const spanOf = asks.map(({ wallet, quest, day }) => {
+export async function readFacts(
+  db: Queryable,
+  queries: readonly ProgressQuery[],
+  unrewarded: ReadonlySet<string>,
+  includeUncounted = false,
+): Promise<QuestFacts[]> {
+  const ranges = new Map<string, DayRange & { n: number }>();
+  const rangeOf = queries.map(({ wallet, quest, day }) => {
     const { first, last: end } = questWindow(quest, day);
-    // Nothing is later than this week.
+    // No activity is later than this week.
     const last = Math.min(end, weekEnd(day));
     const key = `${wallet} ${first} ${last}`;
-    const span = spans.get(key) ?? { wallet, first, last, n: spans.size };
-    spans.set(key, span);
-    return span;
+    const range = ranges.get(key) ?? { wallet, first, last, n: ranges.size };
+    ranges.set(key, range);
+    return range;
   });
-  const quests = [...new Set(asks.map(({ quest }) => quest))];
-  const metrics = await readMetrics(db, [...spans.values()], wantedBy(quests, unrewarded), fresh);
-  const factsOf = ({ quest: { definition } }: Ask, i: number, streak: number): Facts => ({
-    metrics: metrics[spanOf[i]?.n ?? -1] ?? [],
+  const quests = [...new Set(queries.map(({ quest }) => quest))];
+  const metrics = await readMetrics(db, [...ranges.values()], metricFilterOf(quests, unrewarded), includeUncounted);
+  const factsOf = ({ quest: { definition } }: ProgressQuery, i: number, streak: number): QuestFacts => ({
+    metrics: metrics[rangeOf[i]?.n ?? -1] ?? [],
     streak,
-    vouched: definition.task,
+    manuallyConfirmed: definition.task,
     unrewarded,
     burnEventId: definition.burnEventId,
   });
-  const needs = new Map(quests.map((quest) => [quest, streakNeed(quest.definition.requirement)]));
-  const need = ({ quest }: Ask) => needs.get(quest) ?? 0;
+  const needs = new Map(quests.map((quest) => [quest, maxStreakDays(quest.definition.requirement)]));
+  const need = ({ quest }: ProgressQuery) => needs.get(quest) ?? 0;
   const unread = Number.POSITIVE_INFINITY;
-  const open = asks.filter((ask, i) => need(ask) > 0 && (fresh || isMet(ask.quest.definition.requirement, factsOf(ask, i, unread))));
-  const isRead = new Set(open);
-  const days = open.map(({ day }) => day);
-  const wallets = open.map(({ wallet }) => wallet);
-  const active = await readActiveDays(db, wallets, Math.min(...days) - Math.max(...open.map(need)), Math.max(...days), fresh);
-  return asks.map((ask, i) => factsOf(ask, i, isRead.has(ask) ? streakOn(active.get(ask.wallet), ask.day) : unread));
+  const needStreak = queries.filter(
+    (query, i) => need(query) > 0 && (includeUncounted || isMet(query.quest.definition.requirement, factsOf(query, i, unread))),
+  );
+  const isRead = new Set(needStreak);
+  const days = needStreak.map(({ day }) => day);
+  const wallets = needStreak.map(({ wallet }) => wallet);
+  const active = await readActiveDays(db, wallets, Math.min(...days) - Math.max(...needStreak.map(need)), Math.max(...days), includeUncounted);
+  return queries.map((query, i) => factsOf(query, i, isRead.has(query) ? streakOn(active.get(query.wallet), query.day) : unread));
 }

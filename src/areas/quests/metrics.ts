@@ -1,14 +1,17 @@
-import type { Happened } from '#areas/points';
+import type { ActivityEvent } from '#areas/points';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
 
-/** The Monday of a day's ISO week, by day numbers. */
+/** The Monday of a day's ISO week, as day numbers. */
 const mondayOf = (day: number) => day - ((day + 3) % 7);
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 const perWeekday = (join: (i: number) => string) => `array[${WEEKDAYS.map(join).join(', ')}]`;
 
-/** Counts what was done on a weekday ($1, Monday 1). Only burns have sums: of others the array stays null, since setting an element would make one. */
+/**
+ * Returns the statement that adds the totals of one weekday ($1, Monday is 1) to `wallet_weeks`.
+ * @param sums true for burns only: `sums` stays null for other kinds, and an assignment to one element would create the array
+ */
 const upsert = (name: string, sums: boolean) =>
   statement(
     name,
@@ -23,8 +26,8 @@ const upsert = (name: string, sums: boolean) =>
 const countWeeks = upsert('count_wallet_weeks', false);
 const countBurns = upsert('count_burns_of_wallet_weeks', true);
 
-/** What a wallet did on a day, of one kind and with one subject. */
-interface Done {
+/** Totals of one wallet, day, activity kind and subject (a game, a burn event or ''). `week` is the day number of the Monday. */
+interface DailyTotal {
   readonly wallet: string;
   readonly week: number;
   readonly weekday: number;
@@ -35,8 +38,9 @@ interface Done {
   sum: bigint;
 }
 
-function doneOf(activities: readonly Happened[]): Done[] {
-  const all = new Map<string, Done>();
+/** Sums up activities per wallet, day, kind and subject. */
+function totalPerDay(activities: readonly ActivityEvent[]): DailyTotal[] {
+  const all = new Map<string, DailyTotal>();
   for (const { wallet, day, kind, gameId, amount } of activities) {
     const subject = gameId ?? '';
     const key = `${wallet} ${day} ${kind} ${subject}`;
@@ -54,12 +58,12 @@ function doneOf(activities: readonly Happened[]): Done[] {
 }
 
 /**
- * Takes voided scores of one weekday off the days on which they were accepted. The best is that of all scores that are not voided, also of
- * those which are to be counted yet: a maximum may come early.
+ * Subtracts voided scores of one weekday ($2) from the days on which they were accepted. The new best score is the maximum of all scores
+ * that are not voided. It includes scores that no batch has counted yet; this is safe, because a maximum may be raised early.
  */
-const takeBack = statement(
-  'take_back_wallet_weeks',
-  `with gone as (
+const subtractVoided = statement(
+  'subtract_voided_scores',
+  `with voided as (
      select s.wallet, s.day, coalesce(s.game_id, '') as subject, count(*)::int as count
      from unnest($1::text[]) as v(source_id), lateral (
        select wallet, day, game_id from activities where source_id = v.source_id and kind = 'score' offset 0) s
@@ -68,15 +72,17 @@ const takeBack = statement(
      select max(a.amount) from activities a
      where a.wallet = g.wallet and a.kind = 'score' and a.day = g.day and coalesce(a.game_id, '') = g.subject
        and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void')), 0)
-   from gone g
+   from voided g
    where m.wallet = g.wallet and m.week = g.day - ($2 - 1) and m.kind = 'score' and m.subject = g.subject`,
 );
 
-/** Counts activities, once each: call it in the transaction that marks them as consumed. */
-export async function countActivities(tx: Tx, activities: readonly Happened[]): Promise<void> {
+/** Adds activities to `wallet_weeks`. Precondition: the same transaction marks them as consumed, so each activity counts once. */
+export async function countActivities(tx: Tx, activities: readonly ActivityEvent[]): Promise<void> {
   const voids = activities.flatMap(({ kind, sourceId }) => (kind === 'void' ? [sourceId] : []));
-  const done = Map.groupBy(doneOf(activities.filter(({ kind }) => kind !== 'void')), ({ weekday, kind }) => (kind === 'burn' ? -weekday : weekday));
-  // In this order: a score and its void may come together.
+  const done = Map.groupBy(totalPerDay(activities.filter(({ kind }) => kind !== 'void')), ({ weekday, kind }) =>
+    kind === 'burn' ? -weekday : weekday,
+  );
+  // Voids are sent last on this connection, because a batch may contain a score and its void.
   await Promise.all([
     ...done
       .entries()
@@ -92,30 +98,33 @@ export async function countActivities(tx: Tx, activities: readonly Happened[]): 
           rows.map(({ kind, sum }) => (kind === 'burn' ? sum : null)),
         ]),
       ),
-    ...WEEKDAYS.map((weekday) => voids.length > 0 && tx.query(takeBack, [voids, weekday])),
+    ...WEEKDAYS.map((weekday) => voids.length > 0 && tx.query(subtractVoided, [voids, weekday])),
   ]);
 }
 
-/** What is to be read: a wallet's metrics between two UTC days, both inclusive. */
-export interface Span {
+/** A wallet and a range of UTC day numbers, both inclusive. */
+export interface DayRange {
   readonly wallet: string;
   readonly first: number;
   readonly last: number;
 }
 
-/** Activities of today and yesterday that are not counted yet. Their batches and the metrics change in one commit: one statement sees either. */
-const NOT_YET = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind <> 'void'`;
+/**
+ * Selects activities of today and yesterday that are not counted yet. One commit marks a batch as consumed and updates the totals, so a
+ * statement never counts an activity twice.
+ */
+const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind <> 'void'`;
 
-/** The days of a week, as rows. */
+/** Turns the seven elements of a week into rows. */
 const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;
 
-const selectMetrics = (open: string) =>
+const selectMetrics = (uncounted: string) =>
   `select r.n, m.kind, m.about as subject, sum(m.count)::int as count, max(m.best)::float8 as best, sum(coalesce(m.sum, 0))::text as sum
    from unnest($1::text[], $2::int[], $3::int[], $4::int[]) as r(wallet, first, last, n), lateral (
      select kind, case when subject = any($6::text[]) then subject else '' end as about, count, best, sum from (
        select kind, subject, count, best, sum from wallet_weeks m, ${DAYS}
        where wallet = r.wallet and week between r.first - 6 and r.last and kind = any($5::text[])
-         and week + weekday - 1 between r.first and r.last and count > 0 ${open}) c
+         and week + weekday - 1 between r.first and r.last and count > 0 ${uncounted}) c
      where subject = any($6::text[]) or kind not in ('play', 'score') or subject <> all($7::text[]) offset 0) m
    group by 1, 2, 3`;
 const readCounted = statement<Metric & { n: number }>('read_wallet_weeks', selectMetrics(''));
@@ -123,30 +132,31 @@ const readAll = statement<Metric & { n: number }>(
   'read_all_wallet_weeks',
   selectMetrics(`union all
        select kind, coalesce(game_id, ''), 1, amount, case when kind = 'burn' then amount end from activities
-       where wallet = r.wallet and kind = any($5::text[]) and day between r.first and r.last and ${NOT_YET}`),
+       where wallet = r.wallet and kind = any($5::text[]) and day between r.first and r.last and ${UNCOUNTED}`),
 );
 
-/** Which metrics are read. */
-export interface Wanted {
+/** The metrics to read. */
+export interface MetricFilter {
   readonly kinds: readonly string[];
-  /** Games and burn events that are told apart; the others come as one, ''. */
+  /** Games and burn events that get a metric of their own. All others are summed up under ''. */
   readonly subjects: readonly string[];
-  /** Games whose plays and scores are left out where they are not told apart. */
+  /** Games whose plays and scores are left out of the sum under ''. */
   readonly unrewarded: readonly string[];
 }
 
 /**
- * Reads metrics, one list per span.
- * @param fresh also what is not counted yet: for single wallets
+ * Reads metrics.
+ * @param includeUncounted also reads activities that no batch has counted yet; for single wallets
+ * @returns one list per range, in the same order
  */
-export async function readMetrics(db: Queryable, spans: readonly Span[], wanted: Wanted, fresh = false): Promise<Metric[][]> {
-  const metrics: Metric[][] = spans.map(() => []);
-  if (spans.length === 0 || wanted.kinds.length === 0) return metrics;
-  const rows = await db.query(fresh ? readAll : readCounted, [
-    spans.map(({ wallet }) => wallet),
-    spans.map(({ first }) => first),
-    spans.map(({ last }) => last),
-    spans.map((_, n) => n),
+export async function readMetrics(db: Queryable, ranges: readonly DayRange[], wanted: MetricFilter, includeUncounted = false): Promise<Metric[][]> {
+  const metrics: Metric[][] = ranges.map(() => []);
+  if (ranges.length === 0 || wanted.kinds.length === 0) return metrics;
+  const rows = await db.query(includeUncounted ? readAll : readCounted, [
+    ranges.map(({ wallet }) => wallet),
+    ranges.map(({ first }) => first),
+    ranges.map(({ last }) => last),
+    ranges.map((_, n) => n),
     [...new Set(wanted.kinds)],
     [...new Set(wanted.subjects)],
     wanted.unrewarded,
@@ -155,28 +165,34 @@ export async function readMetrics(db: Queryable, spans: readonly Span[], wanted:
   return metrics;
 }
 
-const selectDays = (open: string) =>
+const selectDays = (uncounted: string) =>
   `select w.wallet, array(
      select week + weekday::int - 1 from wallet_weeks m, ${DAYS}
-     where m.wallet = w.wallet and week between $2 - 6 and $3 and kind <> 'bind' and count > 0 and week + weekday - 1 between $2 and $3 ${open}) as days
+     where m.wallet = w.wallet and week between $2 - 6 and $3 and kind <> 'bind' and count > 0 and week + weekday - 1 between $2 and $3 ${uncounted}) as days
    from unnest($1::text[]) as w(wallet)`;
 const readDays = statement<{ wallet: string; days: number[] }>('read_active_days', selectDays(''));
 const readAllDays = statement<{ wallet: string; days: number[] }>(
   'read_all_active_days',
-  selectDays(`union all select day from activities a where a.wallet = w.wallet and kind <> 'bind' and day between $2 and $3 and ${NOT_YET}`),
+  selectDays(`union all select day from activities a where a.wallet = w.wallet and kind <> 'bind' and day between $2 and $3 and ${UNCOUNTED}`),
 );
 
-/** Days on which wallets did anything; `streakOn` tells the streak. */
-export type ActiveDays = ReadonlyMap<string, ReadonlySet<number>>;
+/** Day numbers with any activity, by wallet. */
+type ActiveDays = ReadonlyMap<string, ReadonlySet<number>>;
 
-/** Reads on which UTC days wallets were active, between two days. */
-export async function readActiveDays(db: Queryable, wallets: readonly string[], first: number, last: number, fresh = false): Promise<ActiveDays> {
+/** Reads the UTC days between `first` and `last` (inclusive) on which the wallets were active. */
+export async function readActiveDays(
+  db: Queryable,
+  wallets: readonly string[],
+  first: number,
+  last: number,
+  includeUncounted = false,
+): Promise<ActiveDays> {
   if (wallets.length === 0) return new Map();
-  const rows = await db.query(fresh ? readAllDays : readDays, [[...new Set(wallets)], first, last]);
+  const rows = await db.query(includeUncounted ? readAllDays : readDays, [[...new Set(wallets)], first, last]);
   return new Map(rows.map(({ wallet, days }) => [wallet, new Set(days)]));
 }
 
-/** Consecutive active days up to a day, or the one before it. */
+/** Returns the number of consecutive active days that end on `day` or on the day before it. */
 export function streakOn(days: ReadonlySet<number> | undefined, day: number): number {
   if (!days) return 0;
   const last = days.has(day) ? day : day - 1;

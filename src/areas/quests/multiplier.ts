@@ -1,46 +1,47 @@
-/** Rules of the multiplier, basis points (1/100 %). Ledger entries name them by `RULE`. */
+/** The version of the rule below. Each ledger entry stores it. */
 export const RULE = 1;
-export const WHOLE = 10_000;
-const PER_DAY = 500;
-const MOST_OF_STREAK = 5_000;
-const LINKED = 1_000;
-const HOLDING = 1_500;
-export const MOST = 20_000;
+/** All values below are basis points: 10,000 is a factor of 1. */
+const BASE_MULTIPLIER = 10_000;
+const STREAK_BONUS_PER_DAY = 500;
+const MAX_STREAK_BONUS = 5_000;
+const LINKED_BONUS = 1_000;
+const HOLDING_BONUS = 1_500;
+export const MAX_MULTIPLIER = 20_000;
 
-/** The longest streak that makes a difference, days. */
-export const STREAK_DAYS = MOST_OF_STREAK / PER_DAY + 1;
+/** The streak with the maximum bonus, days. */
+export const STREAK_DAYS = MAX_STREAK_BONUS / STREAK_BONUS_PER_DAY + 1;
 
-/** What a wallet's multiplier comes from. */
-export interface Standing {
+/** Inputs of a wallet's multiplier. */
+export interface MultiplierInputs {
   /** Consecutive UTC days with any activity; the first one adds nothing. */
   readonly streakDays: number;
-  /** Whether any account elsewhere is linked. */
+  /** Whether the wallet has linked an external account. */
   readonly linked: boolean;
-  /** Whether it holds enough of the reward token; null where that is not known. */
+  /** Whether the wallet holds enough of the reward token; null: unknown. */
   readonly holding: boolean | null;
 }
 
-/** What each factor adds, basis points. */
-export const bonuses = ({ streakDays, linked, holding }: Standing) => ({
-  streak: Math.min(MOST_OF_STREAK, Math.max(0, streakDays - 1) * PER_DAY),
-  linked: linked ? LINKED : 0,
-  holding: holding === true ? HOLDING : 0,
+/** Returns the bonus per input, basis points. */
+export const bonuses = ({ streakDays, linked, holding }: MultiplierInputs) => ({
+  streak: Math.min(MAX_STREAK_BONUS, Math.max(0, streakDays - 1) * STREAK_BONUS_PER_DAY),
+  linked: linked ? LINKED_BONUS : 0,
+  holding: holding === true ? HOLDING_BONUS : 0,
 });
 
-/** The multiplier of quest points, basis points: the factors added up, capped. */
-export function multiplierOf(standing: Standing): number {
-  const { streak, linked, holding } = bonuses(standing);
-  return Math.min(MOST, WHOLE + streak + linked + holding);
+/** Returns the multiplier of quest points, basis points: base plus bonuses, at most `MAX_MULTIPLIER`. */
+export function multiplierOf(inputs: MultiplierInputs): number {
+  const { streak, linked, holding } = bonuses(inputs);
+  return Math.min(MAX_MULTIPLIER, BASE_MULTIPLIER + streak + linked + holding);
 }
 
-/** Points of a quest with the multiplier, whole. */
-export const multiplied = (points: number, basisPoints: number): number => Math.floor((points * basisPoints) / WHOLE);
+/** Returns points times multiplier, rounded down. */
+export const applyMultiplier = (points: number, basisPoints: number): number => Math.floor((points * basisPoints) / BASE_MULTIPLIER);
 
-/** Basis points as a factor with two decimals at most. */
+/** Converts basis points into a factor with at most two decimals. */
 export const asFactor = (basisPoints: number): number => Math.round(basisPoints / 100) / 100;
 
-/** What a ledger entry keeps, so that it can be computed again. */
-export interface Factors extends Standing {
+/** The inputs stored with a ledger entry, so that an auditor can recompute its points. */
+export interface QuestFactors extends MultiplierInputs {
   readonly rule: number;
   readonly questVersion: number;
   readonly basePoints: number;

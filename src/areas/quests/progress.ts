@@ -3,37 +3,37 @@ import { type Condition, conditionsOf, type Requirement } from './definition.ts'
 
 type ActivityKind = (typeof ACTIVITY_KINDS)[number];
 
-/** What a wallet did of one kind in a window: with one subject (a game or a burn event that a condition names), or with all others (''). */
+/** Totals of one activity kind in a window, for one subject: a game or burn event that a condition names, or '' for all others. */
 export interface Metric {
   readonly kind: string;
   readonly subject: string;
   readonly count: number;
   readonly best: number;
-  /** Of amounts of tokens: an integer as text, which a number might not hold. */
+  /** Sum of token amounts, base units: a string, because it may exceed the range of a number. */
   readonly sum: string;
 }
 
-/** All that the progress of a quest is computed from. */
-export interface Facts {
+/** Inputs of the progress of a wallet in a quest. */
+export interface QuestFacts {
   readonly metrics: readonly Metric[];
-  /** Consecutive UTC days with any activity; Infinity where it does not matter, and was not read. */
+  /** Consecutive UTC days with any activity; Infinity when it was not read, because it decides nothing. */
   readonly streak: number;
-  /** Whether somebody says that what is not measured was done. */
-  readonly vouched: boolean;
-  /** Games that count only where they are named. */
+  /** Whether `manual` conditions count as met. */
+  readonly manuallyConfirmed: boolean;
+  /** Games that count only in conditions that name them. */
   readonly unrewarded: ReadonlySet<string>;
-  /** The burn event that the quest belongs to. */
+  /** The burn event of the quest, if any. */
   readonly burnEventId: string | null;
 }
 
-/** How far a wallet is with one condition. Amounts of tokens are bigint. */
-export interface Progress {
+/** The progress of a wallet in one condition. Token amounts are bigint. */
+interface ConditionProgress {
   readonly condition: Condition;
   readonly have: number | bigint;
   readonly need: number | bigint;
 }
 
-/** The activities that a condition counts; those of a streak are any that the wallet did itself. */
+/** The activity kind that each condition counts. `any`: every activity of the wallet itself. */
 const KINDS: Record<Condition['type'], ActivityKind | 'any' | null> = {
   plays: 'play',
   scores: 'score',
@@ -48,43 +48,43 @@ const KINDS: Record<Condition['type'], ActivityKind | 'any' | null> = {
   manual: null,
 };
 
-/** The activities that a requirement is measured by, without those that only make a streak. */
+/** Returns the activity kinds that a requirement counts, without those that only extend a streak. */
 export const measuredKinds = (requirement: Requirement): string[] =>
   conditionsOf(requirement).flatMap(({ type }) => {
     const kind = KINDS[type];
     return kind === null || kind === 'any' ? [] : [kind];
   });
 
-/** What may move a requirement: kinds of activities, kinds with a subject, or `any`. Compare `movesOf`. */
-export const moversOf = (requirement: Requirement): string[] =>
+/** Returns the keys of activities that may advance a requirement: `<kind>`, `<kind> <subject>` or `any`. Match them with `activityKeys`. */
+export const requirementKeys = (requirement: Requirement): string[] =>
   conditionsOf(requirement).flatMap((condition) => {
     const kind = KINDS[condition.type];
     if (kind === null) return [];
     return 'gameId' in condition && condition.gameId !== undefined ? [`${kind} ${condition.gameId}`] : [kind];
   });
 
-/** What one activity may move. Who is referred did that, not the referrer: it makes no streak. */
-export const movesOf = (kind: ActivityKind, subject: string): string[] =>
+/** Returns the keys of one activity. A `bind` is an act of the referred wallet, so it does not extend the streak of the referrer. */
+export const activityKeys = (kind: ActivityKind, subject: string): string[] =>
   kind === 'void' ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];
 
-/** The longest streak that a requirement asks for, days. */
-export const streakNeed = (requirement: Requirement): number =>
+/** Returns the longest streak in a requirement, days; 0 without one. */
+export const maxStreakDays = (requirement: Requirement): number =>
   Math.max(0, ...conditionsOf(requirement).map((condition) => (condition.type === 'streak' ? condition.days : 0)));
 
-/** The games and burn events that a requirement names. */
+/** Returns the games and burn events that a requirement names. */
 export const subjectsOf = (requirement: Requirement, burnEventId: string | null): string[] =>
   conditionsOf(requirement).flatMap((condition) => subjectOf(condition, { burnEventId }) ?? []);
 
-function subjectOf(condition: Condition, { burnEventId }: Pick<Facts, 'burnEventId'>): string | undefined {
+function subjectOf(condition: Condition, { burnEventId }: Pick<QuestFacts, 'burnEventId'>): string | undefined {
   if (condition.type === 'burned') return condition.eventId ?? burnEventId ?? undefined;
   return 'gameId' in condition ? condition.gameId : undefined;
 }
 
-/** How far a wallet is with one condition. */
-export function progressOf(condition: Condition, facts: Facts): Progress {
-  // No more days are looked at than are asked for.
+/** Computes the progress of a wallet in one condition. */
+export function progressOf(condition: Condition, facts: QuestFacts): ConditionProgress {
+  // No more days are read than the condition needs, so the streak is capped.
   if (condition.type === 'streak') return { condition, have: Math.min(facts.streak, condition.days), need: condition.days };
-  if (condition.type === 'manual') return { condition, have: facts.vouched ? 1 : 0, need: 1 };
+  if (condition.type === 'manual') return { condition, have: facts.manuallyConfirmed ? 1 : 0, need: 1 };
   const kind = KINDS[condition.type];
   const subject = subjectOf(condition, facts);
   const ofGames = kind === 'play' || kind === 'score';
@@ -98,60 +98,61 @@ export function progressOf(condition: Condition, facts: Facts): Progress {
   return { condition, have: done, need: condition.type === 'follow' ? 1 : condition.count };
 }
 
-const reached = ({ have, need }: Progress): boolean => have >= need;
+const isReached = ({ have, need }: ConditionProgress): boolean => have >= need;
 
-/** Whether a requirement holds where some of its conditions do. */
-export function holds(requirement: Requirement, isReached: (condition: Condition) => boolean): boolean {
-  if ('all' in requirement) return requirement.all.every((one) => holds(one, isReached));
-  return 'any' in requirement ? requirement.any.some((one) => holds(one, isReached)) : isReached(requirement);
+/** Evaluates the groups of a requirement. @param isReached evaluates a single condition */
+export function isSatisfied(requirement: Requirement, isReached: (condition: Condition) => boolean): boolean {
+  if ('all' in requirement) return requirement.all.every((one) => isSatisfied(one, isReached));
+  return 'any' in requirement ? requirement.any.some((one) => isSatisfied(one, isReached)) : isReached(requirement);
 }
 
-/** Whether all that a requirement asks for was done. */
-export const isMet = (requirement: Requirement, facts: Facts): boolean => holds(requirement, (condition) => reached(progressOf(condition, facts)));
+/** Returns whether the requirement is met. */
+export const isMet = (requirement: Requirement, facts: QuestFacts): boolean =>
+  isSatisfied(requirement, (condition) => isReached(progressOf(condition, facts)));
 
-/** Whether an activity is of those that a condition counts, the games that earn no rewards among them. */
+/** Returns whether a condition counts an activity. Includes games without rewards, so the result is an upper bound. */
 export function isCounted(condition: Condition, kind: string, subject: string): boolean {
   const counted = KINDS[condition.type];
   if (counted === 'any') return kind !== 'bind' && kind !== 'void';
   return counted === kind && (!('gameId' in condition) || condition.gameId === undefined || condition.gameId === subject);
 }
 
-const several = (n: number, what: string, many = `${what}s`) => `${n} more ${n === 1 ? what : many}`;
+const countOf = (n: number, noun: string) => `${n} more ${noun}${n === 1 ? '' : 's'}`;
 
-/** What is missing to a condition, in words. */
-function lack({ condition, have, need }: Progress): string {
+/** Describes what is missing for a condition, for the player. */
+function missingText({ condition, have, need }: ConditionProgress): string {
   const left = Number(need) - Number(have);
   const inGame = 'gameId' in condition && condition.gameId !== undefined ? ` in ${condition.gameId}` : '';
   switch (condition.type) {
     case 'plays':
-      return `${several(left, 'play')}${inGame}`;
+      return `${countOf(left, 'play')}${inGame}`;
     case 'scores':
-      return `${several(left, 'accepted score')}${inGame}`;
+      return `${countOf(left, 'accepted score')}${inGame}`;
     case 'bestScore':
       return `a score of at least ${condition.atLeast}${inGame} (best so far: ${have})`;
     case 'clips':
-      return several(left, 'clip');
+      return countOf(left, 'clip');
     case 'follow':
-      return 'follow the arcade on the social network';
+      return 'follow the arcade on X';
     case 'repost':
-      return several(left, 'repost');
+      return countOf(left, 'repost');
     case 'mention':
-      return several(left, 'mention');
+      return countOf(left, 'mention');
     case 'referrals':
-      return several(left, 'referred wallet');
+      return countOf(left, 'referred wallet');
     case 'burned':
       return `${BigInt(need) - BigInt(have)} more base units to burn`;
     case 'streak':
-      return `${several(left, 'consecutive day')} with activity`;
+      return `${countOf(left, 'consecutive day')} with activity`;
     case 'manual':
       return 'an operator’s confirmation';
   }
 }
 
-/** What is missing to a requirement, in words: nothing where it is met; of what may be chosen from, one sentence. */
-export function missing(requirement: Requirement, facts: Facts): string[] {
+/** Describes what is missing for a requirement, for the player: empty when it is met, one sentence per `any` group. */
+export function missing(requirement: Requirement, facts: QuestFacts): string[] {
   if (isMet(requirement, facts)) return [];
   if ('all' in requirement) return requirement.all.flatMap((one) => missing(one, facts));
   if ('any' in requirement) return [`one of: ${requirement.any.map((one) => missing(one, facts).join(' and ')).join('; ')}`];
-  return [lack(progressOf(requirement, facts))];
+  return [missingText(progressOf(requirement, facts))];
 }

@@ -1,4 +1,4 @@
-import { type Expected, forgetGames, loadGames } from '#areas/arcade';
+import { type ExpectedVersions, invalidateGames, loadGames } from '#areas/arcade';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
@@ -7,14 +7,14 @@ import { Slug } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
 import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { explain, refuse } from '#platform/http/validation-errors.ts';
+import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
 import { conditionsOf, QuestDefinition, type QuestPatch } from './definition.ts';
 import { type QuestWindow, windowOf } from './windows.ts';
 
-/** Quests that may be there at once: each batch of activities is held against all of them. */
-const MOST_QUESTS = 200;
+/** Maximum quests. Each batch of activities is compared with every quest. */
+const MAX_QUESTS = 200;
 
-/** A quest as it is now. */
+/** The current version of a quest. */
 export interface Quest {
   readonly id: string;
   readonly version: number;
@@ -41,29 +41,30 @@ const updateQuest = statement<Quest>(
 const insertVersion = statement('insert_quest_version', 'insert into quest_versions (quest_id, version, definition, by) values ($1, $2, $3, $4)');
 const removeQuest = statement('delete_quest', 'update quests set deleted_at = app_now() where id = $1');
 
-const unknown = () => fail(404, 'there is no such quest');
-/** Any text may come as an id; what cannot be one is not asked for. */
-const find = async (db: Queryable, select: Statement<Quest>, id: string): Promise<Quest> => {
+const questNotFound = () => fail(404, 'there is no such quest');
+/** Reads a quest by id. A text that is not a valid id gives 404 without a query. */
+const findQuest = async (db: Queryable, select: Statement<Quest>, id: string): Promise<Quest> => {
   const [quest] = Slug.safeParse(id).success ? await db.query(select, [id]) : [];
-  if (!quest) throw unknown();
+  if (!quest) throw questNotFound();
   return quest;
 };
 
-/** Every quest that is not deleted, oldest first. */
+/** Reads all quests that are not deleted, oldest first. */
 export const readQuests = (db: Queryable): Promise<Quest[]> => db.query(selectQuests);
 
-/** @throws 404 where there is none, or it was deleted */
-export const readQuest = (db: Queryable, id: string): Promise<Quest> => find(db, selectQuest, id);
+/** Reads a quest. @throws 404 when it does not exist or is deleted */
+export const readQuest = (db: Queryable, id: string): Promise<Quest> => findQuest(db, selectQuest, id);
 
-/** Whether a quest can be completed by what happens at an instant (ms since 1970). */
+/** Returns whether an activity at the instant `at` (ms since 1970) can complete a quest. */
 export function isOpen({ definition: { active, window } }: Quest, at: number): boolean {
   if (!active || (window.startsAt && at < Date.parse(window.startsAt))) return false;
   return !window.endsAt || at < Date.parse(window.endsAt);
 }
 
+/** Memoizes a pure function per Quest object: one batch needs the same few windows thousands of times. */
 const windows = new WeakMap<Quest, Map<number, QuestWindow>>();
 
-/** The window of a quest that a UTC day belongs to. Thousands are asked for at once: each is made once. */
+/** Returns the window of a quest that contains a UTC day. */
 export function questWindow(quest: Quest, day: number): QuestWindow {
   const known = windows.get(quest) ?? new Map<number, QuestWindow>();
   windows.set(quest, known);
@@ -74,12 +75,12 @@ export function questWindow(quest: Quest, day: number): QuestWindow {
 
 function makeWindow({ definition: { repeat, window }, createdAt }: Quest, day: number): QuestWindow {
   const start = dayNumber(new Date(window.startsAt ?? createdAt));
-  // It ends before endsAt: at midnight, the day before is the last.
+  // endsAt is exclusive: when it is midnight, the day before is the last day.
   const end = window.endsAt ? dayNumber(new Date(Date.parse(window.endsAt) - 1)) : null;
   return windowOf(repeat, start, end, day);
 }
 
-/** @throws 400 where a condition names a game that is not there */
+/** Checks the games of a requirement. @throws 400 when a condition names a game that does not exist */
 export async function checkGames(app: App, { requirement }: Pick<QuestDefinition, 'requirement'>): Promise<void> {
   const named = conditionsOf(requirement).flatMap((condition) => ('gameId' in condition && condition.gameId ? [condition.gameId] : []));
   const isKnown = async () => {
@@ -87,52 +88,52 @@ export async function checkGames(app: App, { requirement }: Pick<QuestDefinition
     return named.every((id) => games.has(id));
   };
   if (await isKnown()) return;
-  // Perhaps it has just been registered elsewhere.
-  forgetGames(app);
+  // Another process may have registered the game just now, so the registry is read again.
+  invalidateGames(app);
   if (!(await isKnown())) throw fail(400, 'requirement must name games of this arcade as gameId');
 }
 
 /**
  * Creates a quest.
- * @throws 409 where the id was used before, or there are too many quests
+ * @throws 409 when the id was used before, or `MAX_QUESTS` is reached
  */
 export async function createQuest(tx: Tx, id: string | undefined, definition: QuestDefinition, by: string): Promise<Quest> {
   await tx.query(lockQuests);
-  if ((await readQuests(tx)).length >= MOST_QUESTS) throw fail(409, `there are ${MOST_QUESTS} quests, delete one first`);
+  if ((await readQuests(tx)).length >= MAX_QUESTS) throw fail(409, `there are ${MAX_QUESTS} quests already; delete one first`);
   const text = JSON.stringify(definition);
   const [quest] = await tx.query(insertQuest, [id ?? newId(), text]);
-  if (!quest) throw fail(409, 'id must not be that of another quest, also of one that was deleted');
+  if (!quest) throw fail(409, 'id must be new; the id of a deleted quest cannot be used again');
   await tx.query(insertVersion, [quest.id, quest.version, text, by]);
   return quest;
 }
 
 /**
- * Changes what a quest is from now on: a new version, unless nothing is different. What was earned stays.
- * @throws 404 no such quest; 412 it is at no version that is expected; 400 where the whole does not hold together
+ * Changes a quest. Creates a new version, unless the patch changes nothing. Earned points stay.
+ * @throws 404 when the quest does not exist; 412 when its version is not an expected one; 400 when the changed definition is invalid
  */
-export async function changeQuest(tx: Tx, id: string, patch: QuestPatch, expected: Expected, by: string): Promise<Quest> {
-  const quest = await find(tx, lockQuest, id);
+export async function changeQuest(tx: Tx, id: string, patch: QuestPatch, expected: ExpectedVersions, by: string): Promise<Quest> {
+  const quest = await findQuest(tx, lockQuest, id);
   if (Array.isArray(expected) && !expected.includes(quest.version)) throw fail(412, 'If-Match must be the present ETag');
-  const whole = QuestDefinition.safeParse({ ...quest.definition, ...patch }, { error: explain });
-  if (!whole.success) throw refuse('body', whole.error);
+  const whole = QuestDefinition.safeParse({ ...quest.definition, ...patch }, { error: describeIssue });
+  if (!whole.success) throw validationError('body', whole.error);
   if (canonicalize(whole.data) === canonicalize(quest.definition)) return quest;
   const text = JSON.stringify(whole.data);
   const [changed] = await tx.query(updateQuest, [id, text]);
-  if (!changed) throw unknown();
+  if (!changed) throw questNotFound();
   await tx.query(insertVersion, [id, changed.version, text, by]);
   return changed;
 }
 
 /**
- * Takes a quest off every list. What it gave stays.
- * @throws 404 where there is none (any more)
+ * Marks a quest as deleted. Earned points stay.
+ * @throws 404 when the quest does not exist or is deleted
  */
 export async function deleteQuest(tx: Tx, id: string): Promise<void> {
-  const quest = await find(tx, lockQuest, id);
+  const quest = await findQuest(tx, lockQuest, id);
   await tx.query(removeQuest, [quest.id]);
 }
 
-/** A version of a quest, and who made it. */
+/** A version of a quest. `by` is the name of the admin token that created it. */
 export interface QuestVersion {
   readonly version: number;
   readonly definition: QuestDefinition;
@@ -143,7 +144,7 @@ export interface QuestVersion {
   readonly points: number;
 }
 
-// Counted by the index: some 10 ms per 100,000 completions.
+// An index-only scan counts the completions: about 10 ms per 100,000.
 const selectVersions = statement<QuestVersion>(
   'select_quest_versions',
   `select v.version, v.definition, v.by, floor(extract(epoch from v.at) * 1000)::float8 as at, coalesce(c.completions, 0)::float8 as completions,
@@ -153,5 +154,5 @@ const selectVersions = statement<QuestVersion>(
    where v.quest_id = $1 order by v.version desc limit 100`,
 );
 
-/** The newest hundred versions of a quest, newest first, with what was completed under each. */
+/** Reads the newest 100 versions of a quest, newest first, each with its completions. */
 export const readVersions = (db: Queryable, id: string): Promise<QuestVersion[]> => db.query(selectVersions, [id]);

@@ -2,26 +2,26 @@ import { z } from 'zod';
 import { PageQuery } from '#lib/paging.ts';
 import { Count, Instant, Slug, Wallet } from '#lib/scalars.ts';
 import { Condition, conditionsOf, QuestDefinition, Requirement } from './definition.ts';
-import { asFactor, bonuses, type Factors, MOST, multiplierOf, type Standing } from './multiplier.ts';
-import { type Facts, isMet, missing, progressOf } from './progress.ts';
+import { asFactor, bonuses, MAX_MULTIPLIER, type MultiplierInputs, multiplierOf, type QuestFactors } from './multiplier.ts';
+import { isMet, missing, progressOf, type QuestFacts } from './progress.ts';
 import type { Quest, QuestVersion } from './rows.ts';
 import type { QuestWindow } from './windows.ts';
 
 const ID = 'three-times-among-the-stars';
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
-/** A window with an end still has no end date in examples: it would have to be after its start. */
-const SHOWN = { startsAt: '2026-11-21T00:00:00.000Z' };
+/** The example window. It has no end, so that an example can never end before it starts. */
+const EXAMPLE_WINDOW = { startsAt: '2026-11-21T00:00:00.000Z' };
 const { active, ...described } = QuestDefinition.shape;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** Any id in a path: one that is no quest's is 404, whatever it looks like. */
-export const QuestPath = z.object({ id: z.string().meta({ description: 'The quest’s id.', example: ID }) });
-export const QuestsQuery = PageQuery.extend({ category: Slug.optional().meta({ description: 'Only quests of this category.' }) });
+/** Accepts any text as an id; an unknown id gives 404. */
+export const QuestPath = z.object({ id: z.string().meta({ description: 'Id of the quest.', example: ID }) });
+export const QuestsQuery = PageQuery.extend({ category: Slug.optional().meta({ description: 'Returns quests of this category only.' }) });
 
-const shown = { id: Slug.meta({ id: 'QuestId', example: ID }), version: Count.min(1), ...described };
+const publicFields = { id: Slug.meta({ id: 'QuestId', example: ID }), version: Count.min(1), ...described };
 
-/** A quest as everyone may know it. */
-export const QuestView = z.strictObject({ ...shown, window: described.window.meta({ example: SHOWN }) }).meta({ id: 'Quest' });
+/** The public view of a quest. */
+export const QuestView = z.strictObject({ ...publicFields, window: described.window.meta({ example: EXAMPLE_WINDOW }) }).meta({ id: 'Quest' });
 export type QuestView = z.output<typeof QuestView>;
 
 export function presentQuest({ id, version, definition: { active: _, ...definition } }: Quest): QuestView {
@@ -29,9 +29,9 @@ export function presentQuest({ id, version, definition: { active: _, ...definiti
 }
 
 const amountOrCount = (description: string, example: number) =>
-  z.union([Count, z.string().regex(/^\d+$/)]).meta({ description: `${description} Amounts of tokens are text.`, example });
+  z.union([Count, z.string().regex(/^\d+$/)]).meta({ description: `${description} Token amounts are strings, base units.`, example });
 
-/** A quest with what one wallet has done for it. */
+/** A quest with the progress of one wallet. */
 export const OwnQuest = z
   .strictObject({
     ...QuestView.shape,
@@ -39,26 +39,34 @@ export const OwnQuest = z
       .array(
         z.strictObject({
           condition: Condition,
-          have: amountOrCount('So far.', 1),
-          need: amountOrCount('In all.', 3),
+          have: amountOrCount('Current value.', 1),
+          need: amountOrCount('Required value.', 3),
           met: z.boolean().meta({ example: false }),
         }),
       )
-      .meta({ description: 'Per condition, as they are written in the requirement.' }),
+      .meta({ description: 'One item per condition, in the order of the requirement.' }),
     met: z.boolean().meta({ description: 'Whether the whole requirement is met.', example: false }),
-    missing: z.array(z.string()).meta({ description: 'What is missing, in words.', example: ['2 more accepted scores in star-raiders'] }),
-    windowKey: z.string().meta({ description: 'What this completion is for: `once`, a UTC day, or an ISO week.', example: 'once' }),
-    completed: z.boolean().meta({ description: 'Whether it was completed in this window.', example: false }),
+    missing: z.array(z.string()).meta({ description: 'Sentences that say what is missing.', example: ['2 more accepted scores in star-raiders'] }),
+    windowKey: z.string().meta({ description: 'Window of this completion: `once`, a UTC day, or an ISO week.', example: 'once' }),
+    completed: z.boolean().meta({ description: 'Whether the wallet has completed the quest in this window.', example: false }),
     completedAt: Instant.nullable().meta({ example: null }),
-    pointsAwarded: Count.nullable().meta({ description: 'With the multiplier of then.', example: null }),
-    resetsAt: Instant.nullable().meta({ description: 'When it can be completed anew (UTC); null where once is all.', example: null }),
+    pointsAwarded: Count.nullable().meta({ description: 'Points given, multiplier included.', example: null }),
+    resetsAt: Instant.nullable().meta({
+      description: 'When the quest can be completed again (UTC); null when it can be completed only once.',
+      example: null,
+    }),
   })
   .meta({ id: 'OwnQuest' });
 export type OwnQuest = z.output<typeof OwnQuest>;
 
 const onWire = (n: number | bigint) => (typeof n === 'bigint' ? n.toString() : n);
 
-export function presentOwn(quest: Quest, window: QuestWindow, facts: Facts, completion: { at: number; points: number } | undefined): OwnQuest {
+export function presentOwnQuest(
+  quest: Quest,
+  window: QuestWindow,
+  facts: QuestFacts,
+  completion: { at: number; points: number } | undefined,
+): OwnQuest {
   const { requirement } = quest.definition;
   return {
     ...presentQuest(quest),
@@ -76,15 +84,15 @@ export function presentOwn(quest: Quest, window: QuestWindow, facts: Facts, comp
   };
 }
 
-const factor = z.number().meta({ description: 'With two decimals.' });
-const streakDays = Count.meta({ description: 'Consecutive UTC days with any activity; all but the first add 5 %, up to 50 %.', example: 4 });
-const linked = z.boolean().meta({ description: 'Whether an account elsewhere is linked: 10 %.', example: true });
+const factor = z.number().meta({ description: 'Factor with at most two decimals.' });
+const streakDays = Count.meta({ description: 'Consecutive UTC days with any activity. Each day after the first adds 5 %, up to 50 %.', example: 4 });
+const linked = z.boolean().meta({ description: 'Whether the wallet has linked an external account, which adds 10 %.', example: true });
 const holding = z.boolean().nullable().meta({
-  description: 'Whether the wallet holds enough of the reward token: 15 %; null where that is not known, which adds nothing.',
+  description: 'Whether the wallet holds enough of the reward token, which adds 15 %; null: unknown, adds nothing.',
   example: null,
 });
 
-/** A wallet's multiplier of quest points. */
+/** The multiplier of a wallet's quest points. */
 export const MultiplierView = z
   .strictObject({
     multiplier: factor.meta({ example: 1.25 }),
@@ -97,24 +105,24 @@ export const MultiplierView = z
   })
   .meta({ id: 'QuestMultiplier' });
 
-export function presentMultiplier(standing: Standing): z.output<typeof MultiplierView> {
-  const bonus = bonuses(standing);
+export function presentMultiplier(inputs: MultiplierInputs): z.output<typeof MultiplierView> {
+  const bonus = bonuses(inputs);
   return {
-    multiplier: asFactor(multiplierOf(standing)),
-    max: asFactor(MOST),
+    multiplier: asFactor(multiplierOf(inputs)),
+    max: asFactor(MAX_MULTIPLIER),
     factors: {
-      streak: { bonus: asFactor(bonus.streak), days: standing.streakDays },
-      linkedAccount: { bonus: asFactor(bonus.linked), linked: standing.linked },
-      holding: { bonus: asFactor(bonus.holding), holding: standing.holding },
+      streak: { bonus: asFactor(bonus.streak), days: inputs.streakDays },
+      linkedAccount: { bonus: asFactor(bonus.linked), linked: inputs.linked },
+      holding: { bonus: asFactor(bonus.holding), holding: inputs.holding },
     },
   };
 }
 
 const FactorsView = z
   .strictObject({
-    rule: Count.meta({ description: 'The version of the multiplier’s rule.', example: 1 }),
+    rule: Count.meta({ description: 'Version of the multiplier rule.', example: 1 }),
     questVersion: Count.meta({ example: 1 }),
-    basePoints: Count.meta({ description: 'Before the multiplier.', example: 100 }),
+    basePoints: Count.meta({ description: 'Points before the multiplier.', example: 100 }),
     multiplier: factor.meta({ example: 1.25 }),
     streakDays,
     linked,
@@ -122,15 +130,15 @@ const FactorsView = z
   })
   .meta({ id: 'QuestFactors', description: 'points = floor(basePoints × multiplier).' });
 
-export const presentFactors = ({ basisPoints, ...factors }: Factors): z.output<typeof FactorsView> => ({
+export const presentFactors = ({ basisPoints, ...factors }: QuestFactors): z.output<typeof FactorsView> => ({
   ...factors,
   multiplier: asFactor(basisPoints),
 });
 
-/** An entry of the ledger that a quest gave. */
+/** A ledger entry of a quest. */
 export const QuestEntry = z
   .strictObject({
-    questId: shown.id,
+    questId: publicFields.id,
     window: z.string().meta({ example: 'once' }),
     points: Count.meta({ example: 125 }),
     mode: z.enum(['regular', 'beta']),
@@ -141,27 +149,27 @@ export const QuestEntry = z
 
 export const CompleteTask = z.strictObject({ taskId: z.string().max(64).meta({ example: 'daily-three-scores' }) }).meta({ id: 'CompleteTask' });
 
-/** What a daily task gave, and how it stands now. */
+/** The points of a completed daily task, and the task with its new state. */
 export const TaskCompleted = z
   .strictObject({ pointsAwarded: Count.min(1).meta({ example: 125 }), factors: FactorsView, task: OwnQuest })
   .meta({ id: 'TaskCompleted' });
 
 export const CompleteQuest = z.strictObject({ wallet: Wallet }).meta({ id: 'CompleteQuest' });
 
-/** An override. */
+/** A manual completion. */
 export const QuestCompleted = z
   .strictObject({
-    questId: shown.id,
+    questId: publicFields.id,
     wallet: z.string().meta({ example: WALLET }),
     window: z.string().meta({ example: 'once' }),
     pointsAwarded: Count.min(1).meta({ example: 125 }),
     factors: FactorsView,
     completedAt: Instant,
-    by: z.string().meta({ description: 'The admin token.', example: 'admin-1' }),
+    by: z.string().meta({ description: 'Name of the admin token.', example: 'admin-1' }),
   })
   .meta({ id: 'QuestCompleted' });
 
-/** A quest as its operators see it. */
+/** The operators' view of a quest. */
 export const QuestAdminView = z
   .strictObject({ ...QuestView.shape, active, createdAt: Instant, updatedAt: Instant })
   .meta({ id: 'QuestForOperators' });
@@ -173,11 +181,11 @@ export const presentForOperators = (quest: Quest): z.output<typeof QuestAdminVie
   updatedAt: iso(quest.updatedAt),
 });
 
-/** The same with its history. */
+/** The operators' view of a quest with its versions. */
 export const QuestDetail = z
   .strictObject({
     ...QuestAdminView.shape,
-    completions: Count.meta({ description: 'In all windows, under the versions that are listed.', example: 12 }),
+    completions: Count.meta({ description: 'Completions in all windows, under the listed versions.', example: 12 }),
     pointsAwarded: Count.meta({ example: 1_425 }),
     versions: z
       .array(
@@ -187,10 +195,14 @@ export const QuestDetail = z
           by: z.string().meta({ example: 'admin-1' }),
           completions: Count.meta({ example: 12 }),
           pointsAwarded: Count.meta({ example: 1_425 }),
-          definition: z.strictObject({ ...QuestDefinition.shape, requirement: Requirement, window: described.window.meta({ example: SHOWN }) }),
+          definition: z.strictObject({
+            ...QuestDefinition.shape,
+            requirement: Requirement,
+            window: described.window.meta({ example: EXAMPLE_WINDOW }),
+          }),
         }),
       )
-      .meta({ description: 'The newest hundred, newest first.' }),
+      .meta({ description: 'The newest 100 versions, newest first.' }),
   })
   .meta({ id: 'QuestDetail' });
 

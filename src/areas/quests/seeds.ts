@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { NewQuest } from './definition.ts';
 
-/** The quests that an arcade opens with. They ask for scores, which are verified: beginning a play costs nothing, and a clip little. */
+/** The quests of a new arcade. Most require scores, because scores are verified, while plays and clips are cheap to produce. */
 const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'regular',
@@ -95,7 +95,10 @@ const fillQuests = statement<{ id: string }>(
    insert into quest_versions (quest_id, version, definition, by) select id, 1, definition, 'seed' from quest returning quest_id as id`,
 );
 
-/** Fills the quests where there have never been any. Run it in a transaction. @returns what was filled, for the log */
+/**
+ * Inserts the quests when the table is empty. Deleted quests count as rows. Precondition: an open transaction.
+ * @returns the tables that were filled, for the log
+ */
 export async function seedQuests(db: Queryable): Promise<string[]> {
   const quests = QUESTS.map((quest) => NewQuest.parse(quest));
   await db.query(lockSeeds);

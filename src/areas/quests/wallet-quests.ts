@@ -1,20 +1,20 @@
-import { appendPoints, ensurePlayer, type OpenDay, openDay, refreshLater } from '#areas/points';
-import { linkedAmong } from '#areas/social';
+import { appendPoints, ensurePlayer, type OpenDay, openDay, scheduleRefresh } from '#areas/points';
+import { findLinkedWallets } from '#areas/social';
 import { fail } from '#lib/errors.ts';
 import { dayNumber } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { glanceAt } from '#platform/solana/token-gate.ts';
-import { type Award, type Completed, complete, type Known, readCompletions } from './completing.ts';
+import { peekHolding } from '#platform/solana/token-gate.ts';
+import { type CompletionContext, type QuestAward, type QuestCompletion, readCompletions, recordCompletions } from './completions.ts';
 import { readFacts } from './facts.ts';
 import { readActiveDays, streakOn } from './metrics.ts';
-import { STREAK_DAYS, type Standing } from './multiplier.ts';
+import { type MultiplierInputs, STREAK_DAYS } from './multiplier.ts';
 import { isMet, missing } from './progress.ts';
 import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
-import { type OwnQuest, presentOwn } from './schemas.ts';
+import { type OwnQuest, presentOwnQuest } from './schemas.ts';
 
-/** Quests that can be completed now; `burnEventId`: only those of the event. */
+/** Reads the quests that can be completed at present. @param only filters by task flag or by burn event */
 export async function openQuests(app: App, only: { task?: boolean; burnEventId?: string } = {}): Promise<Quest[]> {
   const now = app.clock.now().getTime();
   const { task, burnEventId } = only;
@@ -26,8 +26,8 @@ export async function openQuests(app: App, only: { task?: boolean; burnEventId?:
   );
 }
 
-/** Quests as a wallet sees them: its progress, at once after what it did, and what it has completed. */
-export async function ownQuests(
+/** Reads quests with the progress and completions of a wallet. The progress includes activities that no batch has counted yet. */
+export async function readWalletQuests(
   db: Queryable,
   wallet: string,
   quests: readonly Quest[],
@@ -35,10 +35,10 @@ export async function ownQuests(
   at: Date,
 ): Promise<OwnQuest[]> {
   const day = dayNumber(at);
-  const asks = quests.map((quest) => ({ wallet, quest, day }));
+  const queries = quests.map((quest) => ({ wallet, quest, day }));
   const windows = quests.map((quest) => questWindow(quest, day));
   const [facts, completions] = await Promise.all([
-    readFacts(db, asks, unrewarded, true),
+    readFacts(db, queries, unrewarded, true),
     readCompletions(
       db,
       [wallet],
@@ -47,73 +47,77 @@ export async function ownQuests(
   ]);
   return quests.flatMap((quest, i) => {
     const [known, window] = [facts[i], windows[i]];
-    return known && window ? [presentOwn(quest, window, known, completions.find({ wallet, questId: quest.id, windowKey: window.key }))] : [];
+    return known && window ? [presentOwnQuest(quest, window, known, completions.find({ wallet, questId: quest.id, windowKey: window.key }))] : [];
   });
 }
 
-/** Whether a wallet holds enough of the reward token, as `complete` takes it. Asks the chain, and waits a moment: never in a transaction. */
-export async function glanceAtHolding(app: App, wallet: string): Promise<ReadonlyMap<string, boolean>> {
-  // Without a token, everyone is eligible and nobody holds any.
-  const { eligible, tokenBalance } = await glanceAt(app, wallet);
+/**
+ * Returns whether a wallet holds enough of the reward token, as `recordCompletions` takes it; empty when unknown.
+ * Precondition: no open transaction, because it waits for the RPC node for a moment.
+ */
+export async function readHolding(app: App, wallet: string): Promise<ReadonlyMap<string, boolean>> {
+  // Without a configured token, every wallet is eligible and `tokenBalance` is null.
+  const { eligible, tokenBalance } = await peekHolding(app, wallet);
   return eligible === null || tokenBalance === null ? new Map() : new Map([[wallet, eligible]]);
 }
 
-/** What a wallet's multiplier comes from, now. */
-export async function standingOf(app: App, wallet: string): Promise<Standing> {
+/** Reads the current inputs of a wallet's multiplier. */
+export async function readMultiplierInputs(app: App, wallet: string): Promise<MultiplierInputs> {
   const day = dayNumber(app.clock.now());
   const [active, linked, holdings] = await Promise.all([
     readActiveDays(app.db, [wallet], day - STREAK_DAYS, day, true),
-    linkedAmong(app.db, [wallet]),
-    glanceAtHolding(app, wallet),
+    findLinkedWallets(app.db, [wallet]),
+    readHolding(app, wallet),
   ]);
   return { streakDays: streakOn(active.get(wallet), day), linked: linked.has(wallet), holding: holdings.get(wallet) ?? null };
 }
 
 /**
  * Completes a daily task for today.
- * @param known of `glanceAtHolding` and `unrewardedGames`, before the transaction
- * @throws 404 no such task, or not now; 400 what is missing; 409 done today; 403 a banned wallet
+ * @param known the results of `readHolding` and `unrewardedGames`, read before the transaction
+ * @throws 404 when there is no such open task; 400 when the requirement is not met; 409 when it was completed today; 403 for a banned wallet
  */
 export async function completeTask(
   tx: Tx,
   wallet: string,
   taskId: string,
   known: { holdings: ReadonlyMap<string, boolean>; unrewarded: ReadonlySet<string> },
-): Promise<{ award: Award; task: OwnQuest }> {
+): Promise<{ award: QuestAward; task: OwnQuest }> {
   const open = await openDay(tx);
   if ((await ensurePlayer(tx, wallet)).banned) throw fail(403, 'the wallet is banned');
   const quest = (await readQuests(tx)).find(({ id, definition }) => id === taskId && definition.task);
   if (!quest || !isOpen(quest, open.at.getTime())) throw fail(404, 'there is no such daily task');
   const { key: windowKey, resetsAt } = questWindow(quest, open.day);
-  const done = () => fail(409, `the task is done for today, again from ${resetsAt?.toISOString()}`);
+  const done = () => fail(409, `the task is completed for today; it can be completed again from ${resetsAt?.toISOString()}`);
   if ((await readCompletions(tx, [wallet], [windowKey])).find({ wallet, questId: quest.id, windowKey })) throw done();
   const [facts] = await readFacts(tx, [{ wallet, quest, day: open.day }], known.unrewarded, true);
   const { requirement } = quest.definition;
   if (!facts || !isMet(requirement, facts))
-    throw fail(400, `the task is not done yet, missing: ${facts ? missing(requirement, facts).join(', ') : 'all'}`);
-  const award = await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings: known.holdings, fresh: true });
+    throw fail(400, `the requirement of the task is not met; missing: ${facts ? missing(requirement, facts).join(', ') : 'all'}`);
+  const award = await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings: known.holdings, includeUncounted: true });
   if (!award) throw done();
-  const [task] = await ownQuests(tx, wallet, [quest], known.unrewarded, open.at);
-  if (!task) throw new Error('a task that was completed is gone');
+  const [task] = await readWalletQuests(tx, wallet, [quest], known.unrewarded, open.at);
+  if (!task) throw new Error('the completed task could not be read');
   return { award, task };
 }
 
-/** @returns what was given; undefined where it was completed in this window before */
-async function completeOne(tx: Tx, open: OpenDay, completed: Completed, known: Known): Promise<Award | undefined> {
-  const { awards, entries } = await complete(tx, open, [completed], known);
-  await refreshLater(tx, await appendPoints(tx, open, entries));
+/** Records one completion and its points. @returns undefined when the wallet has completed the quest in this window already */
+async function completeOne(tx: Tx, open: OpenDay, completed: QuestCompletion, context: CompletionContext): Promise<QuestAward | undefined> {
+  const { awards, entries } = await recordCompletions(tx, open, [completed], context);
+  await scheduleRefresh(tx, await appendPoints(tx, open, entries));
   return awards[0];
 }
 
 /**
- * Completes a quest for a wallet, whatever it did: an operator says so. The window is that of today.
- * @throws 404 no such quest; 409 done in this window, or a banned wallet
+ * Completes a quest for a wallet on behalf of an operator, without checking the requirement. Uses the window of today.
+ * @param by the name of the admin token
+ * @throws 409 when the wallet has completed it in this window already, or is banned
  */
-export async function completeByHand(tx: Tx, quest: Quest, wallet: string, by: string, holdings: ReadonlyMap<string, boolean>) {
+export async function completeManually(tx: Tx, quest: Quest, wallet: string, by: string, holdings: ReadonlyMap<string, boolean>) {
   const open = await openDay(tx);
   if ((await ensurePlayer(tx, wallet)).banned) throw fail(409, 'wallet must not be banned');
   const { key: windowKey } = questWindow(quest, open.day);
-  const award = await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings, by, fresh: true });
-  if (!award) throw fail(409, `the wallet has completed the quest in this window already (${windowKey})`);
+  const award = await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings, by, includeUncounted: true });
+  if (!award) throw fail(409, `the wallet has already completed the quest in the window ${windowKey}`);
   return { award, at: open.at };
 }

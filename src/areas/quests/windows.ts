@@ -1,23 +1,23 @@
 import { bucketOf, bucketStart, dayNumber, dayStart } from '#lib/periods.ts';
 
-/** How often a quest can be completed: once at all, once a UTC day, once an ISO week. */
+/** How often a wallet can complete a quest: once ever, once per UTC day, or once per ISO week. */
 export const REPEATS = ['once', 'daily', 'weekly'] as const;
-export type Repeat = (typeof REPEATS)[number];
+type Repeat = (typeof REPEATS)[number];
 
-/** The UTC days that count for one completion of a quest, both inclusive. */
+/** The UTC days that count for one completion of a quest: day numbers, both inclusive. */
 export interface QuestWindow {
-  /** Unique per quest: `once`, a day as `2026-11-21`, an ISO week as `2026-W47`. */
+  /** Unique per quest: `once`, a day (`2026-11-21`) or an ISO week (`2026-W47`). */
   readonly key: string;
   readonly first: number;
   readonly last: number;
-  /** When the next window begins; null where there is none. */
+  /** Start of the next window; null when there is none. */
   readonly resetsAt: Date | null;
 }
 
-/** 9999-12-31: a window without an end. */
+/** 9999-12-31 as a day number: the last day of a window without an end. */
 const LAST_DAY = 2_932_896;
 
-/** `2026-W47`: the year is that of the week's Thursday. */
+/** Returns the ISO week of a Monday, such as `2026-W47`. The Thursday of the week decides its year. */
 function weekKey(monday: number): string {
   const year = dayStart(monday + 3).getUTCFullYear();
   const firstMonday = bucketStart('week', bucketOf('week', dayNumber(new Date(Date.UTC(year, 0, 4)))));
@@ -25,13 +25,14 @@ function weekKey(monday: number): string {
 }
 
 /**
- * The window of a quest that a UTC day belongs to. A quest counts whole days: all of the day that it starts on, none before.
- * @param start the day number that it starts on; `end` the last one that it has, if any
+ * Returns the window of a quest that contains a UTC day. A quest counts whole days, and the whole day on which it starts.
+ * @param start day number of the first day
+ * @param end day number of the last day; null without an end
  */
 export function windowOf(repeat: Repeat, start: number, end: number | null, day: number): QuestWindow {
-  const past = end ?? LAST_DAY;
-  if (repeat === 'once') return { key: 'once', first: start, last: past, resetsAt: null };
+  const lastDay = end ?? LAST_DAY;
+  if (repeat === 'once') return { key: 'once', first: start, last: lastDay, resetsAt: null };
   if (repeat === 'daily') return { key: dayStart(day).toISOString().slice(0, 10), first: day, last: day, resetsAt: dayStart(day + 1) };
   const monday = bucketStart('week', bucketOf('week', day));
-  return { key: weekKey(monday), first: Math.max(monday, start), last: Math.min(monday + 6, past), resetsAt: dayStart(monday + 7) };
+  return { key: weekKey(monday), first: Math.max(monday, start), last: Math.min(monday + 6, lastDay), resetsAt: dayStart(monday + 7) };
 }

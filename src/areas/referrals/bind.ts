@@ -4,11 +4,11 @@ import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readCode } from './codes.ts';
 
-/** How far up a chain of referrals is looked for a cycle. */
-export const MOST_DEPTH = 10_000;
+/** Maximum length of a referral chain that the check for cycles follows. */
+export const MAX_DEPTH = 10_000;
 
-/** Who referred a wallet, by which code, since when. */
-export interface Binding {
+/** A row of `referrals`: the wallet was referred by `referrer` with `code`. `boundAt` is ISO 8601. */
+interface ReferralBindingRow {
   readonly wallet: string;
   readonly referrer: string;
   readonly code: string;
@@ -21,28 +21,29 @@ const findCode = statement<{ code: string; referrer: string; banned: boolean }>(
    from referral_links l left join players p on p.wallet = l.wallet where l.code = $1`,
 );
 const findBinding = statement<{ bound: boolean }>('find_referral', 'select true as bound from referrals where wallet = $1');
-// What came before the binding counts only here. Games are few, and so are looked up one by one.
-const findVerified = statement<{ verified: boolean }>(
+// A verified score from before the binding verifies the wallet. The statement probes an index once per game version, because there are few.
+const hasVerifiedScore = statement<{ verified: boolean }>(
   'find_verified_score',
   `select exists (
      select 1 from game_versions v, lateral (
        select 1 from scores s where s.wallet = $1 and s.game_id = v.game_id and s.game_version = v.version and s.status = 'accepted' limit 1) s
      where v.definition ->> 'verification' <> 'none') as verified`,
 );
-// One binding at a time in the whole service: whether it closes a cycle depends on all the others.
+// Serializes all bindings, because the check for cycles depends on every other binding.
 const lockBindings = statement('lock_referrals', `select pg_advisory_xact_lock(hashtext('coinop-referrals'))`);
-// Who has referred nobody cannot be above anybody. One look into the index per step, also where the plan was made while the table was small.
-const findAbove = statement<{ cycle: boolean; depth: number }>(
-  'find_referrers_above',
-  `with recursive above (wallet, depth) as (
+// A wallet that referred no wallet cannot be an ancestor, so the recursion is skipped. `offset 0` forces one index probe per step,
+// even when the plan was made while the table was small.
+const findAncestors = statement<{ cycle: boolean; depth: number }>(
+  'find_referral_ancestors',
+  `with recursive ancestors (wallet, depth) as (
      select $2::text collate "C", 0 where exists (select 1 from referrals where referrer = $1)
      union all
-     select r.referrer, a.depth + 1 from above a, lateral (
+     select r.referrer, a.depth + 1 from ancestors a, lateral (
        select referrer::text collate "C" from referrals where wallet = a.wallet offset 0) r
-     where a.wallet <> $1 and a.depth < ${MOST_DEPTH})
-   select coalesce(bool_or(wallet = $1), false) as cycle, coalesce(max(depth), 0) as depth from above`,
+     where a.wallet <> $1 and a.depth < ${MAX_DEPTH})
+   select coalesce(bool_or(wallet = $1), false) as cycle, coalesce(max(depth), 0) as depth from ancestors`,
 );
-const insert = statement<Binding>(
+const insert = statement<ReferralBindingRow>(
   'insert_referral',
   `insert into referrals (wallet, referrer, code, bound_at, verified_at)
    select $1, $2, $3, t.at, case when $4::bool then t.at end from (select app_now() as at) t
@@ -50,34 +51,34 @@ const insert = statement<Binding>(
 );
 
 /**
- * Binds a wallet to the owner of a code, once and for good, and appends the activity `bind`: it is the referrer's, caused by the wallet that
- * was bound, so that a referrer's bindings can be counted.
+ * Binds a wallet to the owner of a code. A binding is permanent. Appends a `bind` activity for the referrer, so that quests can count bindings.
  *
- * The wallet's row is locked before the binding gets its time, as it is before a score gets its own: a score of this wallet was accepted
- * before the binding exactly when its activity is older.
- * @throws 400 own code, 403 the wallet is banned, 404 no such code, 409 bound already, a cycle, or a banned referrer
+ * Locks the wallet's row before the binding gets its time. A score takes the same lock before it gets its time, so a score was accepted before
+ * the binding exactly when its activity has the smaller time.
+ * @throws 400 for the wallet's own code; 403 when the wallet is banned; 404 for an unknown code; 409 when the wallet is bound already, the
+ *   binding would close a cycle, the chain is too long, or the referrer is banned
  */
-export async function bindWallet(tx: Tx, wallet: string, text: string): Promise<Binding> {
+export async function bindWallet(tx: Tx, wallet: string, text: string): Promise<ReferralBindingRow> {
   const [players, [link], [bound], [history]] = await Promise.all([
     lockPlayers(tx, [wallet]),
     tx.query(findCode, [readCode(text)]),
     tx.query(findBinding, [wallet]),
-    tx.query(findVerified, [wallet]),
+    tx.query(hasVerifiedScore, [wallet]),
   ]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
   if (!link) throw fail(404, 'code must be a referral code that exists');
   const { code, referrer } = link;
-  if (referrer === wallet) throw fail(400, 'code must not be one of your own');
-  if (bound) throw fail(409, 'this wallet has been referred already');
-  if (link.banned) throw fail(409, 'code must not be of a banned wallet');
+  if (referrer === wallet) throw fail(400, 'code must not be your own code');
+  if (bound) throw fail(409, 'the wallet has been referred already');
+  if (link.banned) throw fail(409, 'code must not belong to a banned wallet');
 
-  const [, [above]] = await Promise.all([tx.query(lockBindings), tx.query(findAbove, [wallet, referrer])]);
-  if (above?.cycle) throw fail(409, 'code must not be of a wallet that you referred, directly or through others');
-  if (above && above.depth >= MOST_DEPTH) throw fail(409, 'code must not be at the end of so long a chain of referrals');
+  const [, [ancestors]] = await Promise.all([tx.query(lockBindings), tx.query(findAncestors, [wallet, referrer])]);
+  if (ancestors?.cycle) throw fail(409, 'code must not belong to a wallet that you referred, directly or indirectly');
+  if (ancestors && ancestors.depth >= MAX_DEPTH) throw fail(409, `code must not belong to a wallet below ${MAX_DEPTH} other referrers`);
   const [[binding]] = await Promise.all([
     tx.query(insert, [wallet, referrer, code, history?.verified ?? false]),
     appendActivities(tx, [{ kind: 'bind', sourceId: wallet, wallet: referrer, gameId: null, amount: 0 }]),
   ]);
-  if (!binding) throw new Error('a binding was not stored');
+  if (!binding) throw new Error('the binding was not stored');
   return binding;
 }

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 
-/** Crockford's base 32: without I, L, O and U, so that a code survives being read out and typed in. */
+/** Crockford's base 32: it has no I, L, O and U, so that people do not confuse letters with digits. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 8;
 
-/** A random code; whoever stores it finds out whether it is taken. */
+/** Returns a random code. The caller must handle a conflict with an existing code when it inserts the code. */
 export function newCode(): string {
   return Array.from(randomBytes(LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 }
 
-/** A code as it is stored, from whatever people type: any case, O for 0, I and L for 1. null for what can be no code. */
+/** Normalizes a typed code: any case, O as 0, I and L as 1. @returns null when the text is not a valid code */
 export function readCode(text: string): string | null {
   const code = text.trim().toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1');
   return code.length === LENGTH && [...code].every((character) => ALPHABET.includes(character)) ? code : null;

@@ -1,3 +1,3 @@
-/** The door of referrals: who was referred, and what follows from the scores of wallets that were. */
-export { referredBefore } from './bindings.ts';
-export { referralConsumer } from './consume.ts';
+/** The public API of referrals: which wallets were referred, and the activity consumer. */
+export { findWalletsReferredBefore } from './bindings.ts';
+export { referralConsumer } from './consumer.ts';

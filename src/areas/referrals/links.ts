@@ -5,17 +5,16 @@ import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { newCode } from './codes.ts';
 
-/** How many links a wallet may have; the table says the same. */
-export const MOST_LINKS = 20;
-/** Codes that may be taken in a row before something else is wrong. */
-const MOST_TRIES = 10;
+/** Maximum links per wallet. A check constraint of the table enforces the same limit. */
+export const MAX_LINKS = 20;
+/** Maximum attempts to find a free code. */
+const MAX_ATTEMPTS = 10;
 
 export interface ReferralLink {
   readonly code: string;
   readonly createdAt: string;
 }
 
-/** SQL of an instant as it is told. */
 const COLUMNS = `n, code, ${instant('created_at')} as "createdAt"`;
 
 const newest = statement<ReferralLink & { n: number }>(
@@ -27,8 +26,8 @@ const insert = statement<ReferralLink & { n: number }>(
   `insert into referral_links (wallet, n, code) values ($1, $2, $3) on conflict do nothing returning ${COLUMNS}`,
 );
 
-/** The link of a wallet, the newest of those that it has; made where it has none. */
-export async function findOrMakeLink(app: App, wallet: string): Promise<ReferralLink> {
+/** Returns the newest link of a wallet. Creates a link when the wallet has none. */
+export async function findOrCreateLink(app: App, wallet: string): Promise<ReferralLink> {
   const [link] = await app.db.query(newest, [wallet]);
   return (
     link ??
@@ -41,23 +40,23 @@ export async function findOrMakeLink(app: App, wallet: string): Promise<Referral
 }
 
 /**
- * Makes a new link, which becomes the wallet's; the codes of the others go on working.
- * @throws 409 where the wallet has as many as it may have
+ * Creates a new link, which becomes the link of the wallet. The codes of older links stay valid.
+ * @throws 409 when the wallet has `MAX_LINKS` links already
  */
-export async function makeLink(tx: Tx, wallet: string, codes: () => string = newCode): Promise<ReferralLink> {
+export async function createLink(tx: Tx, wallet: string, generateCode: () => string = newCode): Promise<ReferralLink> {
   await lockPlayers(tx, [wallet]);
   const n = 1 + ((await tx.query(newest, [wallet]))[0]?.n ?? 0);
-  if (n > MOST_LINKS) throw fail(409, `a wallet may have at most ${MOST_LINKS} referral links`);
-  return await insertLink(tx, wallet, n, codes);
+  if (n > MAX_LINKS) throw fail(409, `a wallet may have at most ${MAX_LINKS} referral links`);
+  return await insertLink(tx, wallet, n, generateCode);
 }
 
-async function insertLink(tx: Tx, wallet: string, n: number, codes: () => string): Promise<ReferralLink> {
-  for (let i = 0; i < MOST_TRIES; i++) {
-    const [link] = await tx.query(insert, [wallet, n, codes()]);
+async function insertLink(tx: Tx, wallet: string, n: number, generateCode: () => string): Promise<ReferralLink> {
+  for (let i = 0; i < MAX_ATTEMPTS; i++) {
+    const [link] = await tx.query(insert, [wallet, n, generateCode()]);
     if (link) return link;
   }
-  throw new Error('no referral code is free');
+  throw new Error('no free referral code was found');
 }
 
-/** The address that people open. */
+/** Returns the URL of a link. */
 export const urlOf = (publicUrl: URL, code: string): string => `${publicUrl.href.replace(/\/$/, '')}/?ref=${code}`;

@@ -4,16 +4,17 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { urlOf } from './links.ts';
 import type { ReferralStats, ReferralSummary, ReferredWallet } from './schemas.ts';
 
-/** Days of `earnings.byDay`, today included; wallets of `earnings.topWallets`. */
+/** Days in `earnings.byDay`, including today. */
 const DAYS = 30;
-const TOP = 10;
+/** Maximum wallets in `earnings.topWallets`. */
+const MAX_TOP_WALLETS = 10;
 
-/** A condition on last_scored_at: within so many days. The clock is asked once, not for every row. */
-const within = (days: number) => `last_scored_at > (select app_now() - interval '${days} days')`;
+/** Returns the SQL condition for a score in the last `days` days. The subquery calls app_now() once per statement, not per row. */
+const scoredWithin = (days: number) => `last_scored_at > (select app_now() - interval '${days} days')`;
 /** A referral is active for 30 days after its last score. */
-const ACTIVE = within(30);
+const ACTIVE = scoredWithin(30);
 
-interface Totals {
+interface ReferralTotals {
   referralCount: number;
   verifiedReferrals: number;
   activeLast7Days: number;
@@ -21,25 +22,25 @@ interface Totals {
   pointsEarned: number;
   betaPointsEarned: number;
 }
-/** One look at a referrer's rows, by `referrals_referrer`. */
-export const selectTotals = statement<Totals>(
+/** Aggregates a referrer's rows in one scan of the index `referrals_referrer`. */
+export const selectTotals = statement<ReferralTotals>(
   'select_referral_totals',
-  `select count(*)::int as "referralCount", count(verified_at)::int as "verifiedReferrals", (count(*) filter (where ${within(7)}))::int as "activeLast7Days",
+  `select count(*)::int as "referralCount", count(verified_at)::int as "verifiedReferrals", (count(*) filter (where ${scoredWithin(7)}))::int as "activeLast7Days",
      (count(*) filter (where ${ACTIVE}))::int as "activeReferrals", coalesce(sum(points), 0)::float8 as "pointsEarned",
      coalesce(sum(beta_points), 0)::float8 as "betaPointsEarned"
    from referrals where referrer = $1`,
 );
 const selectReferrer = statement<{ referrer: string }>('select_referrer', 'select referrer from referrals where wallet = $1');
 
-async function totalsOf(db: Queryable, wallet: string): Promise<Totals> {
+async function readTotals(db: Queryable, wallet: string): Promise<ReferralTotals> {
   const [totals] = await db.query(selectTotals, [wallet]);
-  if (!totals) throw new Error('a count came without a row');
+  if (!totals) throw new Error('select_referral_totals returned no row');
   return totals;
 }
 
-/** What a wallet's referrals amount to. */
+/** Reads the totals of a wallet's referrals. */
 export async function readSummary(app: App, wallet: string): Promise<ReferralSummary> {
-  const [{ activeLast7Days: _, ...totals }, [own]] = await Promise.all([totalsOf(app.db, wallet), app.db.query(selectReferrer, [wallet])]);
+  const [{ activeLast7Days: _, ...totals }, [own]] = await Promise.all([readTotals(app.db, wallet), app.db.query(selectReferrer, [wallet])]);
   return { ...totals, referredBy: own?.referrer ?? null };
 }
 
@@ -56,16 +57,16 @@ export const selectDays = statement<{ day: number; points: number; used: number 
 );
 export const selectTop = statement<{ wallet: string; points: number }>(
   'select_top_referred',
-  `select wallet, points::float8 as points from referrals where referrer = $1 and points > 0 order by referrals.points desc, wallet limit ${TOP}`,
+  `select wallet, points::float8 as points from referrals where referrer = $1 and points > 0 order by referrals.points desc, wallet limit ${MAX_TOP_WALLETS}`,
 );
 
 const percentOf = (part: number, whole: number) => (whole === 0 ? null : Math.round((10_000 * part) / whole) / 100);
 
-/** How a wallet's links and referrals do. */
+/** Reads the statistics of a wallet's links and referrals. */
 export async function readStats(app: App, wallet: string): Promise<ReferralStats> {
   const today = dayNumber(app.clock.now());
   const [totals, links, days, topWallets] = await Promise.all([
-    totalsOf(app.db, wallet),
+    readTotals(app.db, wallet),
     app.db.query(selectLinks, [wallet]),
     app.db.query(selectDays, [wallet, today - DAYS]),
     app.db.query(selectTop, [wallet]),
@@ -101,7 +102,7 @@ export const selectReferred = statement<ReferredWallet>(
 );
 export const countReferred = statement<{ total: number }>('count_referred', 'select count(*)::int as total from referrals where referrer = $1');
 
-/** The wallets that a wallet referred, the newest first. */
+/** Reads a page of the wallets that a wallet referred, newest first, and their number. */
 export async function readReferred(
   db: Queryable,
   wallet: string,

@@ -3,15 +3,15 @@ import { FORMULA } from '#lib/allocation.ts';
 import { dayStart } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import type { StoredRules } from './config.ts';
-import type { Epoch } from './epochs.ts';
+import type { Epoch } from './epochs/epochs.ts';
 import type { EpochView, RewardsConfig } from './schemas.ts';
 
-/** An epoch as it is answered. */
+/** Returns an epoch in the form of the API. */
 export function epochView({ createdAt, computedAt, ...epoch }: Epoch): EpochView {
   return { ...epoch, date: dayStart(epoch.epoch).toISOString().slice(0, 10), timestamp: computedAt ?? createdAt };
 }
 
-/** The rules as everyone may know them. */
+/** Returns the public form of the rules. */
 export function configView(app: App, { rules, version }: StoredRules): z.input<typeof RewardsConfig> {
   return {
     version,
@@ -21,11 +21,11 @@ export function configView(app: App, { rules, version }: StoredRules): z.input<t
     distribution: {
       period: 'day',
       share:
-        'pool × a wallet’s points of the UTC day / all points of the day; regular points that earn rewards count, a total of 0 or less gets nothing',
-      cap: 'whose share would reach the cap gets the cap; what is left is shared among the others by their points, until nobody else would reach it',
+        'pool × points of the wallet on the UTC day / points of all wallets on that day; only regular points that earn rewards count; a wallet with 0 or fewer points gets nothing',
+      cap: 'a wallet whose share would reach the cap gets the cap; the rest is shared among the other wallets by points; this repeats until no other wallet reaches the cap',
       rounding:
-        'down to whole base units; those left over go to the largest remainders, one each, of equal ones to the address that comes first as text',
-      dust: 'amounts below dust are not paid, and not shared out again',
+        'down to whole base units; the remaining units go, one each, to the largest remainders; of equal remainders, to the address that is first in text order',
+      dust: 'amounts below dust are not paid and not distributed to other wallets',
     },
   };
 }

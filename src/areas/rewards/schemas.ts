@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FORMULA } from '#lib/allocation.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Count, Day, Instant, Wallet } from '#lib/scalars.ts';
-import { EPOCH_SOURCES, EPOCH_STATES } from './epochs.ts';
+import { EPOCH_SOURCES, EPOCH_STATES } from './epochs/epochs.ts';
 import { ImportHeader } from './import/distribution.ts';
 import { RewardRules, TokenAmount } from './rules.ts';
 
@@ -10,7 +10,7 @@ const ROOT = '2f7a9c1be0d34455a8d0c6a1f1f0e7b3c9a2d4e6f8091a2b3c4d5e6f70819293';
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
-const Root = Hash.nullable().meta({ description: 'Root of the tree, SHA-256 in hex; null while there is none.', example: ROOT });
+const Root = Hash.nullable().meta({ description: 'Root of the Merkle tree, SHA-256 in hex; null while there is none.', example: ROOT });
 const amount = (description: string, example: string) => TokenAmount.meta({ description: `${description} Base units.`, example });
 
 /** UTC days since 1970-01-01, in a path. */
@@ -25,27 +25,28 @@ export const WalletPath = z.object({ wallet: Wallet });
 const EpochNumber = Count.meta({ description: 'UTC days since 1970-01-01.', example: 20_777 });
 const Status = z.enum(EPOCH_STATES).meta({
   description:
-    'computing: being made. empty: nothing to pay, it never goes on the chain. computed: leaves and root are fixed. committed: the root is on the chain, ' +
-    'funded, and can be claimed. expired: that is over. settled: what was not claimed is settled off-chain.',
+    'computing: in progress. empty: no wallet is paid, the epoch is never committed to the chain. computed: leaves and root are final. ' +
+    'committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. ' +
+    'settled: unclaimed rewards are settled off-chain.',
   example: 'committed',
 });
 const rulesOf = {
-  pool: amount('What the day gave at most.', '100000000000'),
-  cap: TokenAmount.nullable().meta({ description: 'What one wallet could get at most; null: all of it.', example: '10000000000' }),
-  dust: amount('Amounts below this are not paid.', '10000'),
+  pool: amount('Maximum total amount of the day.', '100000000000'),
+  cap: TokenAmount.nullable().meta({ description: 'Maximum amount of one wallet, base units; null: no maximum.', example: '10000000000' }),
+  dust: amount('Minimum amount that is paid.', '10000'),
 };
-const FormulaVersion = z.int().min(1).meta({ description: 'Which formula shared the pool out.', example: FORMULA });
+const FormulaVersion = z.int().min(1).meta({ description: 'Version of the allocation formula.', example: FORMULA });
 
 const address = (description: string) => z.string().meta({ description, example: WALLET });
 const OnChain = z
   .strictObject({
-    program: address('The distributor program.'),
-    authority: address('Who opened it, and alone can settle it.'),
-    mint: address('The token.'),
-    account: address('The epoch’s account: root, total, what is claimed.'),
-    vault: address('The token account that holds what is not claimed yet.'),
-    claimed: amount('What has been claimed, finally.', '54321000000'),
-    claims: Count.meta({ description: 'By how many wallets.', example: 700 }),
+    program: address('Address of the distributor program.'),
+    authority: address('Key that opened the epoch; only this key can settle it.'),
+    mint: address('Mint of the reward token.'),
+    account: address('Account of the epoch: root, total and claimed amount.'),
+    vault: address('Token account that holds the unclaimed tokens.'),
+    claimed: amount('Sum of the finalized claims.', '54321000000'),
+    claims: Count.meta({ description: 'Number of finalized claims.', example: 700 }),
   })
   .meta({ id: 'RewardEpochOnChain' });
 
@@ -54,40 +55,40 @@ export const EpochView = z
     epoch: EpochNumber,
     date: Day,
     status: Status,
-    source: z.enum(EPOCH_SOURCES).meta({ description: 'Computed from points, or imported.' }),
+    source: z.enum(EPOCH_SOURCES).meta({ description: 'computed: from points. import: from an imported distribution.' }),
     root: Root,
-    total: TokenAmount.nullable().meta({ description: 'What all leaves amount to, base units.', example: '98765432100' }),
-    undistributed: TokenAmount.nullable().meta({ description: 'What of the pool is not given, base units; it stays.', example: '1234567900' }),
-    leaves: Count.nullable().meta({ description: 'Wallets that are paid.', example: 1_200 }),
-    wallets: Count.nullable().meta({ description: 'Wallets with points, or of the import.', example: 1_311 }),
-    points: Count.nullable().meta({ description: 'Their points; null for an import.', example: 88_000 }),
+    total: TokenAmount.nullable().meta({ description: 'Sum of all leaves, base units.', example: '98765432100' }),
+    undistributed: TokenAmount.nullable().meta({ description: 'Part of the pool that is not distributed, base units.', example: '1234567900' }),
+    leaves: Count.nullable().meta({ description: 'Number of wallets that are paid.', example: 1_200 }),
+    wallets: Count.nullable().meta({ description: 'Number of wallets with points, or in the import.', example: 1_311 }),
+    points: Count.nullable().meta({ description: 'Points of all wallets; null for an import.', example: 88_000 }),
     ...rulesOf,
-    expiryDays: Count.meta({ description: 'How long it can be claimed once it is on the chain, days.', example: 90 }),
-    rulesVersion: Count.meta({ description: 'Version of the rules that it was begun under; 0: the defaults.', example: 2 }),
+    expiryDays: Count.meta({ description: 'Days for which the epoch can be claimed after its commit to the chain.', example: 90 }),
+    rulesVersion: Count.meta({ description: 'Version of the rules that the epoch uses; 0: the defaults.', example: 2 }),
     formulaVersion: FormulaVersion,
-    timestamp: Instant.meta({ description: 'When it was computed; until then, when it was begun.' }),
+    timestamp: Instant.meta({ description: 'Time of the computation; before it, the creation time.' }),
     committedAt: Instant.nullable(),
-    commitSignature: z.string().nullable().meta({ description: 'The transaction that put the root on the chain.', example: null }),
-    expiresAt: Instant.nullable().meta({ description: 'Until when it can be claimed; known once it is committed.' }),
+    commitSignature: z.string().nullable().meta({ description: 'Signature of the transaction that put the root on the chain.', example: null }),
+    expiresAt: Instant.nullable().meta({ description: 'Time until which the epoch can be claimed; known after the commit.' }),
     settleRequestedAt: Instant.nullable().meta({ example: null }),
     settledAt: Instant.nullable().meta({ example: null }),
-    onChain: OnChain.nullable().meta({ description: 'Where it is on the chain; null until its root is there, finally.' }),
+    onChain: OnChain.nullable().meta({ description: 'Addresses on the chain; null until the transaction with the root is finalized.' }),
   })
   .meta({ id: 'RewardEpoch' });
 export type EpochView = z.output<typeof EpochView>;
 
 export const EpochsQuery = PageQuery.extend({
-  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'By number: asc = oldest first, desc = newest first.' }),
+  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Order by epoch number: asc = oldest first, desc = newest first.' }),
 });
 
 export const ProofView = z
   .strictObject({
     epoch: EpochNumber,
     wallet: z.string().meta({ example: WALLET }),
-    index: Count.meta({ description: 'The leaf’s place in the tree.', example: 42 }),
-    amount: z.string().meta({ description: 'Base units.', example: '2500000' }),
-    proof: z.array(z.string()).meta({ description: 'The siblings from the leaf up, SHA-256 in hex.', example: [ROOT] }),
-    root: z.string().meta({ description: 'Where the proof leads.', example: ROOT }),
+    index: Count.meta({ description: 'Index of the leaf in the tree.', example: 42 }),
+    amount: z.string().meta({ description: 'Amount of the leaf, base units.', example: '2500000' }),
+    proof: z.array(z.string()).meta({ description: 'Sibling hashes from the leaf to the root, SHA-256 in hex.', example: [ROOT] }),
+    root: z.string().meta({ description: 'Root that the proof leads to, SHA-256 in hex.', example: ROOT }),
   })
   .meta({ id: 'RewardProof' });
 
@@ -95,37 +96,36 @@ const claimable = Count.min(0);
 export const ClaimableView = z
   .strictObject({
     epoch: EpochNumber,
-    amount: amount('What the wallet gets.', '2500000'),
-    index: claimable.meta({ description: 'The leaf’s place in the tree.', example: 42 }),
+    amount: amount('Amount of the leaf.', '2500000'),
+    index: claimable.meta({ description: 'Index of the leaf in the tree.', example: 42 }),
     status: z.enum([...EPOCH_STATES, 'claiming']).meta({
       description:
-        'committed: it can be claimed now. claiming: a claim is on its way. computed: it can be claimed as soon as the root is on the chain. ' +
-        'settled: it was settled off-chain.',
+        'committed: claimable. claiming: a claim is in flight. computed: claimable as soon as the root is on the chain. settled: settled off-chain.',
       example: 'committed',
     }),
-    expiresAt: Instant.nullable().meta({ description: 'Until when it can be claimed; known once it is committed.' }),
+    expiresAt: Instant.nullable().meta({ description: 'Time until which the reward can be claimed; known after the commit.' }),
   })
   .meta({ id: 'ClaimableReward' });
 
-/** All of a wallet's rewards at once, unless they are very many. */
+/** The page query of claimable rewards. The default limit is high, so that most wallets need one request. */
 export const ClaimableQuery = PageQuery.extend({ limit: z.coerce.number().int().min(1).max(500).default(500) });
 
 export const ProjectedView = z
   .strictObject({
     epoch: EpochNumber,
     wallet: z.string().meta({ example: WALLET }),
-    amount: amount('What the wallet would get if the day ended now.', '2500000'),
-    points: z.int().meta({ description: 'The wallet’s points of today that count.', example: 320 }),
+    amount: amount('Amount of the wallet if the day ended now.', '2500000'),
+    points: z.int().meta({ description: 'Points of the wallet today that earn rewards.', example: 320 }),
     breakdown: z.strictObject({
       ...rulesOf,
       totalPoints: Count.meta({ description: 'Points of all wallets today.', example: 88_000 }),
-      participants: Count.meta({ description: 'Wallets with points today.', example: 1_311 }),
-      shareOfPoints: z.number().meta({ description: 'The wallet’s share of the points, percent, four decimals.', example: 0.3636 }),
-      capped: z.boolean().meta({ description: 'Whether the cap decided.' }),
-      belowDust: z.boolean().meta({ description: 'Whether the amount is too small to be paid.' }),
+      participants: Count.meta({ description: 'Number of wallets with points today.', example: 1_311 }),
+      shareOfPoints: z.number().meta({ description: 'Share of the wallet in all points, percent with four decimals.', example: 0.3636 }),
+      capped: z.boolean().meta({ description: 'Whether the cap limits the amount.' }),
+      belowDust: z.boolean().meta({ description: 'Whether the amount is below dust, so it is not paid.' }),
       formulaVersion: FormulaVersion,
     }),
-    asOf: Instant.nullable().meta({ description: 'Of when the other wallets’ points are; null before the first were counted.' }),
+    asOf: Instant.nullable().meta({ description: 'Time at which the points of the other wallets were counted; null before the first count.' }),
   })
   .meta({ id: 'ProjectedReward' });
 
@@ -133,22 +133,22 @@ export const PoolView = z
   .strictObject({
     epoch: EpochNumber,
     ...rulesOf,
-    participants: Count.meta({ description: 'Wallets with points today.', example: 1_311 }),
-    points: Count.meta({ description: 'Their points.', example: 88_000 }),
-    total: amount('What they would get if the day ended now.', '98765432100'),
-    undistributed: amount('What of the pool would stay.', '1234567900'),
+    participants: Count.meta({ description: 'Number of wallets with points today.', example: 1_311 }),
+    points: Count.meta({ description: 'Points of all wallets today.', example: 88_000 }),
+    total: amount('Sum of all amounts if the day ended now.', '98765432100'),
+    undistributed: amount('Part of the pool that would not be distributed.', '1234567900'),
     distribution: z
       .array(
         z.strictObject({
-          top: z.number().meta({ description: 'Percent of the wallets, those that get most.', example: 10 }),
+          top: z.number().meta({ description: 'Share of the wallets, best paid first, percent.', example: 10 }),
           wallets: Count.meta({ example: 132 }),
-          amount: amount('What they get together.', '54321000000'),
-          share: z.number().meta({ description: 'Percent of the pool, two decimals.', example: 54.32 }),
+          amount: amount('Sum of the amounts of these wallets.', '54321000000'),
+          share: z.number().meta({ description: 'Share of the pool, percent with two decimals.', example: 54.32 }),
         }),
       )
-      .meta({ description: 'How the pool is spread: what the best 1, 5, 10, 25, 50, 75 and 100 percent get. Empty before the first points.' }),
+      .meta({ description: 'Amounts of the best-paid 1, 5, 10, 25, 50, 75 and 100 percent of the wallets. Empty before the first points.' }),
     endsAt: Instant,
-    timestamp: Instant.meta({ description: 'Of when the points are.' }),
+    timestamp: Instant.meta({ description: 'Time at which the points were counted.' }),
   })
   .meta({ id: 'RewardPoolToday' });
 
@@ -159,17 +159,17 @@ export const RulesRequest = RewardRules.meta({
 
 export const RewardsConfig = z
   .strictObject({
-    version: Count.meta({ description: 'Of the rules; 0: nobody has set any, these are the defaults.', example: 2 }),
-    pool: amount('What one day gives at most.', '100000000000'),
-    cap: TokenAmount.nullable().meta({ description: 'What one wallet gets of a day at most; null: all of it.', example: '10000000000' }),
-    dust: amount('Amounts below this are not paid.', '10000'),
-    expiryDays: Count.meta({ description: 'How long an epoch can be claimed from when it is on the chain, days.', example: 90 }),
-    automatic: z.boolean().meta({ description: 'Whether days that have ended are computed by themselves.', example: true }),
-    mint: z.string().nullable().meta({ description: 'The token that is given; null where none is configured.', example: null }),
+    version: Count.meta({ description: 'Version of the rules; 0: the defaults.', example: 2 }),
+    pool: amount('Maximum total amount of one day.', '100000000000'),
+    cap: TokenAmount.nullable().meta({ description: 'Maximum amount of one wallet per day, base units; null: no maximum.', example: '10000000000' }),
+    dust: amount('Minimum amount that is paid.', '10000'),
+    expiryDays: Count.meta({ description: 'Days for which an epoch can be claimed after its commit to the chain.', example: 90 }),
+    automatic: z.boolean().meta({ description: 'Whether the service computes ended days automatically.', example: true }),
+    mint: z.string().nullable().meta({ description: 'Mint of the reward token; null when none is configured.', example: null }),
     formulaVersion: FormulaVersion,
     distribution: z
       .strictObject({ period: z.literal('day'), share: z.string(), cap: z.string(), rounding: z.string(), dust: z.string() })
-      .meta({ description: 'How a day’s pool is shared out.' }),
+      .meta({ description: 'Formula that distributes the pool of a day.' }),
   })
   .meta({ id: 'RewardsConfig' });
 
@@ -180,11 +180,11 @@ export const TriggerRequest = z
       .min(0)
       .max(2 ** 31 - 1)
       .optional()
-      .meta({ description: 'UTC days since 1970-01-01; by default the last day that has ended.', example: 20_777 }),
+      .meta({ description: 'Epoch to compute: UTC days since 1970-01-01; by default the latest ended day.', example: 20_777 }),
   })
   .meta({ id: 'TriggerEpochRequest' });
 
-// What is wrong with rows is told of ten at once, so they are not refused one by one here.
+// The schema does not validate rows, because the reader reports up to ten invalid rows in one error.
 const Row = z.unknown().meta({
   override: {
     type: 'object',
@@ -194,7 +194,7 @@ const Row = z.unknown().meta({
   },
 });
 
-/** A small import: up to 256 KB of JSON. Larger ones come as NDJSON. */
+/** An import of at most 256 KB as JSON. A larger import is sent as NDJSON. */
 export const ImportRequest = ImportHeader.extend({
-  distribution: z.array(Row).min(1).meta({ description: 'Who gets how much, base units; the leaves of the tree in this order.' }),
+  distribution: z.array(Row).min(1).meta({ description: 'Wallets and their amounts in base units. The leaves of the tree have this order.' }),
 }).meta({ id: 'ImportEpochRequest', example: { epoch: 20_777, distribution: [{ wallet: WALLET, amount: '2500000' }] } });

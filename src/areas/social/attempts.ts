@@ -2,28 +2,28 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** A wallet's latest attempts are kept, so many; an older one is forgotten. */
-export const MOST_ATTEMPTS = 5;
-/** How long an attempt is good for. */
-export const ATTEMPT_MINUTES = 10;
+/** Maximum link attempts per wallet. A new one evicts the oldest. */
+export const MAX_ATTEMPTS = 5;
+/** Lifetime of an attempt, minutes. */
+const ATTEMPT_MINUTES = 10;
 
-export type Method = 'oauth' | 'challenge';
+type LinkMethod = 'oauth' | 'challenge';
 
-const forget = statement(
-  'forget_link_attempts',
-  `delete from link_attempts where key in (select key from link_attempts where wallet = $1 order by expires_at desc offset ${MOST_ATTEMPTS - 1})`,
+const evictOldest = statement(
+  'evict_link_attempts',
+  `delete from link_attempts where key in (select key from link_attempts where wallet = $1 order by expires_at desc offset ${MAX_ATTEMPTS - 1})`,
 );
 const insert = statement<{ expiresAt: number }>(
   'insert_link_attempt',
   `insert into link_attempts (key, wallet, platform, method, secret, expires_at)
    values ($1, $2, $3, $4, $5, app_now() + interval '${ATTEMPT_MINUTES} minutes') returning floor(extract(epoch from expires_at) * 1000)::float8 as "expiresAt"`,
 );
-const use = statement<{ secret: string }>(
+const markUsed = statement<{ secret: string }>(
   'use_link_attempt',
   `update link_attempts set used_at = app_now()
    where key = $1 and wallet = $2 and method = $3 and used_at is null and expires_at > app_now() returning secret`,
 );
-const release = statement('release_link_attempt', 'update link_attempts set used_at = null where key = $1 and wallet = $2');
+const markUnused = statement('release_link_attempt', 'update link_attempts set used_at = null where key = $1 and wallet = $2');
 const findUsed = statement<{ used: boolean }>(
   'find_used_link_attempt',
   'select true as used from link_attempts where key = $1 and wallet = $2 and method = $3 and used_at is not null and expires_at > app_now()',
@@ -34,42 +34,43 @@ const selectCodes = statement<{ code: string }>(
    where wallet = $1 and platform = $2 and method = 'challenge' and used_at is null and expires_at > app_now() order by expires_at desc`,
 );
 
-/** Nothing to be guessed, in letters that survive everything. */
+/** Returns a random secret of 256 bits, URL-safe. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
+/** Returns a random code of 96 bits, hexadecimal. */
 export const newCode = (): string => randomBytes(12).toString('hex');
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Writes down that a wallet has begun to link an account. The caller holds the wallet's lock, so that attempts are counted right.
- * @param name what the attempt is found by when it comes back; only its hash is kept
- * @returns when it ends, ms since 1970
+ * Stores a new link attempt of a wallet. Precondition: the caller holds the wallet's lock, so that the count of attempts is exact.
+ * @param name identifies the attempt when the client verifies it; only its hash is stored
+ * @returns when the attempt expires, ms since 1970
  */
 export async function beginAttempt(
   tx: Tx,
-  { wallet, platform, method, name, secret }: { wallet: string; platform: string; method: Method; name: string; secret: string },
+  { wallet, platform, method, name, secret }: { wallet: string; platform: string; method: LinkMethod; name: string; secret: string },
 ): Promise<number> {
-  const [, [row]] = await Promise.all([tx.query(forget, [wallet]), tx.query(insert, [hash(name), wallet, platform, method, secret])]);
-  if (!row) throw new Error('an attempt was not stored');
+  const [, [row]] = await Promise.all([tx.query(evictOldest, [wallet]), tx.query(insert, [hash(name), wallet, platform, method, secret])]);
+  if (!row) throw new Error('the link attempt was not stored');
   return row.expiresAt;
 }
 
 /**
- * Uses up an attempt of this wallet, with the transaction: of any number at once, one gets its secret.
- * @returns null where there is none: never was, was another wallet's, has ended; 'used' where it was used before
+ * Marks an attempt of the wallet as used. Of several concurrent calls, one gets the secret.
+ * @returns null when the attempt does not exist, belongs to another wallet or has expired; 'used' when it was used before
  */
-export async function useAttempt(tx: Tx, wallet: string, method: Method, name: string): Promise<{ readonly secret: string } | 'used' | null> {
-  const [row] = await tx.query(use, [hash(name), wallet, method]);
+export async function useAttempt(tx: Tx, wallet: string, method: LinkMethod, name: string): Promise<{ readonly secret: string } | 'used' | null> {
+  const [row] = await tx.query(markUsed, [hash(name), wallet, method]);
   if (row) return row;
   return (await tx.query(findUsed, [hash(name), wallet, method])).length > 0 ? 'used' : null;
 }
 
-/** Makes an attempt good again, of which nothing came. */
+/** Marks an attempt as unused again, so that the client can retry. */
 export async function releaseAttempt(tx: Tx, wallet: string, name: string): Promise<void> {
-  await tx.query(release, [hash(name), wallet]);
+  await tx.query(markUnused, [hash(name), wallet]);
 }
 
-/** The codes of a wallet's challenges that are open, the latest first. */
-export async function openCodes(db: Queryable, wallet: string, platform: string): Promise<string[]> {
+/** Reads the codes of a wallet's open challenges, newest first. */
+export async function readOpenCodes(db: Queryable, wallet: string, platform: string): Promise<string[]> {
   return (await db.query(selectCodes, [wallet, platform])).map(({ code }) => code);
 }

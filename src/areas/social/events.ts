@@ -5,9 +5,9 @@ import { event } from '#platform/events/event.ts';
 export const notification = event({
   type: 'notification',
   category: 'system',
-  summary: 'A message for people: to everybody, or to one wallet.',
+  summary: 'A message to display, for all clients or for one wallet.',
   payload: z.strictObject({ level: z.enum(['info', 'warning']).default('info'), text: line(500), link: z.string().max(500).optional() }),
 });
 
-/** Every event of this area. */
+/** All event types of social. */
 export const socialEvents = [notification];

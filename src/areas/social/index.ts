@@ -1,4 +1,12 @@
-/** The door of social: which accounts elsewhere belong to which wallet. */
-export { type Account, findLinked, findWalletByHandle, type LinkedAccount, linkAccount, linkedAmong, linkedBefore, listLinked } from './accounts.ts';
+/** The public API of social: links between external accounts and wallets, and the deliveries of X. */
+export {
+  findLinkedAccount,
+  findLinkedWallets,
+  findWalletByHandle,
+  findWalletsLinkedBefore,
+  type LinkedAccount,
+  linkAccount,
+  listLinkedAccounts,
+} from './accounts.ts';
 export { prepareEngagement } from './engagement/deliveries.ts';
-export { expireSocial } from './expire.ts';
+export { purgeExpiredSocial } from './purge-expired.ts';

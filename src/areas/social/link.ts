@@ -2,34 +2,34 @@ import { appendActivities, lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { type Account, type LinkedAccount, linkAccount } from './accounts.ts';
-import { lockAccounts, takeKept } from './engagement/pending-engagement.ts';
+import { type LinkedAccount, linkAccount, type SocialAccount } from './accounts.ts';
+import { lockAccounts, takePending } from './engagement/pending-engagement.ts';
 import { notification } from './events.ts';
 
-/** How long an account that was unlinked stays out of reach of other wallets, so that it does not go round among them. */
-export const REST_DAYS = 30;
+/** Days after unlinking during which no other wallet can link the account, so that wallets cannot pass it around. */
+export const RELINK_COOLDOWN_DAYS = 30;
 
-const NAMES: Readonly<Record<string, string>> = { x: 'X' };
-const nameOf = (platform: string): string => NAMES[platform] ?? platform;
+const PLATFORM_NAMES: Readonly<Record<string, string>> = { x: 'X' };
+const platformName = (platform: string): string => PLATFORM_NAMES[platform] ?? platform;
 
-const findFormer = statement<{ until: string }>(
-  'find_former_wallet_of_account',
-  `select to_char((unlinked_at + interval '${REST_DAYS} days') at time zone 'UTC', 'YYYY-MM-DD') as until from unlinked_accounts
-   where platform = $1 and account_id = $2 and wallet <> $3 and unlinked_at > app_now() - interval '${REST_DAYS} days'`,
+const selectCooldown = statement<{ until: string }>(
+  'select_relink_cooldown',
+  `select to_char((unlinked_at + interval '${RELINK_COOLDOWN_DAYS} days') at time zone 'UTC', 'YYYY-MM-DD') as until from unlinked_accounts
+   where platform = $1 and account_id = $2 and wallet <> $3 and unlinked_at > app_now() - interval '${RELINK_COOLDOWN_DAYS} days'`,
 );
-const remove = statement<{ accountId: string; handle: string }>(
+const deleteLinkedAccount = statement<{ accountId: string; handle: string }>(
   'unlink_account',
-  `with gone as (delete from linked_accounts where wallet = $1 and platform = $2 returning account_id, handle),
-     noted as (
-       insert into unlinked_accounts (platform, account_id, wallet, unlinked_at) select $2, account_id, $1, app_now() from gone
+  `with deleted as (delete from linked_accounts where wallet = $1 and platform = $2 returning account_id, handle),
+     remembered as (
+       insert into unlinked_accounts (platform, account_id, wallet, unlinked_at) select $2, account_id, $1, app_now() from deleted
        on conflict (platform, account_id) do update set wallet = excluded.wallet, unlinked_at = excluded.unlinked_at)
-   select account_id as "accountId", handle from gone`,
+   select account_id as "accountId", handle from deleted`,
 );
 
 /**
- * Links an account to a wallet that has shown that it is its own, appends the activity `link`, once per account, and credits what the
- * account did before. Again the same changes nothing but the handle.
- * @throws 403 the wallet is banned, 409 either is linked otherwise, or the account was another wallet's a short while ago
+ * Links an account to a wallet. For a new link, appends the activity `link` (once per account) and credits the pending engagements of the
+ * account. A repeated call only updates the handle. Precondition: the owner of the wallet has proven that it owns the account.
+ * @throws 403 when the wallet is banned; 409 when either is linked to another partner, or another wallet unlinked the account within the cooldown
  */
 export async function confirmLink(tx: Tx, account: Omit<LinkedAccount, 'linkedAt'>): Promise<LinkedAccount> {
   const { platform, accountId, handle, wallet } = account;
@@ -37,21 +37,21 @@ export async function confirmLink(tx: Tx, account: Omit<LinkedAccount, 'linkedAt
   if ((await lockPlayers(tx, [wallet])).get(wallet)?.banned) throw fail(403, 'this wallet is banned');
   const { linkedAt, isNew } = await linkAccount(tx, account);
   if (isNew) {
-    const [former] = await tx.query(findFormer, [platform, accountId, wallet]);
-    if (former) throw fail(409, `this account was linked to another wallet until lately, and can be linked to this one from ${former.until} on`);
-    const kept = await takeKept(tx, account, wallet);
-    await appendActivities(tx, [{ kind: 'link', sourceId: `${platform}:${accountId}`, wallet, gameId: null, amount: 0 }, ...kept]);
-    tx.emit(notification, { text: `Your account @${handle} of ${nameOf(platform)} is linked to this wallet.` }, wallet);
+    const [cooldown] = await tx.query(selectCooldown, [platform, accountId, wallet]);
+    if (cooldown) throw fail(409, `another wallet unlinked the account recently; it can be linked to this wallet from ${cooldown.until} on`);
+    const engagements = await takePending(tx, account, wallet);
+    await appendActivities(tx, [{ kind: 'link', sourceId: `${platform}:${accountId}`, wallet, gameId: null, amount: 0 }, ...engagements]);
+    tx.emit(notification, { text: `Your account @${handle} of ${platformName(platform)} is linked to this wallet.` }, wallet);
   }
   return { ...account, linkedAt };
 }
 
 /**
- * Unlinks a wallet's account of a platform. What it did stays credited, and is not credited again, wherever it is linked later.
- * @throws 404 where there is none
+ * Unlinks a wallet's account of a platform. Its engagements stay credited and are not credited again after a later link.
+ * @throws 404 when the wallet has no linked account of the platform
  */
-export async function unlink(tx: Tx, wallet: string, platform: Account['platform']): Promise<void> {
-  const [gone] = await tx.query(remove, [wallet, platform]);
-  if (!gone) throw fail(404, `this wallet has no account of ${nameOf(platform)} linked`);
-  tx.emit(notification, { text: `Your account @${gone.handle} of ${nameOf(platform)} is no longer linked to this wallet.` }, wallet);
+export async function unlink(tx: Tx, wallet: string, platform: SocialAccount['platform']): Promise<void> {
+  const [unlinked] = await tx.query(deleteLinkedAccount, [wallet, platform]);
+  if (!unlinked) throw fail(404, `the wallet has no account of ${platformName(platform)} linked`);
+  tx.emit(notification, { text: `Your account @${unlinked.handle} of ${platformName(platform)} is no longer linked to this wallet.` }, wallet);
 }

@@ -1,18 +1,22 @@
+import { unavailable } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { REST_DAYS, unlink } from './link.ts';
-import { Link, LinkPath, LinkStart, LinkStartRequest, LinkVerifyRequest } from './schemas.ts';
+import { processWebhook } from '#platform/webhooks/jobs.ts';
+import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
+import { signForX } from '#platform/webhooks/signature.ts';
+import { RELINK_COOLDOWN_DAYS, unlink } from './link.ts';
+import { CrcAnswer, CrcQuery, Link, LinkPath, LinkStart, LinkStartRequest, LinkVerifyRequest, XDelivery } from './schemas.ts';
 import { startChallenge, startOAuth, verifyOAuth, verifyPost } from './x-linking.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-export const postLinkStart = route({
+const postLinkStart = route({
   method: 'post',
   path: '/auth/social/link/start',
   auth: 'session',
-  summary: 'Begin to link an account of the social network',
+  summary: 'Start linking an account of the social network',
   description:
-    'By signing in there (`oauth`: OAuth 2.0 with PKCE), or by posting a text (`challenge`). Within ten minutes, and only by this wallet, it is finished at ' +
-    '`/auth/social/link/verify`. A wallet’s latest five beginnings are good. 503 where that way is not configured.',
+    'Two methods: sign in there (`oauth`: OAuth 2.0 with PKCE), or post a text (`challenge`). The same wallet must finish at ' +
+    '`/auth/social/link/verify` within ten minutes. The five newest attempts of a wallet are valid. 503 when the method is not configured.',
   body: LinkStartRequest,
   returns: { 200: LinkStart },
   fails: [403],
@@ -22,15 +26,15 @@ export const postLinkStart = route({
   },
 });
 
-export const postLinkVerify = route({
+const postLinkVerify = route({
   method: 'post',
   path: '/auth/social/link/verify',
   auth: 'session',
   summary: 'Finish linking an account',
   description:
-    'With the `code` and `state` that the network sent the person back with, or with the post that begins with the challenge. An account belongs to one wallet, ' +
-    'and a wallet has one account: otherwise 409, as for what has been used already. What the account did before (it follows the arcade, it has reposted or mentioned it) counts ' +
-    'from now on. The service keeps no token of the network.',
+    'Takes the `code` and `state` from the network’s redirect, or the post that begins with the challenge. An account belongs to one wallet, and a wallet ' +
+    'has one account: otherwise 409. A state or challenge that was used already also gives 409. Earlier engagements of the account (follow, reposts, mentions) are ' +
+    'credited to the wallet. The service stores no token of the network.',
   body: LinkVerifyRequest,
   returns: { 200: Link },
   fails: [403, 409, 429],
@@ -41,14 +45,14 @@ export const postLinkVerify = route({
   },
 });
 
-export const deleteLink = route({
+const deleteLink = route({
   method: 'delete',
   path: '/auth/social/link/{platform}',
   auth: 'session',
   summary: 'Unlink the caller’s account of a network',
   description:
-    'What the account did stays credited, and counts for no other wallet. The same wallet can link it again at once, another one after ' +
-    `${REST_DAYS} days.`,
+    'Engagements of the account stay credited and do not count for another wallet. The same wallet can link it again at once, another wallet after ' +
+    `${RELINK_COOLDOWN_DAYS} days.`,
   params: LinkPath,
   returns: { 204: null },
   fails: [404],
@@ -58,5 +62,46 @@ export const deleteLink = route({
   },
 });
 
-/** The endpoints of linking accounts, by who may call them. */
-export const socialRoutes = { public: [], session: [postLinkStart, postLinkVerify, deleteLink] };
+const getXChallenge = route({
+  method: 'get',
+  path: '/integrations/x/events',
+  auth: 'public',
+  summary: 'Answer the challenge of X for this webhook',
+  description:
+    'Challenge-response check: returns the base64 HMAC-SHA256 of the token under the newest secret. The same key signs deliveries, so only tokens ' +
+    'that cannot be a delivery are signed. 503 when no secret is configured.',
+  query: CrcQuery,
+  returns: { 200: CrcAnswer },
+  fails: [],
+  handler: async ({ app, query }) => {
+    const [key] = app.config.webhookKeys.x;
+    if (!key) throw unavailable('the webhook of X is not configured on this service', 3_600);
+    return reply(200, { response_token: signForX(key, query.crc_token) });
+  },
+});
+
+const postXEvents = route({
+  method: 'post',
+  path: '/integrations/x/events',
+  auth: { webhook: 'x' },
+  summary: 'Receive a delivery of X',
+  description:
+    'Stores and acknowledges the delivery; a worker processes it and writes the verdict into the list of deliveries. Accepts events of the Account ' +
+    'Activity API and of the X Activity API. A follow of the arcade’s account, a repost of its posts or a mention is credited to the wallet that has ' +
+    'linked the author’s account, or later, when a wallet links it. A repeated event of either API counts once.',
+  body: XDelivery,
+  returns: { 200: Acknowledged },
+  fails: [],
+  handler: ({ delivery, once }) =>
+    once(async (tx) => {
+      tx.enqueue(processWebhook, { source: 'x', id: delivery.id });
+      return acknowledged();
+    }),
+});
+
+/** The routes of linked accounts and of the webhook of X, by caller. */
+export const socialRoutes = {
+  public: [getXChallenge],
+  session: [postLinkStart, postLinkVerify, deleteLink],
+  webhooks: [postXEvents],
+};

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { Instant } from '#lib/scalars.ts';
 
-const Platform = z.literal('x').default('x').meta({ description: 'The social network.' });
+const Platform = z.literal('x').default('x').meta({ description: 'Social network.' });
 
 export const LinkStartRequest = z
   .strictObject({
     platform: Platform,
-    method: z.enum(['oauth', 'challenge']).default('oauth').meta({ description: 'By signing in to the network, or by posting a text there.' }),
+    method: z.enum(['oauth', 'challenge']).default('oauth').meta({ description: 'oauth: sign in to the network. challenge: post a text there.' }),
   })
   .meta({ id: 'LinkStartRequest', example: { platform: 'x', method: 'oauth' } });
 
@@ -15,19 +15,20 @@ export const LinkStart = z
     platform: z.literal('x'),
     method: z.enum(['oauth', 'challenge']).meta({ example: 'oauth' }),
     url: z.string().meta({
-      description: 'Where to send the person: to sign in, and come back with `code` and `state`; or to write the post, its text filled in.',
+      description:
+        'URL to open: for oauth the sign-in page, which redirects back with `code` and `state`; for challenge the form of a new post with the text filled in.',
       example: 'https://x.com/i/oauth2/authorize?response_type=code&client_id=M1M5R3BMVy13QmpScXkzTUt5OE46MTpjaQ',
     }),
     state: z.string().nullable().meta({
-      description: 'Of oauth: what the network brings back. Only this wallet can use it, once.',
+      description: 'oauth only: the state that the network returns. Only this wallet can use it, once.',
       example: 'q0m9oZ1V3n2x8t5Yb7c4d6e1f0g2h3i4j5k6l7m8n9o',
     }),
-    challenge: z.string().nullable().meta({ description: 'Of challenge: what the post must begin with.', example: null }),
-    expiresAt: Instant.meta({ description: 'Until when it is to be verified: ten minutes.' }),
+    challenge: z.string().nullable().meta({ description: 'challenge only: the text that the post must begin with.', example: null }),
+    expiresAt: Instant.meta({ description: 'End of the period in which the link can be verified, ten minutes.' }),
   })
   .meta({ id: 'LinkStart' });
 
-/** A number may be written with or without the address around it; only its digits are ever used. */
+/** The URL of a post. Only the digits of its id are used. */
 const POST_URL = /^https:\/\/(?:www\.|mobile\.)?(?:x|twitter)\.com\/(?:\w{1,32}|i\/web|i)\/status(?:es)?\/(\d{1,20})(?:[/?#].*)?$/i;
 
 const text = (max: number) =>
@@ -37,21 +38,21 @@ const text = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces');
 
-/** Which of the two ways it is, is checked with the rest. */
+/** The body contains either `code` and `state`, or a post. The transform checks which one. */
 export const LinkVerifyRequest = z
   .strictObject({
     platform: Platform,
-    code: text(1_024).optional().meta({ description: 'What the network gave, with `state`.' }),
-    state: text(128).optional().meta({ description: 'What `start` gave, and the network brought back.' }),
+    code: text(1_024).optional().meta({ description: 'Code that the network returned, with `state`.' }),
+    state: text(128).optional().meta({ description: 'State from `start`, as the network returned it.' }),
     postUrl: text(512)
-      .regex(POST_URL, 'must be the address of a post, such as https://x.com/coinop/status/1234567890')
+      .regex(POST_URL, 'must be the URL of a post, such as https://x.com/coinop/status/1234567890')
       .optional()
-      .meta({ description: 'Instead of code and state: the post with the challenge.' }),
+      .meta({ description: 'URL of the post with the challenge; replaces code and state.' }),
     postId: z
       .string()
-      .regex(/^\d{1,20}$/, 'must be the number of a post')
+      .regex(/^\d{1,20}$/, 'must be the id of a post, 1 to 20 digits')
       .optional()
-      .meta({ description: 'Or its number.' }),
+      .meta({ description: 'Id of the post with the challenge; replaces postUrl.' }),
   })
   .transform(({ code, state, postUrl, postId }, ctx) => {
     const refuse = (field: string, message: string) => {
@@ -60,12 +61,12 @@ export const LinkVerifyRequest = z
     };
     const post = postId ?? (postUrl === undefined ? undefined : POST_URL.exec(postUrl)?.[1]);
     if (post === undefined) {
-      if (code === undefined) return refuse('code', 'is required and must be what the network gave (or postUrl or postId name a post)');
-      if (state === undefined) return refuse('state', 'is required and must be what start gave');
+      if (code === undefined) return refuse('code', 'is required and must be the code from the network (or postUrl or postId must name a post)');
+      if (state === undefined) return refuse('state', 'is required and must be the state from start');
       return { code, state };
     }
-    if (postId !== undefined && postUrl !== undefined) return refuse('postId', 'must come without postUrl');
-    if (code !== undefined || state !== undefined) return refuse('code', 'and state must come without a post');
+    if (postId !== undefined && postUrl !== undefined) return refuse('postId', 'must not be combined with postUrl');
+    if (code !== undefined || state !== undefined) return refuse('code', 'and state must not be combined with a post');
     return { postId: post };
   })
   .meta({
@@ -76,8 +77,8 @@ export const LinkVerifyRequest = z
 export const Link = z
   .strictObject({
     platform: z.string().meta({ example: 'x' }),
-    accountId: z.string().meta({ description: 'What names the account for ever.', example: '2244994945' }),
-    handle: z.string().meta({ description: 'What it is called now.', example: 'coinop' }),
+    accountId: z.string().meta({ description: 'Permanent id of the account.', example: '2244994945' }),
+    handle: z.string().meta({ description: 'Current handle.', example: 'coinop' }),
     linkedAt: Instant,
   })
   .meta({ id: 'Link' });
@@ -93,20 +94,20 @@ export const CrcQuery = z.object({
   crc_token: z
     .string()
     .regex(/^[A-Za-z0-9_=+/.-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ = + / . -')
-    .meta({ description: 'What X wants to see signed.', example: '9b4507b3-9040-4669-9ca3-6b94edb50553' }),
+    .meta({ description: 'Token that X wants signed.', example: '9b4507b3-9040-4669-9ca3-6b94edb50553' }),
 });
 export const CrcAnswer = z
   .strictObject({ response_token: z.string().meta({ example: 'sha256=RUErPnuSRuYzZ/VPzzoTsgNaYiFRMHTlaeEBGyXK9Oc=' }) })
   .meta({ id: 'CrcAnswer' });
 
-/** What X delivers. It is read when it is worked on: what is refused at once would come again and again. */
+/** The body of a delivery of X. A worker parses its content, because X would resend a refused delivery again and again. */
 export const XDelivery = z
   .looseObject({
     data: z
       .unknown()
       .optional()
       .meta({
-        description: 'Of the X Activity API: one event.',
+        description: 'X Activity API: one event.',
         example: {
           event_uuid: '-7953119945885597316',
           event_type: 'follow.follow',
@@ -117,8 +118,8 @@ export const XDelivery = z
           },
         },
       }),
-    for_user_id: z.unknown().optional().meta({ description: 'Of the Account Activity API: whose events these are.' }),
-    follow_events: z.unknown().optional().meta({ description: 'Of the Account Activity API.' }),
-    tweet_create_events: z.unknown().optional().meta({ description: 'Of the Account Activity API.' }),
+    for_user_id: z.unknown().optional().meta({ description: 'Account Activity API: id of the subscribed user.' }),
+    follow_events: z.unknown().optional().meta({ description: 'Account Activity API: list of events.' }),
+    tweet_create_events: z.unknown().optional().meta({ description: 'Account Activity API: list of events.' }),
   })
   .meta({ id: 'XDelivery' });

@@ -1,16 +1,16 @@
 import { lockPlayers } from '#areas/points';
 import { fail, unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { countWithin, type Limit } from '#platform/auth/rate-limit.ts';
-import { authorizationUrl, composerUrl, dropToken, exchangeCode, readPost, whoseToken, type XAccount } from '#platform/x/api.ts';
+import { enforceRateLimit, type RateLimit } from '#platform/auth/rate-limit.ts';
+import { authorizationUrl, composerUrl, exchangeCode, readPost, readTokenOwner, revokeToken, type XAccount } from '#platform/x/api.ts';
 import type { LinkedAccount } from './accounts.ts';
-import { beginAttempt, newCode, newSecret, openCodes, releaseAttempt, useAttempt } from './attempts.ts';
+import { beginAttempt, newCode, newSecret, readOpenCodes, releaseAttempt, useAttempt } from './attempts.ts';
 import { confirmLink } from './link.ts';
 
 const PLATFORM = 'x';
-/** Every try may cost a question to X. */
-const TRIES: Limit = { name: 'link-verify', most: 20, windowMs: 600_000 };
-/** Nothing that the caller can do changes it, s. */
+/** Limits verify requests, because each one may cost a request to X. */
+const VERIFY_LIMIT: RateLimit = { name: 'link-verify', max: 20, windowMs: 600_000 };
+/** Retry-After when linking is not configured, seconds. A client cannot change that, so it is long. */
 const UNCONFIGURED_RETRY_SEC = 3_600;
 
 function clientOf(app: App) {
@@ -24,86 +24,91 @@ function bearerOf(app: App): string {
   return bearerToken;
 }
 
-/** What is to be posted. It names the wallet, so that nobody posts it for somebody else's without noticing; nothing in it is taken for a link. */
+/**
+ * Returns the text to post. It names the wallet, so that a person notices when the wallet is not their own. It contains no characters that X
+ * would turn into a link.
+ */
 const challengeText = (wallet: string, code: string): string => `Linking my X account to the Coinop wallet ${wallet}, code ${code}`;
 
-/** Begins to link an account by signing in to X. `expiresAt`: ms since 1970. */
+/** Starts linking by an X sign-in. `expiresAt` is ms since 1970. */
 export async function startOAuth(app: App, wallet: string): Promise<{ url: string; state: string; expiresAt: number }> {
   const client = clientOf(app);
   const [state, verifier] = [newSecret(), newSecret()];
-  const expiresAt = await begin(app, wallet, 'oauth', state, verifier);
+  const expiresAt = await storeAttempt(app, wallet, 'oauth', state, verifier);
   return { url: authorizationUrl(app, client, { state, verifier }), state, expiresAt };
 }
 
-/** Begins to link an account by a post. `expiresAt`: ms since 1970. */
+/** Starts linking by a post. `expiresAt` is ms since 1970. */
 export async function startChallenge(app: App, wallet: string): Promise<{ url: string; challenge: string; expiresAt: number }> {
   bearerOf(app);
   const code = newCode();
   const challenge = challengeText(wallet, code);
-  const expiresAt = await begin(app, wallet, 'challenge', code, code);
+  const expiresAt = await storeAttempt(app, wallet, 'challenge', code, code);
   return { url: composerUrl(app, challenge), challenge, expiresAt };
 }
 
-async function begin(app: App, wallet: string, method: 'oauth' | 'challenge', name: string, secret: string): Promise<number> {
+async function storeAttempt(app: App, wallet: string, method: 'oauth' | 'challenge', name: string, secret: string): Promise<number> {
   return await app.tx(async (tx) => {
     if ((await lockPlayers(tx, [wallet])).get(wallet)?.banned) throw fail(403, 'this wallet is banned');
     return await beginAttempt(tx, { wallet, platform: PLATFORM, method, name, secret });
   });
 }
 
-const USED = 'has been used already, begin linking again';
-const NO_CHALLENGE = 'this wallet must have begun to link an account by a post in the last 10 minutes';
-const linkOf = (wallet: string, account: XAccount): Omit<LinkedAccount, 'linkedAt'> => ({ platform: PLATFORM, ...account, wallet });
+const ALREADY_USED = 'has been used already; start linking again';
+const NO_CHALLENGE = 'the wallet has no open challenge; start linking by a post, then verify within 10 minutes';
+const toLink = (wallet: string, account: XAccount): Omit<LinkedAccount, 'linkedAt'> => ({ platform: PLATFORM, ...account, wallet });
 
 /**
- * Links the account of who came back from X. The state is used up before X is asked, so that a code is shown to X once; where X does not
- * answer, it is good again.
- * @throws 400 state or code is not good, 403 banned, 409 used before or linked otherwise, 429, 503 X does not answer
+ * Links the account that signed in to X. Marks the state as used before the request to X, so that each code is sent to X once. When X does not
+ * respond, the state becomes valid again.
+ * @throws 400 for an invalid state or code; 403 when the wallet is banned; 409 when the state was used, or wallet or account is linked to
+ *   another partner; 429 above the rate limit; 503 when X does not respond
  */
 export async function verifyOAuth(app: App, wallet: string, { code, state }: { code: string; state: string }): Promise<LinkedAccount> {
   const client = clientOf(app);
-  await countWithin(app, TRIES, wallet);
+  await enforceRateLimit(app, VERIFY_LIMIT, wallet);
   const attempt = await app.tx((tx) => useAttempt(tx, wallet, 'oauth', state));
-  if (attempt === 'used') throw fail(409, `state ${USED}`);
-  if (attempt === null) throw fail(400, 'state must be of a linking that this wallet has begun in the last 10 minutes');
+  if (attempt === 'used') throw fail(409, `state ${ALREADY_USED}`);
+  if (attempt === null) throw fail(400, 'state must be the state that this wallet received from start in the last 10 minutes');
   const token = await exchangeCode(app, client, { code, verifier: attempt.secret }).catch(async (error: unknown) => {
     await app.tx((tx) => releaseAttempt(tx, wallet, state));
     throw error;
   });
-  if (token === null) throw fail(400, 'code must be what X has just given for this state; begin linking again');
-  const linking = whoseToken(app, token).then(
-    (account) => app.tx((tx) => confirmLink(tx, linkOf(wallet, account))),
+  if (token === null) throw fail(400, 'code must be the code that X has just returned for this state; start linking again');
+  const linking = readTokenOwner(app, token).then(
+    (account) => app.tx((tx) => confirmLink(tx, toLink(wallet, account))),
     () => {
-      throw unavailable('X did not say whose account it is, begin linking again');
+      throw unavailable('X did not return the account; start linking again');
     },
   );
-  // All that it was for.
-  void linking.catch(() => undefined).then(() => dropToken(app, client, token));
+  // The token is not needed any more.
+  void linking.catch(() => undefined).then(() => revokeToken(app, client, token));
   return await linking;
 }
 
 /**
  * Links the account that posted a challenge of this wallet.
  * @param postId digits
- * @throws 400 no challenge is open, or the post is not one of it; 403 banned; 409 linked otherwise; 429; 503 X does not answer
+ * @throws 400 without an open challenge, or when the post does not contain it; 403 when the wallet is banned; 409 when the challenge was used, or
+ *   wallet or account is linked to another partner; 429 above a rate limit; 503 when X does not respond
  */
 export async function verifyPost(app: App, wallet: string, postId: string): Promise<LinkedAccount> {
   const bearerToken = bearerOf(app);
-  await countWithin(app, TRIES, wallet);
-  const codes = await openCodes(app.db, wallet, PLATFORM);
+  await enforceRateLimit(app, VERIFY_LIMIT, wallet);
+  const codes = await readOpenCodes(app.db, wallet, PLATFORM);
   if (codes.length === 0) throw fail(400, NO_CHALLENGE);
-  await countWithin(app, { name: 'x-post-reads', most: app.config.x.postReadsPerHour, windowMs: 3_600_000 }, 'all');
+  await enforceRateLimit(app, { name: 'x-post-reads', max: app.config.x.postReadsPerHour, windowMs: 3_600_000 }, 'all');
   const post = await readPost(app, bearerToken, postId);
-  if (post === null) throw fail(400, 'the post must be one that everybody can see');
+  if (post === null) throw fail(400, 'the post must be public');
   const text = post.text.replaceAll(/\s+/g, ' ').trim();
-  // Who only repeats what another has written has not written it.
+  // The author of a repost did not write its text.
   const code = post.isRepost ? undefined : codes.find((one) => text.startsWith(challengeText(wallet, one)));
   if (code === undefined) throw fail(400, 'the post must begin with the text of the challenge');
   return await app.tx(async (tx) => {
-    // The locks of account and wallet first, as everywhere.
-    const linked = await confirmLink(tx, linkOf(wallet, post.author));
+    // `confirmLink` locks account and wallet first. Every transaction takes locks in this order.
+    const linked = await confirmLink(tx, toLink(wallet, post.author));
     const attempt = await useAttempt(tx, wallet, 'challenge', code);
-    if (attempt === 'used') throw fail(409, `the challenge ${USED}`);
+    if (attempt === 'used') throw fail(409, `the challenge ${ALREADY_USED}`);
     if (attempt === null) throw fail(400, NO_CHALLENGE);
     return linked;
   });

@@ -1,42 +1,42 @@
+import { findWalletByHandle } from '#areas/social';
 import { fail } from '#lib/errors.ts';
 import { Wallet } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
-import { isOnCurve, NAME_RULE, type Name, parseName, walletOfName } from '#platform/solana/names/names.ts';
-import { findWalletByHandle } from './handles.ts';
+import { isOnCurve, NAME_RULE, type Name, parseName, walletOfName } from '#platform/solana/names/index.ts';
 
-/** What somebody may call a wallet by. */
+/** A parsed wallet identifier. */
 export type Identifier =
   | { readonly source: 'address'; readonly wallet: string }
   | { readonly source: 'sol' | 'sns'; readonly name: Name }
   | { readonly source: 'handle'; readonly handle: string };
 
-/** Tells an identifier's kind by its form: `@` begins handles, a suffix ends names, and neither is in an address. */
-export function readIdentifier(text: string): Identifier | { readonly wrong: string } {
+/** Parses an identifier: `@` begins a handle, `.sol` or `.sns` ends a name, and an address contains neither. */
+export function parseIdentifier(text: string): Identifier | { readonly error: string } {
   if (text.startsWith('@')) {
     const handle = text.slice(1).toLowerCase();
-    return /^[a-z0-9_]{1,32}$/.test(handle) ? { source: 'handle', handle } : { wrong: 'must be @ and 1 to 32 letters, digits or underscores' };
+    return /^[a-z0-9_]{1,32}$/.test(handle) ? { source: 'handle', handle } : { error: 'must be @ and 1 to 32 letters, digits or underscores' };
   }
   if (/\.(?:sol|sns)$/i.test(text)) {
     const name = parseName(text);
-    return name ? { source: name.suffix, name } : { wrong: NAME_RULE };
+    return name ? { source: name.suffix, name } : { error: NAME_RULE };
   }
   if (Wallet.safeParse(text).success) return { source: 'address', wallet: text };
-  return { wrong: 'must be a wallet address (base58 of 32 bytes), a name that ends in .sol or .sns, or @handle' };
+  return { error: 'must be a wallet address (base58 of 32 bytes), a name that ends in .sol or .sns, or @handle' };
 }
 
 /**
- * The wallet of an identifier.
- * @throws 404 where there is none, or none that money may be sent to; 503 while the chain cannot be asked
+ * Finds the wallet of an identifier.
+ * @throws 404 when there is no wallet, or none that tokens can be sent to safely; 503 when the RPC node does not respond
  */
 export async function resolveIdentifier(app: App, identifier: Identifier): Promise<{ wallet: string; onCurve: boolean }> {
-  const wallet = await walletOf(app, identifier);
+  const wallet = await resolveWallet(app, identifier);
   return { wallet, onCurve: isOnCurve(wallet) };
 }
 
-async function walletOf(app: App, identifier: Identifier): Promise<string> {
+async function resolveWallet(app: App, identifier: Identifier): Promise<string> {
   if (identifier.source === 'address') return identifier.wallet;
   if (identifier.source === 'handle') {
-    const wallet = await findWalletByHandle(app, identifier.handle);
+    const wallet = await findWalletByHandle(app.db, 'x', identifier.handle);
     if (wallet === null) throw fail(404, 'no such handle');
     return wallet;
   }

@@ -7,8 +7,8 @@ import { Prize, RoundParameters } from './parameters.ts';
 import { TICKET_LABEL } from './winners.ts';
 
 /**
- * Why a round may be void, each for a verifier to check: nobody entered; the commitment's block came too late for its beacon round; no
- * signature of that round could be had within 24 h; the published entries are not those of the root that was committed to.
+ * Reasons for a void round; a verifier can check each of them: there are no entries; the block of the commitment was too late for its
+ * beacon round; no signature of that beacon round was available within 24 h; the published entries do not match the committed root.
  */
 export const VOID_REASONS = ['no-entries', 'late-block', 'no-beacon', 'entries-differ'] as const;
 export const VoidReason = z.enum(VOID_REASONS);
@@ -20,15 +20,15 @@ const base58Of = (bytes: number, example: string) =>
     .refine((text) => decodeBase58(text)?.length === bytes, `must be base58 of ${bytes} bytes`)
     .meta({ example });
 
-/** A commitment as it stands on the chain, in a finalized block. */
+/** A commitment in a finalized block of the chain. */
 export const LandedCommitment = z.strictObject({
   memo: z.string().max(566),
-  /** The key that signed it, and its signature. */
+  /** Public key of the signer, and the transaction signature. */
   committer: Wallet,
   signature: base58Of(64, '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv'),
   slot: z.int().min(0),
   blockhash: base58Of(32, 'EkSnNWid2cvwEVnVx9aBqawnmiCNiDgp3gUdkDPTKN1N'),
-  /** The block's time, whole seconds. */
+  /** Time of the block; always whole seconds. */
   blockTime: Millisecond,
 });
 export type LandedCommitment = z.output<typeof LandedCommitment>;
@@ -48,25 +48,28 @@ const AuditWinner = z.strictObject({
   matches: z.int().min(1).nullable(),
   tie: Hash.nullable(),
   prize: Prize,
-  /** The winning entry's, and its way up to the root. */
+  /** The leaf of the winning entry, and the proof from this leaf to the root. */
   leaf: Hash,
   proof: z.array(Hash).max(32),
 });
 
 /**
- * All that a stranger needs to draw a round again, beside its entries: each value that went in, each that came out, and those in
- * between. Later parts are null until the round has come that far; in a void round those that do not exist stay null.
+ * The public audit of a round: together with the entries it suffices to repeat the draw. It lists every input, intermediate value and
+ * result. Later parts are null until the round reaches that state; in a void round they may stay null.
  */
 export const Audit = z.strictObject({
-  /** Of this shape, and of everything that src/lib/draw says about bytes. */
+  /** Version of this shape and of all byte formats in src/lib/draw. */
   version: z.literal(1),
   round: RoundId,
   void: VoidReason.nullable(),
   parameters: RoundParameters,
   parametersHash: Hash,
-  /** As they were frozen; no root where there are none. */
+  /** The frozen entries; root is null when there are none. */
   entries: z.strictObject({ count: Natural, root: Hash.nullable() }),
-  /** What landed, and what it says: its place in the sequence, the commitment before, and its hash, which the next one names. */
+  /**
+   * The landed commitment. The values after it are parsed from its memo: its sequence number, the hash of the previous commitment, and its
+   * own hash, which the next commitment names.
+   */
   commitment: LandedCommitment.extend({ sequence: z.int().min(1), previous: Hash, hash: Hash }).nullable(),
   beacon: z
     .strictObject({
@@ -100,7 +103,7 @@ export const Audit = z.strictObject({
     })
     .nullable(),
   winners: z.array(AuditWinner).nullable(),
-  /** The leaf of each entry, by index. Last, because there may be many: whoever writes an audit may stream them. */
+  /** The leaf of each entry, by index. Last field, because there may be many leaves and a writer of an audit may stream them. */
   entryHashes: z.array(Hash),
 });
 export type Audit = z.output<typeof Audit>;

@@ -1,24 +1,27 @@
 import { fromHex, sha256, utf8 } from './bytes.ts';
 
-/** Signatures on G1, hashed to the curve by RFC 9380, each round signed on its own: so anyone can verify a round by itself. */
+/**
+ * drand scheme: signatures on G1, hashed to the curve by RFC 9380. Each round is signed on its own, so a round can be verified without the
+ * previous rounds.
+ */
 export const SCHEME = 'bls-unchained-g1-rfc9380';
 
-/** A chain of drand's: its key, and when its rounds appear. Bytes are hex. */
+/** A drand chain: its key and its schedule. Bytes are hex. */
 export interface BeaconChain {
-  /** Over all the others: whoever knows it knows them. */
+  /** Hash over the other fields; it identifies the chain. */
   readonly chainHash: string;
   readonly scheme: typeof SCHEME;
-  /** On G2, compressed: 96 bytes. */
+  /** Public key on G2, compressed: 96 bytes. */
   readonly publicKey: string;
   /** Seconds between rounds. */
   readonly period: number;
-  /** Unix seconds at which round 1 appears. */
+  /** Publication time of round 1, Unix seconds. */
   readonly genesisTime: number;
   readonly groupHash: string;
   readonly beaconId: string;
 }
 
-/** The chain that production uses, as drand's documentation and clients pin it. */
+/** The drand chain used in production, as pinned in drand's documentation and clients. */
 export const QUICKNET: BeaconChain = {
   chainHash: '52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971',
   scheme: SCHEME,
@@ -31,8 +34,8 @@ export const QUICKNET: BeaconChain = {
 };
 
 /**
- * A chain's hash as drand computes it: SHA-256 of period u32 ‖ genesis time i64 (both big-endian, here alone) ‖ public
- * key ‖ group hash ‖ name, where the name is left out for the chain that is called "default".
+ * Returns the hash of a chain as drand computes it: SHA-256 of period u32 ‖ genesis time i64 (both big-endian, unlike all other integers
+ * of a draw) ‖ public key ‖ group hash ‖ name. The name is omitted for the chain "default".
  */
 export function chainHashOf({ period, genesisTime, publicKey, groupHash, beaconId }: Omit<BeaconChain, 'chainHash' | 'scheme'>): string {
   const head = Buffer.alloc(12);
@@ -44,30 +47,30 @@ export function chainHashOf({ period, genesisTime, publicKey, groupHash, beaconI
 
 type Rounds = Pick<BeaconChain, 'period' | 'genesisTime'>;
 
-/** When a round appears, ms since 1970. */
+/** Returns the publication time of a beacon round, ms since 1970. */
 export function timeOf({ period, genesisTime }: Rounds, round: number): number {
   return (genesisTime + (round - 1) * period) * 1_000;
 }
 
-/** The newest round at a time, ms since 1970; 0 before the first. */
+/** Returns the latest beacon round published at a time, ms since 1970; 0 before the first round. */
 export function roundAt({ period, genesisTime }: Rounds, ms: number): number {
   return Math.max(0, Math.floor((ms - genesisTime * 1_000) / (period * 1_000)) + 1);
 }
 
-/** The first round at or after a time, ms since 1970. */
+/** Returns the first beacon round at or after a time, ms since 1970. */
 export function firstRoundFrom({ period, genesisTime }: Rounds, ms: number): number {
   return Math.max(1, Math.ceil((ms - genesisTime * 1_000) / (period * 1_000)) + 1);
 }
 
 /**
- * The round that a commitment names: the first at or after its signing and the lead.
+ * Returns the beacon round that a commitment must name: the first at or after `signedAt` plus the lead.
  * @param signedAt ms since 1970
  */
 export const roundToCommit = (chain: Rounds, signedAt: number, leadSec: number): number => firstRoundFrom(chain, signedAt + leadSec * 1_000);
 
 /**
- * Whether a commitment was on the chain early enough before the beacon's round.
- * @param blockTime of the finalized block that holds it, ms since 1970
+ * Returns whether the block of a commitment is at least `marginSec` older than the beacon round.
+ * @param blockTime time of the finalized block, ms since 1970
  */
 export function isInTime(chain: Rounds, round: number, blockTime: number, marginSec: number): boolean {
   return blockTime <= timeOf(chain, round) - marginSec * 1_000;

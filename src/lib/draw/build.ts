@@ -7,34 +7,35 @@ import { parametersHash, RoundParameters } from './parameters.ts';
 import { drawSeed, randomnessOf } from './seed.ts';
 import { drawRound } from './winners.ts';
 
-/** What a round is made of; everything else follows. */
+/** Input of an audit; all other values follow from it. */
 export interface RoundFacts {
   readonly parameters: RoundParameters;
   /** The frozen entries, by index. */
   readonly entries: readonly Entry[];
-  /** null before a commitment is final on the chain. */
+  /** null until the commitment is finalized on the chain. */
   readonly commitment: LandedCommitment | null;
-  /** The chain that the commitment names, and its signature of the round that it names: verified, hex; null before it is there. */
+  /** The beacon chain named in the commitment, and the verified signature of the named beacon round, hex; null until it is published. */
   readonly beacon: { readonly chain: BeaconChain; readonly signature: string | null } | null;
   readonly void: VoidReason | null;
 }
 
-/** The tree of a round's entries; none where there are no entries. */
+/** Returns the tree of a round's entries, or null when there are none. */
 export const treeOf = ({ parameters, entries }: Pick<RoundFacts, 'parameters' | 'entries'>): Uint8Array[] | null =>
   entries.length === 0 ? null : entryTree(parameters.round, entries);
 
 /**
- * The audit of a round, as far as it has come: the draw as soon as there are a commitment and a signature, unless the round is void.
- * It is computed, not judged: `verifyRound` judges. The same facts give the same bytes of JSON, in whatever order their fields came.
- * @param tree of `treeOf`, where it is there already
- * @throws where the commitment is none, or comes without its beacon
+ * Builds the audit of a round. The draw is included as soon as there are a commitment and a beacon signature, unless the round is void.
+ * This function computes and does not check: `verifyRound` checks. Equal facts give the same bytes of JSON, whatever the order of their
+ * fields.
+ * @param tree from `treeOf`, if the caller has it already
+ * @throws when the memo is not a commitment, or the commitment comes without its beacon
  */
 export function buildAudit(given: RoundFacts, tree: readonly Uint8Array[] | null = treeOf(given)): Audit {
   const facts = inOrder(given);
   const { parameters, entries, commitment: landed, beacon } = facts;
-  const commitment = landed === null ? null : committed(landed);
+  const commitment = landed === null ? null : readCommitment(landed);
   const ownRoot = tree === null ? null : treeRoot(tree);
-  // Where the entries are not what was committed to, what was frozen is what the commitment says.
+  // For void reason entries-differ the audit states the committed count and root, because the stored entries do not match them.
   const isCommitted = facts.void === 'entries-differ' && commitment !== null;
   return {
     version: 1,
@@ -53,21 +54,21 @@ export function buildAudit(given: RoundFacts, tree: readonly Uint8Array[] | null
   };
 }
 
-/** With the fields in the order of their shapes: a database gives them back in another. */
+/** Puts the fields in the order of their schemas, because a database returns them in another order. */
 const inOrder = (facts: RoundFacts): RoundFacts => ({
   ...facts,
   parameters: RoundParameters.parse(facts.parameters),
   commitment: facts.commitment && LandedCommitment.parse(facts.commitment),
 });
 
-function committed({ memo }: LandedCommitment): Commitment {
+function readCommitment({ memo }: LandedCommitment): Commitment {
   const commitment = parseMemo(memo);
-  if (commitment === null) throw new Error(`the memo is no commitment: ${memo}`);
+  if (commitment === null) throw new Error(`the memo is not a commitment: ${memo}`);
   return commitment;
 }
 
 function beaconPart({ beaconRound }: Commitment, beacon: RoundFacts['beacon']): Audit['beacon'] {
-  if (beacon === null) throw new Error('a commitment comes with the beacon that it names');
+  if (beacon === null) throw new Error('the beacon of the commitment is missing');
   const { chain, signature } = beacon;
   const { chainHash, scheme, publicKey, period, genesisTime, groupHash, beaconId } = chain;
   return {

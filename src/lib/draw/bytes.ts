@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { decodeBase58 } from '../scalars.ts';
 
 /**
- * How what a draw is made of becomes bytes. Everywhere: SHA-256; integers unsigned and little-endian, as on Solana (u8, u32, u64: 1, 4,
- * 8 bytes); text as UTF-8; hashes as lower-case hex wherever they are text; `‖` puts bytes one after the other.
+ * Byte formats of a draw. Everywhere: SHA-256; integers are unsigned and little-endian, as on Solana (u8, u32, u64: 1, 4, 8 bytes); text
+ * is UTF-8; hashes in text are lower-case hex; `‖` is concatenation.
  */
 export const HASH_BYTES = 32;
 
@@ -14,20 +14,20 @@ export const Hash = z
   .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
   .meta({ example: '2f7a9c1be0d34455a8d0c6a1f1f0e7b3c9a2d4e6f8091a2b3c4d5e6f70819293' });
 
-/** A round's identifier: a UUID in lower case. Its bytes are the 16 that its digits write. */
+/** Identifier of a round: a UUID in lower case; 16 bytes where it is hashed. */
 export const RoundId = z
   .string()
   .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case')
   .meta({ example: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a' });
 
-/** An instant to the millisecond, in the one way that `Date.toISOString` writes it, so that equal instants have equal text. */
+/** An instant with milliseconds, exactly as `Date.toISOString` writes it, so that equal instants have equal text. */
 export const Millisecond = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be an instant as 2026-11-21T12:00:00.000Z')
   .refine((text) => Number.isFinite(Date.parse(text)) && new Date(text).toISOString() === text, 'must be an instant that exists')
   .meta({ example: '2026-11-21T12:00:00.000Z' });
 
-/** An amount in base units that fits a u64. */
+/** An amount in base units, at most 2^64 − 1. */
 export const Units = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,19})$/, { error: 'must be a whole number of base units', abort: true })
@@ -36,7 +36,6 @@ export const Units = z
 
 export const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 
-/** Bytes of text or integers, as they are. */
 export const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8');
 export const fromHex = (text: string): Buffer => Buffer.from(text, 'hex');
 
@@ -53,25 +52,25 @@ export function u64(value: number | bigint): Buffer {
 }
 
 /**
- * SHA-256 over length-prefixed parts: for each part its length in bytes as u32, then its bytes. No two lists of parts
- * write the same bytes.
+ * Returns the SHA-256 over length-prefixed parts: for each part its length in bytes as u32, then its bytes. Two different lists of parts
+ * never produce the same bytes.
  */
 export function hashOfParts(...parts: readonly Uint8Array[]): Buffer {
   return sha256(Buffer.concat(parts.flatMap((part) => [u32(part.length), part])));
 }
 
-/** The 16 bytes of a round's or an entry's UUID. @throws when it is none */
+/** Returns the 16 bytes of a UUID. @throws when the text is not a UUID in lower case */
 export function uuidBytes(id: string): Buffer {
   return fromHex(RoundId.parse(id).replaceAll('-', ''));
 }
 
-/** The 32 bytes of an address or of a blockhash in base58. @throws when it is none */
+/** Returns the 32 bytes of an address or a blockhash in base58. @throws when the text is not base58 of 32 bytes */
 export function base58Bytes(text: string): Uint8Array {
   const bytes = decodeBase58(text);
   if (bytes?.length !== HASH_BYTES) throw new Error(`${text} is not base58 of 32 bytes`);
   return bytes;
 }
 
-/** Milliseconds since 1970. */
+/** Converts an ISO 8601 instant to milliseconds since 1970. */
 export const millis = (instant: string): number => Date.parse(instant);
 export const instantOf = (ms: number): string => new Date(ms).toISOString();

@@ -1,24 +1,24 @@
 import { sha256, utf8 } from './bytes.ts';
 
-/** What the service binds itself to before the beacon can be known. Hashes are hex. */
+/** The commitment to a draw; it is published before the beacon's randomness is known. Hashes are hex. */
 export interface Commitment {
-  /** 1, 2, 3, … over all rounds that its committer's key commits to, without gaps. */
+  /** 1, 2, 3, … over all rounds committed with the committer's key, without gaps. */
   readonly sequence: number;
   readonly round: string;
   readonly entriesRoot: string;
-  /** How many entries, at least one. */
+  /** Number of entries, at least one. */
   readonly count: number;
   readonly parametersHash: string;
   readonly chainHash: string;
   readonly beaconRound: number;
-  /** The hash of the commitment before, as it stands on the chain; that of the first is `NO_PREVIOUS`. */
+  /** Hash of the previous commitment on the chain; `NO_PREVIOUS` in the first one. */
   readonly previous: string;
 }
 
-/** Whose memo the sequence begins with. */
+/** The value of `previous` in the first commitment of a key. */
 export const NO_PREVIOUS = '0'.repeat(64);
 
-/** A memo that begins like this is meant to be a commitment. */
+/** Prefix of every memo that claims to be a commitment. */
 export const MEMO_PREFIX = 'coinop/commitment/';
 
 const number = String.raw`[1-9]\d{0,15}`;
@@ -27,16 +27,17 @@ const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const MEMO = new RegExp(
   `^${MEMO_PREFIX}1 seq=(${number}) round=(${uuid}) root=(${hex}) count=(${number}) params=(${hex}) drand=(${hex}) beacon=(${number}) prev=(${hex})$`,
 );
-const MOST_COUNT = 2 ** 32;
+const MAX_COUNT = 2 ** 32;
 
 /**
- * The memo of a commitment, one line of ASCII of at most 407 bytes (a memo instruction takes 566 with one signer):
+ * Returns the memo of a commitment, one line of ASCII of at most 407 bytes (the limit of a memo with one signer is 566 bytes):
  *
  *     coinop/commitment/1 seq=S round=U root=H count=N params=H drand=H beacon=R prev=H
  *
- * with one space between fields, in this order; U the round's UUID, H 64 digits of hex, all in lower case; S, N and R decimal, from 1 on, without
- * leading zeros: sequence number, number of entries (at most 2^32), the beacon's round (S and R below 2^53).
- * @throws for what cannot be written so
+ * Fields are in this order, separated by one space. U is the round's UUID and H are 64 hex digits, both in lower case. S (sequence
+ * number), N (number of entries, at most 2^32) and R (beacon round) are decimal, at least 1, without leading zeros; S and R are below
+ * 2^53.
+ * @throws when the values do not fit this format
  */
 export function commitmentMemo(commitment: Commitment): string {
   const { sequence, round, entriesRoot, count, parametersHash, chainHash, beaconRound, previous } = commitment;
@@ -55,19 +56,19 @@ export function commitmentMemo(commitment: Commitment): string {
   return memo;
 }
 
-/** Reads a memo; null for anything that `commitmentMemo` would not have written. */
+/** Parses a memo. Returns null unless it has exactly the format of `commitmentMemo`. */
 export function parseMemo(memo: string): Commitment | null {
   const [, sequence, round, entriesRoot, count, parametersHash, chainHash, beaconRound, previous] = MEMO.exec(memo) ?? [];
   if (round === undefined || entriesRoot === undefined || parametersHash === undefined || chainHash === undefined || previous === undefined)
     return null;
   const numbers = { sequence: Number(sequence), count: Number(count), beaconRound: Number(beaconRound) };
-  const fits = Object.values(numbers).every(Number.isSafeInteger) && numbers.count <= MOST_COUNT;
-  // The first has nothing before it, and no other.
+  const fits = Object.values(numbers).every(Number.isSafeInteger) && numbers.count <= MAX_COUNT;
+  // Exactly the first commitment has `NO_PREVIOUS`.
   if (!fits || (numbers.sequence === 1) !== (previous === NO_PREVIOUS)) return null;
   return { ...numbers, round, entriesRoot, parametersHash, chainHash, previous };
 }
 
-/** The hash of a commitment: SHA-256 of the bytes of its memo. */
+/** Returns the hash of a commitment: SHA-256 of the bytes of its memo, hex. */
 export function commitmentHash(memo: string): string {
   return sha256(utf8(memo)).toString('hex');
 }

@@ -4,41 +4,43 @@ import { canonicalize } from '../canonical.ts';
 import { buildTree, proofOf, rootOf, verifyProof } from '../merkle.ts';
 import { Wallet } from '../scalars.ts';
 import { base58Bytes, fromHex, HASH_BYTES, hashOfParts, Millisecond, millis, sha256, u64, utf8, uuidBytes } from './bytes.ts';
-import { MOST_RANGE } from './parameters.ts';
+import { MAX_RANGE } from './parameters.ts';
 
-/** An entry of a chat round, or a ticket of a legacy round, as it is published: all of it is in its leaf. */
+/** An entry of a chat round, or a ticket of a legacy round, as published. All fields are part of its leaf. */
 export const Entry = z.strictObject({
-  /** 0, 1, 2, … in the order in which they were accepted, without gaps. */
+  /** 0, 1, 2, … in the order of acceptance, without gaps. */
   index: z.int().min(0).max(0xffff_ffff),
   wallet: Wallet,
-  /** Ascending; none for a ticket. */
-  numbers: z.array(z.int().min(1).max(MOST_RANGE)).max(MOST_RANGE),
-  /** Where it came from: the service's own chat, a chat that is bridged, the chain. */
+  /** Ascending; empty for a ticket. */
+  numbers: z.array(z.int().min(1).max(MAX_RANGE)).max(MAX_RANGE),
+  /** Origin of the entry: the service's own chat, a bridged chat, or the chain. */
   source: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens'),
-  /** What it is called there: the message's id, the transaction's signature. */
+  /** Identifier at the origin: the message id or the transaction signature. */
   messageId: z
     .string()
     .min(1)
     .max(256)
     .refine((text) => text.isWellFormed(), 'must be well-formed text'),
-  /** When the service accepted it; for a ticket that was paid for, the time of its block. */
+  /** Time of acceptance; for a paid ticket the time of its block. */
   at: Millisecond,
 });
 export type Entry = z.output<typeof Entry>;
 
 const LEAF_TAG = Buffer.concat([Buffer.from([2]), sha256(utf8('coinop/entry/1'))]);
-const MOST_PROOF = 32;
+const MAX_PROOF_LENGTH = 32;
 
 /**
- * The leaves of a round's entries, one after the other. Each is the SHA-256 of 118 bytes and one for each number:
- * 0x02 ‖ sha256("coinop/entry/1") ‖ round id, 16 bytes ‖ index u32 ‖ wallet, 32 bytes ‖ how many numbers u8 ‖ the numbers ascending, u8
- * each ‖ message. `message` is the SHA-256 over the length-prefixed parts source, message id, and u64 of the time in ms since 1970.
- * Nodes are 64 bytes long and leaves of reward epochs 53, so none of them can pass for another.
+ * Returns the leaves of a round's entries, one after the other, 32 bytes each. A leaf is the SHA-256 of 118 bytes plus one byte per
+ * number:
+ * 0x02 ‖ sha256("coinop/entry/1") ‖ round id, 16 bytes ‖ index u32 ‖ wallet, 32 bytes ‖ count of numbers u8 ‖ the numbers ascending, u8
+ * each ‖ message.
+ * `message` is the SHA-256 over the length-prefixed parts source, message id, and u64 of the time in ms since 1970.
+ * Tree nodes hash 64 bytes and leaves of reward epochs 53, so an entry leaf cannot be taken for either.
  */
 export function entryLeaves(round: string, entries: readonly Entry[]): Uint8Array {
   const head = Buffer.concat([LEAF_TAG, uuidBytes(round)]);
   const leaves = Buffer.alloc(HASH_BYTES * entries.length);
-  // As text and back: a buffer per hash would cost more than the hash.
+  // The hash is written as hex text, because one buffer per hash would cost more than the hash.
   for (const [i, entry] of entries.entries()) leaves.write(hash('sha256', leafBytes(head, entry), 'hex'), HASH_BYTES * i, 'hex');
   return leaves;
 }
@@ -56,52 +58,61 @@ function leafBytes(head: Uint8Array, { index, wallet, numbers, source, messageId
   return bytes;
 }
 
-/** The leaf of one entry. */
+/** Returns the leaf of one entry, hex. */
 export function entryLeaf(round: string, entry: Entry): string {
   return Buffer.from(entryLeaves(round, [entry])).toString('hex');
 }
 
-/** The tree of a round's entries: that of src/lib/merkle.ts over their leaves in the order of their indexes. At least one entry. */
+/**
+ * Builds the tree of a round's entries: the tree of src/lib/merkle.ts over their leaves by index.
+ * @param entries at least one
+ */
 export function entryTree(round: string, entries: readonly Entry[]): Uint8Array[] {
   return buildTree(entryLeaves(round, entries));
 }
 
-/** The root of a tree of entries. */
+/** Returns the root of a tree of entries, hex. */
 export const treeRoot = (tree: readonly Uint8Array[]): string => Buffer.from(rootOf(tree)).toString('hex');
 
-/** The leaves of a tree of entries, by index. */
+/** Returns the leaves of a tree of entries, by index, hex. */
 export function leavesOf(tree: readonly Uint8Array[]): string[] {
   const text = Buffer.from(tree[0] ?? []).toString('hex');
   return Array.from({ length: text.length / (2 * HASH_BYTES) }, (_, i) => text.slice(2 * HASH_BYTES * i, 2 * HASH_BYTES * (i + 1)));
 }
 
-/** The root over leaves as an audit lists them; at least one. */
+/**
+ * Computes the root over leaves as listed in an audit, hex.
+ * @param leaves at least one
+ */
 export const rootOverLeaves = (leaves: readonly string[]): string => treeRoot(buildTree(fromHex(leaves.join(''))));
 
-/** The root over a round's entries; null where there are none. */
+/** Returns the root over a round's entries, hex, or null when there are none. */
 export function entriesRoot(round: string, entries: readonly Entry[]): string | null {
   return entries.length === 0 ? null : treeRoot(entryTree(round, entries));
 }
 
-/** What shows that an entry is in a root: its leaf, and the siblings from the bottom up. */
+/** The proof that an entry is part of a root: its leaf, and the siblings from the bottom up. Hex. */
 export interface EntryProof {
   leaf: string;
   proof: string[];
 }
 
-/** @param tree of `entryTree` */
+/**
+ * Returns the proof of an entry.
+ * @param tree from `entryTree`
+ */
 export function proveEntry(tree: readonly Uint8Array[], index: number): EntryProof {
   const leaf = tree[0]?.subarray(HASH_BYTES * index, HASH_BYTES * (index + 1)) ?? new Uint8Array();
   return { leaf: Buffer.from(leaf).toString('hex'), proof: proofOf(tree, index).map((sibling) => Buffer.from(sibling).toString('hex')) };
 }
 
-/** Whether an entry, with all its fields, is in a root. */
+/** Returns whether a proof shows that an entry, with all its fields, is part of a root. */
 export function verifyEntry(root: string, round: string, entry: Entry, proof: readonly string[]): boolean {
-  if (proof.length > MOST_PROOF) return false;
+  if (proof.length > MAX_PROOF_LENGTH) return false;
   return verifyProof(fromHex(root), fromHex(entryLeaf(round, entry)), proof.map(fromHex));
 }
 
-/** An entry as a line of the published NDJSON, without the line feed: its canonical JSON (RFC 8785). */
+/** Returns an entry as a line of the published NDJSON, without the line feed: its canonical JSON (RFC 8785). */
 export function entryLine(entry: Entry): string {
   return canonicalize(entry);
 }

@@ -1,33 +1,34 @@
 import type { LandedCommitment } from './audit.ts';
 import { commitmentHash, MEMO_PREFIX, NO_PREVIOUS, parseMemo } from './commitment.ts';
-import type { Misfit } from './mismatch.ts';
+import type { Mismatch } from './mismatch.ts';
 
-/** A memo that landed, and in which transaction. */
+/** A memo on the chain, and the signature of its transaction. */
 export type LandedMemo = Pick<LandedCommitment, 'memo' | 'signature'>;
 
-/** The commitment of each round, by the round's id; or what is wrong, by the signature of the transaction that shows it. */
+/** The commitment of each round by round id, or the first error with the signature of its transaction. */
 export type HistoryVerdict<Landed extends LandedMemo> =
   | { readonly ok: true; readonly byRound: ReadonlyMap<string, Landed> }
-  | ({ readonly ok: false } & Misfit);
+  | ({ readonly ok: false } & Mismatch);
 
 /**
- * Checks everything that the committer's key ever committed to: sequence numbers run 1, 2, 3, … without a gap or a second use, each
- * names the hash of the one before, and no round is committed to twice. Of two, the first on the chain counts; the second is evidence.
- * @param landed the finalized memos that the key signed, in the order of the chain. Memos that do not mean to be commitments are passed over.
+ * Checks all commitments of one committer key: sequence numbers are 1, 2, 3, … without a gap or a repetition, each commitment names the
+ * hash of the previous one, and each round has at most one commitment. Of two commitments to a round, the first one on the chain counts
+ * and the second is reported.
+ * @param landed finalized memos signed with the key, in the order of the chain. Memos without `MEMO_PREFIX` are skipped.
  */
 export function verifyHistory<Landed extends LandedMemo>(landed: readonly Landed[]): HistoryVerdict<Landed> {
   const byRound = new Map<string, Landed>();
   let [last, previous] = [0, NO_PREVIOUS];
   for (const one of landed) {
     if (!one.memo.startsWith(MEMO_PREFIX)) continue;
-    const refuse = (why: string): HistoryVerdict<Landed> => ({ ok: false, wrong: one.signature, why });
+    const refuse = (why: string): HistoryVerdict<Landed> => ({ ok: false, where: one.signature, reason: why });
     const commitment = parseMemo(one.memo);
-    if (commitment === null) return refuse('its memo is no commitment, though it begins like one');
+    if (commitment === null) return refuse('its memo has the prefix of a commitment but not its format');
     const { sequence, round } = commitment;
     if (sequence <= last) return refuse(`sequence number ${sequence} was used before`);
     if (sequence > last + 1) return refuse(`sequence number ${last + 1} is missing before ${sequence}`);
-    if (commitment.previous !== previous) return refuse(`it does not name the commitment with sequence number ${last}`);
-    if (byRound.has(round)) return refuse(`round ${round} is committed to a second time`);
+    if (commitment.previous !== previous) return refuse(`it does not name the hash of the commitment with sequence number ${last}`);
+    if (byRound.has(round)) return refuse(`round ${round} has two commitments`);
     byRound.set(round, one);
     [last, previous] = [sequence, commitmentHash(one.memo)];
   }

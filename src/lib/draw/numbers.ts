@@ -1,21 +1,20 @@
 import { base58Bytes, sha256, uuidBytes } from './bytes.ts';
 import { type Draw, type Integers, stream } from './stream.ts';
 
-/** The stream that numbers come from. */
+/** Label of the stream of numbers. */
 export const NUMBERS_LABEL = 'numbers/1';
 
-/** Numbers that were drawn. */
 export interface DrawnNumbers {
   draws: Draw[];
-  /** In the order in which they were drawn, and ascending. */
+  /** `drawn` is in the order of the draw, `numbers` is ascending. */
   drawn: number[];
   numbers: number[];
 }
 
 /**
- * Draws `picks` different numbers of 1 to `range`, by the first steps of a Fisher–Yates shuffle: of the row 1, 2, …, range, for
- * i = 0, 1, …, picks − 1, an integer v is drawn from 0 to range − i − 1, and the places i and i + v (from 0) are swapped;
- * the first `picks` places are the numbers.
+ * Draws `picks` different numbers of 1 to `range` with the first steps of a Fisher–Yates shuffle. The row is 1, 2, …, range. For i = 0, 1,
+ * …, picks − 1: draw an integer v from 0 to range − i − 1, then swap the positions i and i + v (zero-based). The first `picks` positions
+ * are the numbers.
  */
 export function drawNumbers(integers: Integers, picks: number, range: number): DrawnNumbers {
   const row = Array.from({ length: range }, (_, i) => i + 1);
@@ -31,13 +30,13 @@ export function drawNumbers(integers: Integers, picks: number, range: number): D
   return { draws, drawn, numbers: drawn.toSorted((a, b) => a - b) };
 }
 
-/** The winning numbers of a seed: drawn from its stream "numbers/1". */
+/** Returns the winning numbers of a seed, drawn from its stream "numbers/1". */
 export const winningNumbers = (seed: Uint8Array, picks: number, range: number): DrawnNumbers =>
   drawNumbers(stream(seed, NUMBERS_LABEL), picks, range);
 
 /**
- * The numbers of an entry that was made without any, ascending: drawn as the winning numbers are, from the stream "numbers/1" of the key
- * sha256(entry id, 16 bytes ‖ wallet, 32 bytes). They are in the entry's leaf before anything is drawn.
+ * Returns the numbers, ascending, of an entry that was submitted without numbers: drawn as the winning numbers are, from the stream
+ * "numbers/1" of the key sha256(entry id, 16 bytes ‖ wallet, 32 bytes). They are part of the entry's leaf before the draw.
  */
 export function derivedNumbers(entryId: string, wallet: string, { picks, range }: { readonly picks: number; readonly range: number }): number[] {
   return winningNumbers(sha256(Buffer.concat([uuidBytes(entryId), base58Bytes(wallet)])), picks, range).numbers;

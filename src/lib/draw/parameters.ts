@@ -3,21 +3,24 @@ import { canonicalize } from '../canonical.ts';
 import { Wallet } from '../scalars.ts';
 import { hashOfParts, Millisecond, millis, RoundId, Units, utf8 } from './bytes.ts';
 
-/** Seconds from the signing of a commitment to the beacon's round, and from its block to that round; production refuses less. */
+/**
+ * Default seconds from the signing of a commitment to its beacon round (lead), and from its block to that round (margin). Production
+ * rejects lower values.
+ */
 export const LEAD_SEC = 180;
 export const MARGIN_SEC = 60;
 
-/** Numbers are bytes. */
-export const MOST_RANGE = 255;
-const MOST_PRIZES = 100;
+/** Maximum number of an entry; a number is one byte in its leaf. */
+export const MAX_RANGE = 255;
+const MAX_PRIZES = 100;
 
 const timing = {
-  /** Entries are accepted from here on, and before `closesAt`. */
+  /** Entries are accepted from `opensAt` until before `closesAt`. */
   opensAt: Millisecond,
   closesAt: Millisecond.meta({ example: '2026-11-21T13:00:00.000Z' }),
-  /** The beacon's round is the first at or after the signing of the commitment and so many seconds. */
+  /** The beacon round is the first at or after the signing of the commitment plus this many seconds. */
   leadSec: z.int().min(1).max(86_400).meta({ example: LEAD_SEC }),
-  /** The block that holds the commitment is at least so many seconds older than the beacon's round. */
+  /** The block of the commitment must be at least this many seconds older than the beacon round. */
   marginSec: z.int().min(0).max(86_400).meta({ example: MARGIN_SEC }),
 };
 
@@ -29,11 +32,11 @@ const ChatParameters = z.strictObject({
   version: z.literal(1),
   kind: z.literal('chat'),
   round: RoundId,
-  /** So many different numbers of 1 to `range` are drawn, and so many an entry has. */
-  picks: z.int().min(1).max(MOST_RANGE).meta({ example: 5 }),
-  range: z.int().min(1).max(MOST_RANGE).meta({ example: 50 }),
-  /** The k-th winner gets the k-th. */
-  prizes: z.array(Prize).min(1).max(MOST_PRIZES),
+  /** How many different numbers of 1 to `range` are drawn; an entry has as many. */
+  picks: z.int().min(1).max(MAX_RANGE).meta({ example: 5 }),
+  range: z.int().min(1).max(MAX_RANGE).meta({ example: 50 }),
+  /** The k-th winner gets the k-th prize. */
+  prizes: z.array(Prize).min(1).max(MAX_PRIZES),
   maxEntriesPerWallet: z.int().min(1).max(1_000_000),
   ...timing,
 });
@@ -42,19 +45,19 @@ const LegacyParameters = z.strictObject({
   version: z.literal(1),
   kind: z.literal('legacy'),
   round: RoundId,
-  /** The one winner gets the price of all tickets; "0": they are free. */
+  /** Price of a ticket, base units; "0" for free tickets. The one winner gets the price of all tickets. */
   ticketPrice: Units,
-  /** Of the token that tickets are paid in, and whose wallet they are paid to. */
+  /** Mint of the token that pays for tickets, and the wallet that receives the payments. */
   mint: Wallet,
   treasury: Wallet,
-  /** null: as many as come. */
+  /** Maximum tickets; null: no limit. */
   maxTickets: z.int().min(1).max(0xffff_ffff).nullable(),
   ...timing,
 });
 
 /**
- * All that decides a draw besides entries, commitment and beacon: nothing that is only shown (such as a title), everything
- * else. They are frozen when the round opens.
+ * Everything that decides a draw besides entries, commitment and beacon. Fields that are only displayed (such as the title) are excluded.
+ * The parameters are frozen when the round opens.
  */
 export const RoundParameters = z
   .discriminatedUnion('kind', [ChatParameters, LegacyParameters])
@@ -68,9 +71,9 @@ export type LegacyParameters = z.output<typeof LegacyParameters>;
 const LABEL = 'coinop/parameters/1';
 
 /**
- * `parametersHash` = SHA-256 over the length-prefixed parts "coinop/parameters/1" and the canonical JSON (RFC 8785) of the parameters:
- * all their fields, no other, times as 2026-11-21T12:00:00.000Z, amounts as decimal text.
- * @throws for what are no parameters
+ * Returns the SHA-256 over the length-prefixed parts "coinop/parameters/1" and the canonical JSON (RFC 8785) of the parameters: all their
+ * fields and no others, times as 2026-11-21T12:00:00.000Z, amounts as decimal text.
+ * @throws when the parameters do not match `RoundParameters`
  */
 export function parametersHash(parameters: RoundParameters): string {
   const text = canonicalize(RoundParameters.parse(parameters));

@@ -3,16 +3,16 @@ import type { Commitment } from './commitment.ts';
 
 const LABEL = 'coinop/draw/1';
 
-/** The randomness of a beacon's round: SHA-256 of its signature. Both hex. */
+/** Returns the randomness of a beacon round: SHA-256 of its signature. Input and result are hex. */
 export function randomnessOf(signature: string): string {
   return sha256(fromHex(signature)).toString('hex');
 }
 
 /**
- * The seed of a draw, 32 bytes: SHA-256 over the length-prefixed parts "coinop/draw/1", round id (16 bytes), entries root, parameters hash,
- * drand chain hash, beacon round R (u64), randomness, blockhash (32 bytes each).
- * @param randomness of the beacon's round R, hex
- * @param blockhash of the finalized block that holds the commitment, base58
+ * Returns the seed of a draw, 32 bytes: SHA-256 over the length-prefixed parts "coinop/draw/1", round id (16 bytes), entries root,
+ * parameters hash, drand chain hash, beacon round R (u64), randomness, blockhash (32 bytes each).
+ * @param randomness of beacon round R, hex
+ * @param blockhash of the finalized block that contains the commitment, base58
  */
 export function drawSeed(commitment: Commitment, randomness: string, blockhash: string): Buffer {
   const { round, entriesRoot, parametersHash, chainHash, beaconRound } = commitment;

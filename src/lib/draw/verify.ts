@@ -4,67 +4,69 @@ import { buildAudit, type RoundFacts, treeOf } from './build.ts';
 import { millis } from './bytes.ts';
 import { type Commitment, parseMemo } from './commitment.ts';
 import { Entry, leavesOf, rootOverLeaves, treeRoot } from './entry.ts';
-import { firstDifference, type Misfit, shapeMisfit } from './mismatch.ts';
+import { firstDifference, type Mismatch, shapeMismatch } from './mismatch.ts';
 import { parametersHash } from './parameters.ts';
-import { brokenRule } from './rules.ts';
+import { findBrokenRule } from './rules.ts';
 
-/** What a verifier knows otherwise than from the audit: without it, an audit only shows that it agrees with itself. */
-export interface Anchors {
-  /** The beacon's chain, pinned. */
+/** Values that a verifier takes from other sources than the audit. Without them an audit only shows that it is consistent with itself. */
+export interface TrustAnchors {
+  /** The pinned beacon chain. */
   readonly beacon: BeaconChain;
-  /** Whether a signature (hex) is that chain's of a round. */
+  /** Returns whether a signature (hex) is that chain's signature of a beacon round. */
   readonly verifySignature: (chain: BeaconChain, round: number, signature: string) => boolean;
-  /** The key that signs commitments, base58. */
+  /** Public key that signs commitments, base58. */
   readonly committer: string;
   /**
-   * The commitment of the round as read from the chain (`verifyHistory` says which). null: whoever verifies has no chain at hand, and takes
-   * the audit's word for what stands there.
+   * The commitment of the round as read from the chain (from `verifyHistory`). null: the verifier has no access to the chain and trusts
+   * the commitment in the audit.
    */
   readonly landed: LandedCommitment | null;
-  /** The least lead and margin that are taken for fair, seconds. */
-  readonly leastLeadSec: number;
-  readonly leastMarginSec: number;
+  /** Minimum accepted lead and margin, seconds. */
+  readonly minLeadSec: number;
+  readonly minMarginSec: number;
 }
 
-/** How far a round has come, or the first thing that does not fit: its place in the audit (or in the entries), and why. */
-export type Verdict = { readonly ok: true; readonly state: 'closing' | 'committed' | 'finalized' | 'void' } | ({ readonly ok: false } & Misfit);
+/** The state of the verified round, or the first mismatch: its path in the audit (or in the entries) and the reason. */
+export type RoundVerdict =
+  | { readonly ok: true; readonly state: 'closing' | 'committed' | 'finalized' | 'void' }
+  | ({ readonly ok: false } & Mismatch);
 
-/** A round as it was given, its tree, and what its memo says. */
-interface Given {
+/** The round under verification: the published audit, the input of its recomputation, and its parsed memo. */
+interface RoundToVerify {
   readonly audit: Audit;
   readonly facts: RoundFacts;
   readonly tree: readonly Uint8Array[] | null;
-  readonly anchors: Anchors;
+  readonly anchors: TrustAnchors;
   readonly memo: Commitment | null;
 }
 
 /**
- * Computes a round again from its entries, and compares. Checked in this order: shapes; the commitment against the chain; its memo;
- * parameters, entries and their rules against what was committed to; the block's time; the beacon's signature; the reason of a void
- * round; and then every field against what follows from all that.
- * @param entries all of them as published, by index
+ * Recomputes a round from its entries and compares the result with its audit. Order of checks: schemas; the commitment against the chain;
+ * its memo; parameters, entries and their rules against the commitment; the block time; the beacon signature; the reason of a void round;
+ * then every field of the audit against the recomputed one.
+ * @param entries all published entries, by index
  */
-export function verifyRound(audit: unknown, entries: readonly unknown[], anchors: Anchors): Verdict {
+export function verifyRound(audit: unknown, entries: readonly unknown[], anchors: TrustAnchors): RoundVerdict {
   const shaped = Audit.safeParse(audit);
-  if (!shaped.success) return refuse(shapeMisfit(shaped.error, ''));
+  if (!shaped.success) return rejected(shapeMismatch(shaped.error, ''));
   const parsed: Entry[] = [];
   for (const [i, entry] of entries.entries()) {
     const line = Entry.safeParse(entry);
-    if (!line.success) return refuse(shapeMisfit(line.error, `entries[${i}]`));
+    if (!line.success) return rejected(shapeMismatch(line.error, `entries[${i}]`));
     parsed.push(line.data);
   }
   const given = read(shaped.data, parsed, anchors);
-  if ('wrong' in given) return refuse(given);
+  if ('where' in given) return rejected(given);
   for (const check of CHECKS) {
-    const misfit = check(given);
-    if (misfit !== null) return refuse(misfit);
+    const mismatch = check(given);
+    if (mismatch !== null) return rejected(mismatch);
   }
   const difference = firstDifference(buildAudit(given.facts, given.tree), given.audit, '');
-  if (difference !== null) return refuse(difference);
+  if (difference !== null) return rejected(difference);
   return { ok: true, state: stateOf(given.audit) };
 }
 
-const refuse = (misfit: Misfit): Verdict => ({ ok: false, ...misfit });
+const rejected = (mismatch: Mismatch): RoundVerdict => ({ ok: false, ...mismatch });
 
 function stateOf({ void: reason, commitment, draw }: Audit): 'closing' | 'committed' | 'finalized' | 'void' {
   if (reason !== null) return 'void';
@@ -72,17 +74,17 @@ function stateOf({ void: reason, commitment, draw }: Audit): 'closing' | 'commit
   return draw === null ? 'committed' : 'finalized';
 }
 
-/** Takes from the audit only what nothing else tells: the rest is computed. */
-function read(audit: Audit, entries: readonly Entry[], anchors: Anchors): Given | Misfit {
+/** Takes from the audit only the values that cannot be computed or read elsewhere. */
+function read(audit: Audit, entries: readonly Entry[], anchors: TrustAnchors): RoundToVerify | Mismatch {
   const { commitment } = audit;
   if (anchors.landed !== null) {
-    if (commitment === null) return { wrong: 'commitment', why: `is missing: it landed as ${anchors.landed.signature}` };
+    if (commitment === null) return { where: 'commitment', reason: `is missing, but transaction ${anchors.landed.signature} contains it` };
     const { sequence: _sequence, previous: _previous, hash: _hash, ...shown } = commitment;
     const difference = firstDifference(anchors.landed, shown, 'commitment');
     if (difference !== null) return difference;
   }
   const memo = commitment === null ? null : parseMemo(commitment.memo);
-  if (commitment !== null && memo === null) return { wrong: 'commitment.memo', why: 'is no commitment' };
+  if (commitment !== null && memo === null) return { where: 'commitment.memo', reason: 'is not a commitment' };
   const facts: RoundFacts = {
     parameters: audit.parameters,
     entries,
@@ -93,78 +95,88 @@ function read(audit: Audit, entries: readonly Entry[], anchors: Anchors): Given 
   return { audit, facts, tree: treeOf(facts), anchors, memo };
 }
 
-type Check = (given: Given) => Misfit | null;
-const unless = (holds: boolean, wrong: string, why: string): Misfit | null => (holds ? null : { wrong, why });
+type Check = (given: RoundToVerify) => Mismatch | null;
+const mismatchUnless = (holds: boolean, wrong: string, why: string): Mismatch | null => (holds ? null : { where: wrong, reason: why });
 
 const CHECKS: readonly Check[] = [
-  ({ audit }) => unless(audit.round === audit.parameters.round, 'round', `is not that of the parameters, ${audit.parameters.round}`),
-  ({ audit, memo }) => unless(memo === null || memo.round === audit.round, 'commitment.memo', 'is that of another round'),
+  ({ audit }) => mismatchUnless(audit.round === audit.parameters.round, 'round', `is not that of the parameters, ${audit.parameters.round}`),
+  ({ audit, memo }) => mismatchUnless(memo === null || memo.round === audit.round, 'commitment.memo', 'names another round'),
   ({ audit, anchors }) =>
-    unless(audit.commitment === null || audit.commitment.committer === anchors.committer, 'commitment.committer', `is not ${anchors.committer}`),
+    mismatchUnless(
+      audit.commitment === null || audit.commitment.committer === anchors.committer,
+      'commitment.committer',
+      `is not ${anchors.committer}`,
+    ),
   ({ audit, memo }) =>
-    unless(memo === null || memo.parametersHash === parametersHash(audit.parameters), 'parameters', 'are not those of the commitment'),
+    mismatchUnless(
+      memo === null || memo.parametersHash === parametersHash(audit.parameters),
+      'parameters',
+      'do not match the hash in the commitment',
+    ),
   ({ audit, anchors }) =>
-    unless(audit.parameters.leadSec >= anchors.leastLeadSec, 'parameters.leadSec', `is less than ${anchors.leastLeadSec} seconds`),
+    mismatchUnless(audit.parameters.leadSec >= anchors.minLeadSec, 'parameters.leadSec', `is less than ${anchors.minLeadSec} seconds`),
   ({ audit, anchors }) =>
-    unless(audit.parameters.marginSec >= anchors.leastMarginSec, 'parameters.marginSec', `is less than ${anchors.leastMarginSec} seconds`),
-  ({ anchors }) => unless(chainHashOf(anchors.beacon) === anchors.beacon.chainHash, 'beacon.chainHash', 'is not the hash of the pinned chain'),
-  ({ anchors, memo }) => unless(memo === null || memo.chainHash === anchors.beacon.chainHash, 'commitment.memo', 'names another beacon'),
+    mismatchUnless(audit.parameters.marginSec >= anchors.minMarginSec, 'parameters.marginSec', `is less than ${anchors.minMarginSec} seconds`),
+  ({ anchors }) =>
+    mismatchUnless(chainHashOf(anchors.beacon) === anchors.beacon.chainHash, 'beacon.chainHash', 'is not the hash of the pinned chain'),
+  ({ anchors, memo }) =>
+    mismatchUnless(memo === null || memo.chainHash === anchors.beacon.chainHash, 'commitment.memo', 'names another beacon chain'),
   checkEntries,
   checkBlockTime,
   checkSignature,
   checkVoid,
 ];
 
-function doEntriesFit({ facts, tree, memo }: Given): boolean {
+function doEntriesMatch({ facts, tree, memo }: RoundToVerify): boolean {
   if (memo === null) return true;
   return memo.count === facts.entries.length && tree !== null && memo.entriesRoot === treeRoot(tree);
 }
 
-function checkEntries(given: Given): Misfit | null {
-  // Then their misfit is what makes the round void, and `checkVoid` looks at it.
+function checkEntries(given: RoundToVerify): Mismatch | null {
+  // The difference is the reason of the void round, so `checkVoid` checks it.
   if (given.audit.void === 'entries-differ') return null;
-  if (!doEntriesFit(given)) return firstStray(given) ?? { wrong: 'entries', why: 'are not those of the commitment' };
-  return brokenRule(given.audit.parameters, given.facts.entries);
+  if (!doEntriesMatch(given)) return firstDifferentEntry(given) ?? { where: 'entries', reason: 'do not match the commitment' };
+  return findBrokenRule(given.audit.parameters, given.facts.entries);
 }
 
-/** Which entry is not as it was committed to. The hashes in the audit tell, where they are those of the commitment. */
-function firstStray({ audit: { entryHashes }, tree, memo }: Given): Misfit | null {
+/** Finds the first entry that differs from the committed one. This works only when the hashes in the audit match the committed root. */
+function firstDifferentEntry({ audit: { entryHashes }, tree, memo }: RoundToVerify): Mismatch | null {
   if (memo === null || entryHashes.length !== memo.count || rootOverLeaves(entryHashes) !== memo.entriesRoot) return null;
   const own = tree === null ? [] : leavesOf(tree);
   const at = entryHashes.findIndex((hash, i) => hash !== own[i]);
-  if (at < 0) return { wrong: `entries[${entryHashes.length}]`, why: 'was not committed to' };
-  return { wrong: `entries[${at}]`, why: at < own.length ? `has not the hash that was committed to, ${entryHashes[at]}` : 'is missing' };
+  if (at < 0) return { where: `entries[${entryHashes.length}]`, reason: 'is not part of the commitment' };
+  return { where: `entries[${at}]`, reason: at < own.length ? `does not have the committed hash ${entryHashes[at]}` : 'is missing' };
 }
 
-function isLate({ audit, anchors, memo }: Given): boolean {
+function isLate({ audit, anchors, memo }: RoundToVerify): boolean {
   if (memo === null || audit.commitment === null) return false;
   return !isInTime(anchors.beacon, memo.beaconRound, millis(audit.commitment.blockTime), audit.parameters.marginSec);
 }
 
-function checkBlockTime(given: Given): Misfit | null {
-  return unless(given.audit.void === 'late-block' || !isLate(given), 'commitment.blockTime', 'is too late for the beacon’s round');
+function checkBlockTime(given: RoundToVerify): Mismatch | null {
+  return mismatchUnless(given.audit.void === 'late-block' || !isLate(given), 'commitment.blockTime', 'is too late for the beacon round');
 }
 
-function checkSignature({ facts, anchors, memo }: Given): Misfit | null {
+function checkSignature({ facts, anchors, memo }: RoundToVerify): Mismatch | null {
   const signature = facts.beacon?.signature ?? null;
   if (signature === null || memo === null) return null;
   const holds = anchors.verifySignature(anchors.beacon, memo.beaconRound, signature);
-  return unless(holds, 'beacon.signature', `is not the beacon’s of round ${memo.beaconRound}`);
+  return mismatchUnless(holds, 'beacon.signature', `is not the beacon’s signature of round ${memo.beaconRound}`);
 }
 
-function checkVoid(given: Given): Misfit | null {
+function checkVoid(given: RoundToVerify): Mismatch | null {
   const { audit, facts, memo } = given;
   const signature = facts.beacon?.signature ?? null;
   switch (audit.void) {
     case null:
       return null;
     case 'no-entries':
-      return unless(memo === null && facts.entries.length === 0, 'void', 'there are entries');
+      return mismatchUnless(memo === null && facts.entries.length === 0, 'void', 'there are entries');
     case 'late-block':
-      return unless(isLate(given), 'void', 'the commitment’s block was in time');
+      return mismatchUnless(isLate(given), 'void', 'the block of the commitment was in time');
     case 'no-beacon':
-      return unless(memo !== null && signature === null, 'void', memo === null ? 'nothing was committed to' : 'the beacon’s signature is there');
+      return mismatchUnless(memo !== null && signature === null, 'void', memo === null ? 'there is no commitment' : 'the beacon signature exists');
     case 'entries-differ':
-      return unless(!doEntriesFit(given), 'void', 'the entries are those of the commitment');
+      return mismatchUnless(!doEntriesMatch(given), 'void', 'the entries match the commitment');
   }
 }

@@ -6,33 +6,33 @@ import { type Draw, keyedHash, stream } from './stream.ts';
 export const TIE_LABEL = 'tie/1';
 export const TICKET_LABEL = 'ticket/1';
 
-/** Who won what, and by what. */
+/** A winner, the prize, and the values that decided. */
 export interface Winner {
   /** 1, 2, 3, … */
   place: number;
   index: number;
   wallet: string;
-  /** How many of the entry's numbers were drawn; null for a ticket. */
+  /** Number of the entry's numbers that were drawn; null for a ticket. */
   matches: number | null;
-  /** What it stood by among entries with as many matches, hex; null for a ticket. */
+  /** Tie-breaker among entries with as many matches, hex; null for a ticket. */
   tie: string | null;
   prize: Prize;
 }
 
-/** What came out of a seed, with every value in between. */
+/** The result of a draw, with all intermediate values. */
 export interface DrawResult {
-  /** In a legacy round `drawn` is the winning ticket's index, and there are no numbers. */
+  /** In a legacy round `drawn` is the index of the winning ticket, and `numbers` is empty. */
   draw: { label: typeof NUMBERS_LABEL | typeof TICKET_LABEL; draws: Draw[]; drawn: number[]; numbers: number[] };
   winners: Winner[];
 }
 
 /**
- * Draws a round. The same arguments give the same result, on any machine, for ever.
- * @param seed of `drawSeed`
- * @param entries all of them, by index
+ * Draws a round. Equal arguments always give the same result, on any machine.
+ * @param seed from `drawSeed`
+ * @param entries all entries, by index
  */
 export function drawRound(seed: Uint8Array, parameters: RoundParameters, entries: readonly Entry[]): DrawResult {
-  return parameters.kind === 'chat' ? drawChatRound(seed, parameters, entries) : drawTicket(seed, parameters, entries);
+  return parameters.kind === 'chat' ? drawChatRound(seed, parameters, entries) : drawLegacyRound(seed, parameters, entries);
 }
 
 function drawChatRound(seed: Uint8Array, parameters: ChatParameters, entries: readonly Entry[]): DrawResult {
@@ -41,16 +41,16 @@ function drawChatRound(seed: Uint8Array, parameters: ChatParameters, entries: re
 }
 
 /**
- * The winners of a chat round. An entry's rank is how many of its numbers were drawn, most first; entries of which none was drawn win
- * nothing. Equal counts are ordered by HMAC-SHA256(seed, "tie/1" ‖ index u32), smallest first (as bytes), then by lower index. A wallet counts
- * once, with its best entry; the k-th wallet gets the k-th prize, and prizes beyond the last wallet go to nobody.
+ * Returns the winners of a chat round. Entries are ranked by how many of their numbers were drawn, most first; entries without matches win
+ * nothing. Equal counts are ordered by HMAC-SHA256(seed, "tie/1" ‖ index u32), smallest first (as bytes), then by lower index. A wallet
+ * counts once, with its best entry. The k-th wallet gets the k-th prize; remaining prizes are not given.
  */
 export function chatWinners(seed: Uint8Array, prizes: readonly Prize[], entries: readonly Entry[], numbers: readonly number[]): Winner[] {
   const tieOf = keyedHash(seed, TIE_LABEL, 4);
   const byMatches = groupByMatches(entries, numbers);
   const winners: Winner[] = [];
   const won = new Set<string>();
-  // Ties are looked at only where prizes are left for them.
+  // Computes tie-breakers only while prizes are left.
   for (let matches = numbers.length; matches > 0 && winners.length < prizes.length; matches--) {
     const candidates = (byMatches[matches] ?? [])
       .filter(({ wallet }) => !won.has(wallet))
@@ -67,7 +67,7 @@ export function chatWinners(seed: Uint8Array, prizes: readonly Prize[], entries:
   return winners;
 }
 
-/** Entries by how many of their numbers were drawn. */
+/** Groups entries by how many of their numbers were drawn. */
 function groupByMatches(entries: readonly Entry[], numbers: readonly number[]): Entry[][] {
   const groups: Entry[][] = Array.from({ length: numbers.length + 1 }, () => []);
   const isDrawn: boolean[] = [];
@@ -81,10 +81,10 @@ function groupByMatches(entries: readonly Entry[], numbers: readonly number[]): 
 }
 
 /**
- * The winner of a legacy round of n ≥ 1 tickets: that with the index which is drawn from 0 to n − 1 from the seed's stream "ticket/1".
- * The prize is the price of all n tickets.
+ * Returns the winner of a legacy round of n ≥ 1 tickets: the ticket whose index is drawn from 0 to n − 1 from the seed's stream
+ * "ticket/1". The prize is the price of all n tickets.
  */
-function drawTicket(seed: Uint8Array, { ticketPrice, mint }: LegacyParameters, entries: readonly Entry[]): DrawResult {
+function drawLegacyRound(seed: Uint8Array, { ticketPrice, mint }: LegacyParameters, entries: readonly Entry[]): DrawResult {
   const ticket = stream(seed, TICKET_LABEL)(entries.length);
   const winner = entries[ticket.value];
   if (winner === undefined) throw new Error(`there is no ticket ${ticket.value}`);

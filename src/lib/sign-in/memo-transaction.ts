@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto';
 import bs58 from 'bs58';
 
-/** The most that a Solana transaction may be, bytes. */
+/** Maximum size of a Solana transaction, bytes. */
 export const MAX_TRANSACTION_BYTES = 1232;
 
 const MEMO_PROGRAM = Buffer.from(bs58.decode('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'));
 
-/** Thrown for bytes that are not a transaction at all. */
+/** Thrown when bytes are not a Solana transaction. */
 export class MalformedTransaction extends Error {}
 
-/** A transaction that does nothing but hold a memo. */
+/** A transaction whose only instruction is a memo. */
 export interface MemoTransaction {
   /** The memo's bytes. */
   readonly memo: Buffer;
   readonly blockhash: Buffer;
-  /** What was signed. */
+  /** The signed bytes. */
   readonly message: Buffer;
   readonly signature: Buffer;
 }
 
-/** The blockhash of a sign-in transaction: the hash of no block, so that the transaction can never land. */
+/** Returns the blockhash of a sign-in transaction. No block has this hash, so the transaction can never land. */
 export function signInBlockhash(nonce: string): Buffer {
   return createHash('sha256').update('coinop/sign-in').update(nonce).digest();
 }
 
 /**
- * Reads a signed legacy or version 0 transaction.
- * @param payer the 32 bytes of the key that must be its one signer and fee payer
- * @returns null when it is a transaction, but has another signer, or anything in it but one memo without accounts
- * @throws MalformedTransaction when the bytes are no transaction: cut off, trailing bytes, numbers not in their shortest form
+ * Reads a signed transaction of the legacy format or of version 0.
+ * @param payer 32 bytes of the public key that must be the only signer and the fee payer
+ * @returns null when the transaction has another signer, or contains anything except one memo without accounts
+ * @throws MalformedTransaction when the bytes are not a transaction: truncated, trailing bytes, or a length not in its shortest form
  */
 export function readMemoTransaction(bytes: Buffer, payer: Uint8Array): MemoTransaction | null {
   const read = new Reader(bytes);
@@ -57,7 +57,7 @@ export function readMemoTransaction(bytes: Buffer, payer: Uint8Array): MemoTrans
   return { memo: instruction.data, blockhash, message: bytes.subarray(messageAt), signature };
 }
 
-/** Reads Solana's wire format, and never past its end. */
+/** Reads Solana's wire format and throws at the end of the bytes. */
 class Reader {
   at = 0;
   readonly #bytes: Buffer;
@@ -85,7 +85,7 @@ class Reader {
     return part;
   }
 
-  /** A compact-u16: seven bits a byte, lowest first, in its shortest form. */
+  /** Reads a compact-u16: seven bits per byte, lowest bits first, in its shortest form. */
   length(): number {
     let value = 0;
     for (let i = 0; i < 3; i++) {

@@ -1,6 +1,6 @@
-/** What a wallet's `solana:signIn` takes; all of it is decided by the service. */
+/** Input of a wallet's `solana:signIn`. The service decides all fields. */
 export interface SignInInput {
-  /** Host and port of the page that asks. */
+  /** Host and port of the page that requests the sign-in. */
   readonly domain: string;
   readonly statement: string;
   readonly uri: string;
@@ -13,11 +13,11 @@ export interface SignInInput {
   readonly expirationTime: string;
 }
 
-/** How many letters and digits a nonce has: 62^24 are 142 bits. */
+/** Length of a nonce, letters and digits: 62^24 are 142 bits. */
 export const NONCE_LENGTH = 24;
 const NONCE = new RegExp(`\\nNonce: ([A-Za-z0-9]{${NONCE_LENGTH}})\\n`);
 
-/** The text that a wallet makes of the input for an address, as Sign-In With Solana prescribes it. */
+/** Returns the text that a wallet signs for this input and address, as the Sign-In With Solana specification defines it. */
 export function renderSignIn(input: SignInInput, address: string): string {
   return [
     `${input.domain} wants you to sign in with your Solana account:`,
@@ -35,9 +35,9 @@ export function renderSignIn(input: SignInInput, address: string): string {
 }
 
 /**
- * The nonce that a text seems to name, or null. It only says which row to render:
- * whether the text is right is decided by comparing all of it.
+ * Extracts the nonce from a sign-in text; null when there is none. The nonce only selects the stored row: the caller must still compare
+ * the whole text.
  */
-export function nonceIn(text: string): string | null {
+export function extractNonce(text: string): string | null {
   return NONCE.exec(text)?.[1] ?? null;
 }

@@ -7,7 +7,7 @@ import { statement } from '#platform/db/sql.ts';
 
 const digest = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
 
-/** The entry whose token this is. Compares digests, all of them, in constant time. */
+/** Returns the entry that has the token, or null. Compares the digests of all entries in constant time, so that the duration does not depend on the token. */
 export function matchToken<T extends { token: string }>(entries: readonly T[], token: string): T | null {
   const given = digest(token);
   let match: T | null = null;
@@ -18,7 +18,7 @@ export function matchToken<T extends { token: string }>(entries: readonly T[], t
 const bearer = (ctx: Koa.Context) => /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('Authorization'))?.[1] ?? null;
 
 /**
- * The admin token that the request carries.
+ * Returns the admin token of the request.
  * @throws 403 when it is missing, wrong, or lacks the scope
  */
 export function requireAdminToken(app: App, ctx: Koa.Context, scope: Scope): AdminToken {
@@ -29,7 +29,10 @@ export function requireAdminToken(app: App, ctx: Koa.Context, scope: Scope): Adm
   return entry;
 }
 
-/** @throws 403 unless the request carries an internal token, or an admin token with the scope money */
+/**
+ * Returns the name of the request's token: `internal`, or the name of an admin token with the scope money.
+ * @throws 403 when the token is missing, wrong, or lacks the scope
+ */
 export function requireInternalToken(app: App, ctx: Koa.Context): string {
   const token = bearer(ctx);
   const internal = app.config.internalTokens.map((entry) => ({ token: entry }));
@@ -37,6 +40,7 @@ export function requireInternalToken(app: App, ctx: Koa.Context): string {
   return requireAdminToken(app, ctx, 'money').name;
 }
 
+/** Serializes inserts, so that each row contains the hash of its predecessor. */
 const lockAudit = statement('lock_admin_audit', `select pg_advisory_xact_lock(hashtext('admin_audit'))`);
 const lastAudit = statement<{ id: string; hash: Buffer; at: string }>(
   'last_admin_audit',
@@ -48,37 +52,37 @@ const insertAudit = statement(
   'insert into admin_audit (id, at, token_name, method, path, body_hash, previous_hash, hash) values ($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
-/** One admin action: which token did what, with which body. */
-export interface AuditedAction {
+/** An action of an admin: the token and the request. */
+export interface AdminAction {
   tokenName: string;
   method: string;
-  /** With the query, as it was asked for. */
+  /** Path with the query string, as requested. */
   path: string;
-  /** SHA-256 of the body's bytes as they came. */
+  /** SHA-256 of the raw body. */
   bodyHash: Buffer;
 }
 
 /**
- * Hash of one audit row: sha256(previous hash ‖ JSON of [id, at, token name, method, path, hex body hash]).
- * @param previous hash of the row before, empty for the first
+ * Returns the hash of an audit row: sha256(previous hash ‖ JSON of [id, at, token name, method, path, hex body hash]).
+ * @param previous hash of the previous row, empty for the first row
  * @param at UTC, ISO 8601 with microseconds
  */
-export function auditHash(previous: Buffer, id: string, at: string, action: AuditedAction): Buffer {
+export function auditHash(previous: Buffer, id: string, at: string, action: AdminAction): Buffer {
   const fields = JSON.stringify([id, at, action.tokenName, action.method, action.path, action.bodyHash.toString('hex')]);
   return createHash('sha256').update(previous).update(fields).digest();
 }
 
 /**
- * Writes down an admin action before it is carried out, so that none goes unrecorded.
- * @param request.body the bytes as they came; of a streamed body nothing, it has not been read yet
+ * Inserts an admin action into the audit log. It runs before the action, so that no action is missing from the log.
+ * @param request.body the raw body; empty for a streamed body, because it has not been read yet
  */
-export async function auditAdmin(app: App, request: { tokenName: string; method: string; path: string; body: Buffer }): Promise<void> {
+export async function recordAdminAction(app: App, request: { tokenName: string; method: string; path: string; body: Buffer }): Promise<void> {
   const { tokenName, method, path } = request;
-  const action: AuditedAction = { tokenName, method, path, bodyHash: digest(request.body) };
+  const action: AdminAction = { tokenName, method, path, bodyHash: digest(request.body) };
   await app.tx(async (tx) => {
     await tx.query(lockAudit);
     const last = (await tx.query(lastAudit))[0];
-    if (!last) throw new Error('admin_audit did not answer');
+    if (!last) throw new Error('the query for the last row of admin_audit returned no row');
     const id = String(BigInt(last.id) + 1n);
     const hash = auditHash(last.hash, id, last.at, action);
     await tx.query(insertAudit, [id, last.at, tokenName, method, path, action.bodyHash, last.hash, hash]);

@@ -1,8 +1,8 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
-import { type AuditedAction, auditHash } from './admin-tokens.ts';
+import { type AdminAction, auditHash } from './admin-tokens.ts';
 
-/** An admin action as it was written down; hashes in hex. */
-export interface AuditEntry extends Omit<AuditedAction, 'bodyHash'> {
+/** A row of the audit log. Hashes are in hex. */
+export interface AdminAuditEntry extends Omit<AdminAction, 'bodyHash'> {
   id: string;
   /** ISO 8601 in UTC, with microseconds. */
   at: string;
@@ -14,26 +14,30 @@ export interface AuditEntry extends Omit<AuditedAction, 'bodyHash'> {
 const COLUMNS = `id::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, token_name as "tokenName", method, path,
   encode(body_hash, 'hex') as "bodyHash", encode(previous_hash, 'hex') as "previousHash", encode(hash, 'hex') as hash`;
 const countEntries = statement<{ n: number }>('count_audit_entries', 'select coalesce(max(id), 0)::float8 as n from admin_audit');
-const selectNewest = statement<AuditEntry>(
+const selectNewest = statement<AdminAuditEntry>(
   'select_audit_entries',
   `select ${COLUMNS} from admin_audit where id <= $1 order by admin_audit.id desc limit $2`,
 );
-const selectFrom = statement<AuditEntry>('select_audit_chain', `select ${COLUMNS} from admin_audit where id > $1 order by admin_audit.id limit $2`);
+const selectFrom = statement<AdminAuditEntry>(
+  'select_audit_chain',
+  `select ${COLUMNS} from admin_audit where id > $1 order by admin_audit.id limit $2`,
+);
 
-/** Admin actions newest first, and how many there are: their ids have no gaps. */
-export async function listAudit(db: Queryable, limit: number, offset: number): Promise<{ entries: AuditEntry[]; total: number }> {
+/** Returns a page of the audit log, newest first, and the number of rows. The count is the highest id, because ids have no gaps. */
+export async function listAdminAudit(db: Queryable, limit: number, offset: number): Promise<{ entries: AdminAuditEntry[]; total: number }> {
   const total = (await db.query(countEntries))[0]?.n ?? 0;
   return { entries: await db.query(selectNewest, [total - offset, limit]), total };
 }
 
-/** Entries that are read at once. */
+/** Rows per query of the verification. */
 const CHUNK = 1_000;
 
 /**
- * Computes the chain of admin actions again, from the first one on. That its end was not cut off only a hash kept elsewhere can tell.
- * @returns how many entries hold, the last one's hash, and what is wrong with the one after them, if any
+ * Verifies the hash chain of the audit log from its first row. It cannot detect that rows were cut off at the end: compare the last hash with a copy that
+ * is stored elsewhere.
+ * @returns the number of valid rows, the hash of the last valid row, and the fault of the next row or null
  */
-export async function checkAudit(db: Queryable): Promise<{ entries: number; hash: string; fault: string | null }> {
+export async function verifyAdminAudit(db: Queryable): Promise<{ entries: number; hash: string; fault: string | null }> {
   let last = 0;
   let previous = '';
   for (;;) {
@@ -48,10 +52,10 @@ export async function checkAudit(db: Queryable): Promise<{ entries: number; hash
   }
 }
 
-function faultOf(entry: AuditEntry, expected: string, previous: string): string | null {
+function faultOf(entry: AdminAuditEntry, expected: string, previous: string): string | null {
   if (entry.id !== expected) return `entry ${expected} is missing`;
-  if (entry.previousHash !== previous) return `entry ${entry.id} does not follow the one before`;
+  if (entry.previousHash !== previous) return `entry ${entry.id} does not contain the hash of the previous entry`;
   const action = { ...entry, bodyHash: Buffer.from(entry.bodyHash, 'hex') };
   const hash = auditHash(Buffer.from(previous, 'hex'), entry.id, entry.at, action).toString('hex');
-  return entry.hash === hash ? null : `entry ${entry.id} is not what its hash says`;
+  return entry.hash === hash ? null : `entry ${entry.id} does not match its hash`;
 }

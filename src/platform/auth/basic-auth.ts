@@ -6,9 +6,9 @@ import { matchToken } from './admin-tokens.ts';
 import { checkSameOrigin } from './origin.ts';
 
 /**
- * The admin token that the request carries as the password of HTTP Basic; any user name will do. A browser sends it by
- * itself, so writes must come from our own pages, and allowed origins may not read what it opens.
- * @throws 401 with a challenge when it is missing or wrong, 403 for a write from any page but our own
+ * Returns the admin token that the request sends as the password of HTTP Basic, with any user name. Browsers send these credentials automatically, so
+ * unsafe methods need a same-origin page, and the CORS headers are removed so that other origins cannot read the response.
+ * @throws 401 with a challenge when the password is missing or wrong, 403 for an unsafe method from another origin
  */
 export function requireBasic(app: App, ctx: Koa.Context): AdminToken {
   ctx.remove('Access-Control-Allow-Origin');

@@ -7,21 +7,25 @@ const UNSAFE = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location, X-Request-Id';
 const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id, traceparent';
 
-/** Whether a request comes from our own pages, an allowed origin, or no browser at all. `null` is a browser that hides its origin. */
+/**
+ * Returns whether a request comes from a page of this service, from an allowed origin, or from a client that is not a browser. The origin `null` of a browser
+ * that hides its origin is not allowed.
+ */
 export function originAllowed(config: Config, headers: IncomingHttpHeaders): boolean {
   if (headers.origin !== undefined) return config.allowedOrigins.includes(headers.origin);
   const site = headers['sec-fetch-site'];
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Refuses unsafe methods from foreign pages. Webhooks are signed and come without. */
+/** Rejects unsafe methods from pages of other origins. @throws 403 */
 export function checkOrigin(config: Config, ctx: Koa.Context): void {
   if (UNSAFE.has(ctx.method) && !originAllowed(config, ctx.headers)) throw fail(403, 'Origin must be that of this service or an allowed one');
 }
 
 /**
- * Refuses unsafe methods from any page but our own: for what a browser authenticates by itself, as with HTTP Basic.
- * Ours is the origin of the configuration, or the one under which the request reached us.
+ * Rejects unsafe methods from pages of any other origin, even an allowed one. It protects routes with credentials that browsers send automatically, such as
+ * HTTP Basic. The own origin is `PUBLIC_URL` or the scheme and host of the request.
+ * @throws 403
  */
 export function checkSameOrigin(config: Config, ctx: Koa.Context): void {
   if (!UNSAFE.has(ctx.method)) return;
@@ -30,7 +34,7 @@ export function checkSameOrigin(config: Config, ctx: Koa.Context): void {
   if (!isOurs || !(site === undefined || site === 'same-origin' || site === 'none')) throw fail(403, 'Origin must be that of this service');
 }
 
-/** CORS for allowed origins, with credentials; answers their preflights. To others it says nothing, and their browsers refuse. */
+/** Koa middleware: sends CORS headers with credentials to allowed origins and answers their preflights. Other origins get no CORS headers, so browsers block them. */
 export function cors(config: Config): Koa.Middleware {
   const allowed = new Set(config.allowedOrigins);
   return (ctx, next) => {

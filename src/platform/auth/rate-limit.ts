@@ -2,15 +2,16 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { script } from '#platform/redis/script.ts';
 
-/** At most so many in so long, counted from the first one. */
-export interface Limit {
-  /** What is counted; unique in the service. */
+/** A rate limit with a fixed window that starts at the first request. */
+export interface RateLimit {
+  /** Name of the counted action, unique in the service. It is part of the Redis key. */
   readonly name: string;
-  readonly most: number;
+  /** Maximum requests per window. */
+  readonly max: number;
   readonly windowMs: number;
 }
 
-/** Counts one. Lua: 0, or, where it is one too many, ms until the window ends. */
+/** Counts a request. Returns 0, or when the limit is exceeded the time until the window ends, ms. */
 const count = script<number>(`
 local n = redis.call('INCR', KEYS[1])
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
@@ -18,17 +19,19 @@ if n <= tonumber(ARGV[1]) then return 0 end
 return math.max(redis.call('PTTL', KEYS[1]), 1)
 `);
 
-/** Where the count of somebody stands. */
-export const limitKey = (app: Pick<App, 'config'>, { name }: Limit, who: string): string => `${app.config.redis.prefix}:limit:${name}:${who}`;
+/** Returns the Redis key of a caller's counter. @param caller such as a wallet or an address */
+export const rateLimitKey = (app: Pick<App, 'config'>, { name }: RateLimit, caller: string): string =>
+  `${app.config.redis.prefix}:limit:${name}:${caller}`;
 
 /**
- * Counts one more of somebody, in all processes together. What is refused counts, too, but prolongs nothing.
- * One command, which leaves in one pipeline with those of other requests; without Redis it fails, so that the request is 503.
+ * Counts a request of a caller and rejects it above the limit. The counter is shared by all processes. Rejected requests count too, but do not extend the
+ * window. Costs one Redis command; while Redis is down it fails, so that the request gets a 503.
+ * @param caller such as a wallet or an address
  * @throws 429 with `Retry-After`
  */
-export async function countWithin(app: Pick<App, 'config' | 'redis'>, limit: Limit, who: string): Promise<void> {
-  const waitMs = await count(app.redis, [limitKey(app, limit, who)], [limit.most, limit.windowMs]);
+export async function enforceRateLimit(app: Pick<App, 'config' | 'redis'>, limit: RateLimit, caller: string): Promise<void> {
+  const waitMs = await count(app.redis, [rateLimitKey(app, limit, caller)], [limit.max, limit.windowMs]);
   if (waitMs === 0) return;
-  const message = `at most ${limit.most} are accepted in ${limit.windowMs / 1_000} s, try again later`;
+  const message = `at most ${limit.max} are accepted in ${limit.windowMs / 1_000} s, try again later`;
   throw fail(429, message, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
 }

@@ -3,7 +3,7 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** A session as it stands; instants in milliseconds since 1970. */
+/** A session. Times are in ms since 1970. */
 export interface SessionRecord {
   readonly wallet: string;
   readonly createdAt: number;
@@ -11,20 +11,22 @@ export interface SessionRecord {
   readonly expiresAt: number;
 }
 
-/** A session is extended when this long has passed since it last was, ms. */
-const EXTEND_EVERY_MS = 60_000;
-/** How long a session lives unused, and at most, ms. The SQL below says the same. */
-const ROLLING_MS = 7 * 86_400_000;
-const LIFETIME_MS = 30 * 86_400_000;
-/** How long Redis may answer for the record, and for a key that is no session, ms. */
-const CACHED_MS = 10 * 60_000;
-const ABSENT_MS = 60_000;
-/** Longer than any reader holds on to a row that it read before the session ended, ms. */
-const GONE_MS = 15 * 60_000;
+/** Minimum interval between two extensions of a session, ms. */
+const EXTENSION_INTERVAL_MS = 60_000;
+/** Lifetime of an unused session, ms. The SQL below has the same value. */
+const IDLE_LIFETIME_MS = 7 * 86_400_000;
+/** Maximum lifetime of a session, ms. The SQL below has the same value. */
+const MAX_LIFETIME_MS = 30 * 86_400_000;
+/** Maximum age of a cached session, ms. */
+const CACHE_TTL_MS = 10 * 60_000;
+/** Maximum age of the cache entry of a key without a session, ms. */
+const ABSENT_TTL_MS = 60_000;
+/** Lifetime of the mark of an ended session, ms. It exceeds the time between reading a row and caching it, so that a slow reader cannot cache an ended session. */
+const ENDED_TTL_MS = 15 * 60_000;
 
-/** Stands where a session was cached: it is over, and nobody may cache it again. */
-const GONE = 'gone';
-/** The same, and its row may still be there: whoever meets this deletes the row. */
+/** Cache entry of an ended session. It prevents that the session is cached again. */
+const ENDED = 'gone';
+/** Cache entry of a session that is being ended. Its row may still exist, so the next reader deletes the row. */
 const ENDING = 'ending';
 
 const COLUMNS = ['created_at', 'extended_at', 'expires_at'].map((c) => `(extract(epoch from ${c}) * 1000)::float8 as ${c}`).join(', ');
@@ -44,7 +46,7 @@ const insertSession = statement<Row>(
    select $1, $2, now, now, now + interval '168 hours' from clock returning wallet, ${COLUMNS}`,
 );
 const findSession = statement<Row>('find_session', `select wallet, ${COLUMNS} from sessions where key = $1 and expires_at > app_now()`);
-// Of requests at the same moment one extends; the others find what it left.
+// Of several concurrent requests only one extends the session; the others read the extended row.
 const extendSession = statement<Row>(
   'extend_session',
   `with ${CLOCK}
@@ -54,9 +56,9 @@ const extendSession = statement<Row>(
 const deleteSessions = statement('delete_sessions', 'delete from sessions where key = any($1::bytea[])');
 const sessionsOfWallet = statement<{ key: Buffer }>('sessions_of_wallet', 'select key from sessions where wallet = $1 limit 500');
 
-/** Overwrites what is cached, unless the session is over. */
-const CACHE_UNLESS_OVER = `local cached = redis.call('GET', KEYS[1])
-if cached == '${GONE}' or cached == '${ENDING}' then return 0 end
+/** Caches a session, unless its entry marks it as ended. */
+const CACHE_UNLESS_ENDED = `local cached = redis.call('GET', KEYS[1])
+if cached == '${ENDED}' or cached == '${ENDING}' then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
 
@@ -74,27 +76,28 @@ function decode(text: string): SessionRecord {
   return { wallet, createdAt: Number(createdAt), extendedAt: Number(extendedAt), expiresAt: Number(expiresAt) };
 }
 
-/** What the record and Redis know a session by, in base64url: they hold no id that would open one. */
+/** Returns the hash of a session id, base64url. PostgreSQL and Redis hold only the hash, so a leaked copy cannot be used to sign in. */
 const keyOf = (id: string): string => hash('sha256', id, 'base64url');
 const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
 
-/** Whether it is time to extend a session, and doing so would let it live longer. */
-export function isDue(session: SessionRecord, now: number): boolean {
-  return now - session.extendedAt >= EXTEND_EVERY_MS && Math.min(now + ROLLING_MS, session.createdAt + LIFETIME_MS) > session.expiresAt;
+/** Returns whether a session is due for an extension and an extension would move its expiry. */
+export function isExtensionDue(session: SessionRecord, now: number): boolean {
+  return (
+    now - session.extendedAt >= EXTENSION_INTERVAL_MS && Math.min(now + IDLE_LIFETIME_MS, session.createdAt + MAX_LIFETIME_MS) > session.expiresAt
+  );
 }
 
-/** Creates a session for a wallet. Its id goes into the cookie and nowhere else. */
+/** Creates a session for a wallet. The id belongs into the cookie only. */
 export async function createSession(tx: Tx, wallet: string): Promise<{ id: string; session: SessionRecord }> {
   const id = randomBytes(32).toString('base64url');
   const [row] = await tx.query(insertSession, [bytesOf(keyOf(id)), wallet]);
-  if (!row) throw new Error('a session was not inserted');
+  if (!row) throw new Error('the insert of a session returned no row');
   return { id, session: toRecord(row) };
 }
 
 /**
- * Sessions: rows of the record, cached in Redis. One key of Redis says all about one session: what it is, that it is over,
- * or nothing, and then the record knows. An ending session is marked there first, so that no reader that saw the row
- * before, and no extension under way, can bring it back.
+ * Stores sessions in PostgreSQL and caches them in Redis, one key per session. The key holds the session, or a mark that it has ended; without the key the
+ * row decides. Ending a session sets the mark before it deletes the row, so that a concurrent reader or extension cannot cache the session again.
  */
 export class SessionStore {
   readonly #app: App;
@@ -103,13 +106,16 @@ export class SessionStore {
     this.#app = app;
   }
 
-  /** The session of an id, or null. One GET where it is cached. @throws while it is over and the record cannot be told */
+  /**
+   * Returns the session of an id, or null. Costs one GET when it is cached.
+   * @throws when the session is being ended and its row cannot be deleted
+   */
   async find(id: string): Promise<SessionRecord | null> {
     const key = keyOf(id);
     const cached = await this.#app.redis.get(this.#cacheKey(key));
-    if (cached === GONE) return null;
+    if (cached === ENDED) return null;
     if (cached === ENDING) {
-      // As long as the row is there nobody is told that it is over: only the mark says so, and Redis may lose it.
+      // Deletes the row before it reports the end, because Redis may lose the mark and the row would make the session valid again.
       await this.#finish([key]);
       return null;
     }
@@ -118,8 +124,8 @@ export class SessionStore {
   }
 
   /**
-   * Lets a session live longer.
-   * @returns the session as it stands, and whether it was this call that extended it; null when it is over
+   * Extends a session.
+   * @returns the session, and whether this call extended it; null when the session has ended
    */
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
     const key = keyOf(id);
@@ -127,11 +133,11 @@ export class SessionStore {
     const row = extended ?? (await this.#app.db.query(findSession, [bytesOf(key)]))[0];
     if (!row) return null;
     const session = toRecord(row);
-    this.#ignoreFailure(this.#app.redis.eval(CACHE_UNLESS_OVER, 1, this.#cacheKey(key), encode(session), this.#ttl(session)));
+    this.#ignoreFailure(this.#app.redis.eval(CACHE_UNLESS_ENDED, 1, this.#cacheKey(key), encode(session), this.#ttl(session)));
     return { session, extended: extended !== undefined };
   }
 
-  /** Ends a session, everywhere at once. */
+  /** Ends a session for all processes. */
   async end(id: string): Promise<void> {
     await this.#end([keyOf(id)]);
   }
@@ -148,20 +154,20 @@ export class SessionStore {
   async #load(key: string): Promise<SessionRecord | null> {
     const [row] = await this.#app.db.query(findSession, [bytesOf(key)]);
     const session = row ? toRecord(row) : null;
-    const cached = session ? encode(session) : GONE;
-    this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), cached, 'PX', session ? this.#ttl(session) : ABSENT_MS, 'NX'));
+    const cached = session ? encode(session) : ENDED;
+    this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), cached, 'PX', session ? this.#ttl(session) : ABSENT_TTL_MS, 'NX'));
     return session;
   }
 
-  /** Marks first, deletes then: a process that is killed in between leaves a mark that outlives the session. */
+  /** Sets the mark, then deletes the row. When the process is killed in between, the mark remains for the maximum lifetime of a session. */
   async #end(keys: readonly string[]): Promise<void> {
-    await Promise.all(keys.map((key) => this.#app.redis.set(this.#cacheKey(key), ENDING, 'PX', LIFETIME_MS)));
+    await Promise.all(keys.map((key) => this.#app.redis.set(this.#cacheKey(key), ENDING, 'PX', MAX_LIFETIME_MS)));
     await this.#finish(keys);
   }
 
   async #finish(keys: readonly string[]): Promise<void> {
     await this.#app.tx((tx) => tx.query(deleteSessions, [keys.map(bytesOf)]));
-    for (const key of keys) this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), GONE, 'PX', GONE_MS));
+    for (const key of keys) this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), ENDED, 'PX', ENDED_TTL_MS));
   }
 
   #now(): number {
@@ -173,11 +179,11 @@ export class SessionStore {
   }
 
   #ttl(session: SessionRecord): number {
-    return Math.max(1, Math.min(CACHED_MS, Math.floor(session.expiresAt - this.#now())));
+    return Math.max(1, Math.min(CACHE_TTL_MS, Math.floor(session.expiresAt - this.#now())));
   }
 
-  /** The record has what counts; Redis is only told. */
-  #ignoreFailure(told: Promise<unknown>): void {
-    told.catch((error: unknown) => this.#app.log.debug({ err: error }, 'a session could not be cached'));
+  /** Logs a failed cache update. The row in PostgreSQL is correct without it. */
+  #ignoreFailure(cached: Promise<unknown>): void {
+    cached.catch((error: unknown) => this.#app.log.debug({ err: error }, 'a session could not be cached; it is read from PostgreSQL'));
   }
 }

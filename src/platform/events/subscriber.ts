@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { countSubscriberDropped, countStreamReset, countStreamedBytes } from '#platform/observability/metrics/metrics.ts';
+import { countStreamedBytes, countStreamReset, countSubscriberDropped } from '#platform/observability/metrics/metrics.ts';
 import type { Batch } from './batch.ts';
 import type { EventCatalog } from './event.ts';
 import { type Bookmark, bookmark, heartbeat, opening, reset } from './frame.ts';

@@ -2,21 +2,21 @@ import type Koa from 'koa';
 import type { AdminToken } from '#config';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { auditAdmin } from '#platform/auth/admin-tokens.ts';
+import { recordAdminAction } from '#platform/auth/admin-tokens.ts';
 import { requireBasic } from '#platform/auth/basic-auth.ts';
 import { hasBody, readJson } from './body.ts';
-import { asRefusal } from './errors.ts';
+import { toHttpError } from './errors.ts';
 import { pageHeaders } from './page-headers.ts';
 
 const PREFIX = '/admin/queues';
-const READING = new Set(['GET', 'HEAD']);
-/** What the page would load from elsewhere: its fonts, which the policy forbids. */
-const FOREIGN = /<link [^>]*href="https?:[^>]*>/g;
+const READ_METHODS = new Set(['GET', 'HEAD']);
+/** Matches links of the page to other origins (fonts). The content security policy forbids them, so they are removed. */
+const EXTERNAL_LINK = /<link [^>]*href="https?:[^>]*>/g;
 
 /**
- * Bull Board, for operators: HTTP Basic with any user name and an admin token as the password. A browser sends that
- * by itself, so writes must come from our own pages. Each write is audited before it is carried out. Jobs make scores
- * and payments: whose token lacks the scope money sees the board, and changes nothing.
+ * Koa middleware: serves Bull Board for operators, with an admin token as the password of HTTP Basic. Browsers send these credentials automatically, so writes
+ * must come from the same origin. Each write is added to the audit log before it runs. Jobs create scores and payments, so a token without the scope money
+ * gets a read-only board.
  */
 export function bullBoard(app: App): Koa.Middleware {
   const secure = pageHeaders(app.config, { inlineStyles: true });
@@ -26,16 +26,16 @@ export function bullBoard(app: App): Koa.Middleware {
     await secure(ctx);
     const token = requireBasic(app, ctx);
     const mayWrite = token.scopes.includes('money');
-    if (!READING.has(ctx.method)) await admit(app, ctx, token, mayWrite);
+    if (!READ_METHODS.has(ctx.method)) await auditWrite(app, ctx, token, mayWrite);
     if (ctx.path.startsWith(`${PREFIX}/static/`)) ctx.set('Cache-Control', 'private, max-age=86400');
-    // Loaded for the first who asks: most processes never show it.
+    // Loaded at the first request, because most processes never serve the board.
     boards ??= openBoards(app).catch((error: unknown) => {
       boards = undefined;
       throw error;
     });
-    const { writing, reading } = await boards;
-    await (mayWrite ? writing : reading)(ctx, () => Promise.reject(fail(404, 'no such resource')));
-    if (typeof ctx.body === 'string' && ctx.type === 'text/html') ctx.body = ctx.body.replace(FOREIGN, '');
+    const { readWrite, readOnly } = await boards;
+    await (mayWrite ? readWrite : readOnly)(ctx, () => Promise.reject(fail(404, 'no such resource')));
+    if (typeof ctx.body === 'string' && ctx.type === 'text/html') ctx.body = ctx.body.replace(EXTERNAL_LINK, '');
   }
 
   return (ctx, next) => {
@@ -45,18 +45,18 @@ export function bullBoard(app: App): Koa.Middleware {
   };
 }
 
-/** Reads the body before the board does, to hash it. */
-async function admit(app: App, ctx: Koa.Context, token: AdminToken, mayWrite: boolean): Promise<void> {
+/** Checks the scope, reads the body and writes the audit log. The board gets the parsed body. @throws 403 without the scope money */
+async function auditWrite(app: App, ctx: Koa.Context, token: AdminToken, mayWrite: boolean): Promise<void> {
   if (!mayWrite) throw fail(403, 'Authorization must be an admin token with the scope money to change queues or jobs');
   const { value, bytes } = hasBody(ctx.req) ? await readJson(ctx.req) : { value: {}, bytes: Buffer.alloc(0) };
   Object.assign(ctx.request, { body: value });
-  await auditAdmin(app, { tokenName: token.name, method: ctx.method, path: ctx.url, body: bytes });
+  await recordAdminAction(app, { tokenName: token.name, method: ctx.method, path: ctx.url, body: bytes });
 }
 
-/** The board, and the same without anything to press. */
+/** The board for tokens with the scope money, and the read-only board. */
 interface Boards {
-  readonly writing: Koa.Middleware;
-  readonly reading: Koa.Middleware;
+  readonly readWrite: Koa.Middleware;
+  readonly readOnly: Koa.Middleware;
 }
 
 async function openBoards(app: App): Promise<Boards> {
@@ -72,13 +72,13 @@ async function openBoards(app: App): Promise<Boards> {
       serverAdapter,
       options: { uiConfig: { boardTitle: 'Coinop queues' } },
     });
-    // Its own handler tells what went wrong inside.
+    // The board's own handler would send internal error messages to the client.
     serverAdapter.setErrorHandler((error) => {
-      const refusal = asRefusal(error);
-      if (refusal.status >= 500) app.log.warn({ err: error }, 'bull board failed');
-      return { status: refusal.status as 500, body: { error: refusal.message } };
+      const httpError = toHttpError(error);
+      if (httpError.status >= 500) app.log.warn({ err: error }, 'a request to Bull Board failed; it is answered with an error');
+      return { status: httpError.status as 500, body: { error: httpError.message } };
     });
     return serverAdapter.registerPlugin();
   };
-  return { writing: open(false), reading: open(true) };
+  return { readWrite: open(false), readOnly: open(true) };
 }

@@ -1,31 +1,30 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 
-/** A JSON answer as it is sent, and the entity tag of its bytes. */
-export interface Encoded {
+/** The JSON text of a response body and its entity tag. */
+export interface EncodedBody {
   readonly text: string;
   readonly etag: string;
 }
 
-/** Tags a text with the hash of its bytes. */
-export const encoded = (text: string): Encoded => ({ text, etag: createHash('sha256').update(text).digest('base64url').slice(0, 22) });
+/** Returns a text with its entity tag, the hash of its bytes. */
+export const encodeBody = (text: string): EncodedBody => ({ text, etag: createHash('sha256').update(text).digest('base64url').slice(0, 22) });
 
 /**
- * A JSON body that many requests are handed: checked and encoded once for a shape, however often it is sent.
- * For reads that concurrent requests share. The value must not change any more.
+ * A JSON body that several requests share. It is validated and encoded once per schema. Precondition: the value does not change.
  */
-export class SharedBody<T = unknown> {
+export class CachedBody<T = unknown> {
   readonly value: T;
-  #known: { shape: z.ZodType; encoded: Encoded } | undefined;
+  #encoded: { shape: z.ZodType; encoded: EncodedBody } | undefined;
 
   constructor(value: T) {
     this.value = value;
   }
 
-  /** @param encode checks the value by the shape and writes it */
-  encode(shape: z.ZodType, encode: (value: T) => string): Encoded {
-    if (this.#known?.shape !== shape) this.#known = { shape, encoded: encoded(encode(this.value)) };
-    return this.#known.encoded;
+  /** Returns the encoded value, from the cache when possible. @param encode validates the value by the schema and returns its JSON */
+  encode(shape: z.ZodType, encode: (value: T) => string): EncodedBody {
+    if (this.#encoded?.shape !== shape) this.#encoded = { shape, encoded: encodeBody(encode(this.value)) };
+    return this.#encoded.encoded;
   }
 
   toJSON(): T {

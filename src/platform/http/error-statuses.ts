@@ -1,44 +1,48 @@
 import { z } from 'zod';
 
-/** The body of every refusal. */
+/** Body of every error response. */
 export const ErrorBody = z
-  .strictObject({ error: z.string().meta({ description: 'One sentence that names the field and what it must be.' }) })
+  .strictObject({ error: z.string().meta({ description: 'One sentence with the field and its requirement.' }) })
   .meta({ id: 'Error', example: { error: 'no such resource' } });
 
-/** What a refusal is called in the document, what it means, and one sentence as an example. */
-interface RefusalKind {
+/** Component name, meaning and example sentence of an error status in the OpenAPI document. */
+interface ErrorKind {
   readonly id: string;
   readonly meaning: string;
   readonly example: string;
 }
 
-/** Every status that the service refuses with. All have one shape, `{ error }`. */
-export const REFUSALS = {
+/** Every error status of the service. All have the same body, `{ error }`. */
+export const ERRORS = {
   400: { id: 'BadRequest', meaning: 'Missing or invalid parameters.', example: 'limit must be at most 500' },
   401: { id: 'Unauthorized', meaning: 'Missing or invalid session, password or signature.', example: 'a session is required, sign in first' },
   403: {
     id: 'Forbidden',
-    meaning: 'Insufficient permissions, or a foreign origin.',
+    meaning: 'Insufficient permissions, or an origin that is not allowed.',
     example: 'Origin must be that of this service or an allowed one',
   },
   404: { id: 'NotFound', meaning: 'The resource does not exist.', example: 'no such resource' },
-  405: { id: 'MethodNotAllowed', meaning: 'The path knows other methods only.', example: 'the method must be GET' },
+  405: { id: 'MethodNotAllowed', meaning: 'The path does not support this method.', example: 'the method must be GET' },
   409: {
     id: 'Conflict',
-    meaning: 'A duplicate action, or one that the present state does not allow.',
+    meaning: 'The action was done already, or the current state does not allow it.',
     example: 'Idempotency-Key was used before with another body',
   },
-  412: { id: 'PreconditionFailed', meaning: 'If-Match names an older version.', example: 'If-Match must be the present ETag' },
+  412: { id: 'PreconditionFailed', meaning: 'If-Match has the ETag of an older version.', example: 'If-Match must be the present ETag' },
   413: { id: 'TooLarge', meaning: 'The body is too large.', example: 'the body must be at most 262144 bytes' },
   415: { id: 'UnsupportedMediaType', meaning: 'The content type or encoding is not supported.', example: 'Content-Type must be application/json' },
-  416: { id: 'RangeNotSatisfiable', meaning: 'The range lies outside the content.', example: 'Range must lie within the content' },
-  429: { id: 'TooManyRequests', meaning: 'Too many requests; Retry-After says when to come back.', example: 'too many requests, try again later' },
+  416: { id: 'RangeNotSatisfiable', meaning: 'The range is outside the content.', example: 'Range must lie within the content' },
+  429: {
+    id: 'TooManyRequests',
+    meaning: 'Too many requests. Retry-After is the delay before a retry, seconds.',
+    example: 'too many requests, try again later',
+  },
   500: { id: 'InternalError', meaning: 'Internal server error.', example: 'internal server error' },
   503: {
     id: 'Unavailable',
-    meaning: 'A dependency is down; Retry-After says when to come back.',
+    meaning: 'A dependency is down. Retry-After is the delay before a retry, seconds.',
     example: 'a dependency of the service is not available, try again',
   },
-} as const satisfies Record<number, RefusalKind>;
+} as const satisfies Record<number, ErrorKind>;
 
-export type RefusalStatus = keyof typeof REFUSALS;
+export type ErrorStatus = keyof typeof ERRORS;

@@ -3,9 +3,9 @@ import type Koa from 'koa';
 import type { Config } from '#config';
 
 /**
- * Headers of HTML pages: nothing is loaded from elsewhere, no inline script runs, nobody frames them.
- * JSON answers go without: they are never rendered, and helmet costs more than a small answer.
- * @param inlineStyles for pages that are not ours and bring styles in their markup
+ * Returns middleware that sets the security headers of HTML pages: no resources from other origins, no inline scripts, no framing. JSON responses do not get
+ * them, because browsers do not render JSON and helmet takes more time than a small response.
+ * @param inlineStyles allows inline styles, which pages of third-party libraries need
  */
 export function pageHeaders(config: Config, { inlineStyles }: { inlineStyles: boolean }): (ctx: Koa.Context) => Promise<void> {
   const isTls = config.publicUrl.protocol === 'https:';

@@ -1,6 +1,6 @@
 /**
- * The parameters of a query; one that is given several times is the list of its values. Koa's own reading takes the square of how many there
- * are: a second for what fits into a head.
+ * Parses a query string. A repeated parameter becomes the array of its values. Koa's own parser is not used, because its time grows with the square of the
+ * number of parameters: one second for a query of 16 KB.
  */
 export function readQuery(text: string): Record<string, string | string[]> {
   const found = new Map<string, string | string[]>();

@@ -1,18 +1,18 @@
 import type Koa from 'koa';
 
-/** Bytes from `start` to `end`, both inclusive. */
-interface Bytes {
+/** A byte range; `start` and `end` are inclusive. */
+interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Which part of something a GET asks for (RFC 9110, 14). What is not understood, several parts at once, and a part of another version than
- * `etag` names are answered with all of it.
- * @param size of all of it, bytes; at least 1
- * @returns the part; `all`; `none` where the part lies outside
+ * Parses the `Range` header of a GET (RFC 9110, section 14). An invalid header, several ranges, or an `If-Range` header with another ETag select the whole
+ * content.
+ * @param size size of the content, bytes; at least 1
+ * @returns the range, `all` for the whole content, or `none` when the range is outside the content
  */
-export function rangeOf(ctx: Koa.Context, etag: string, size: number): Bytes | 'all' | 'none' {
+export function requestedRange(ctx: Koa.Context, etag: string, size: number): ByteRange | 'all' | 'none' {
   const { range, 'if-range': version } = ctx.headers;
   if (ctx.method !== 'GET' || range === undefined || (version !== undefined && version !== etag)) return 'all';
   const [, first, last] = /^bytes *= *(\d*) *- *(\d*) *$/i.exec(range) ?? [];

@@ -6,12 +6,15 @@ import type { Scope, WebhookSource } from '#config';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Delivery } from '#platform/webhooks/inbox.ts';
-import type { SharedBody } from './cached-body.ts';
-import type { RefusalStatus } from './error-statuses.ts';
+import type { CachedBody } from './cached-body.ts';
+import type { ErrorStatus } from './error-statuses.ts';
 
 /**
- * Who may call a route. `optional`: anyone, a session is read if there is one. `basic`: HTTP Basic with an admin token
- * as the password, for pages of operators. `webhook`: who holds the source's secret; see `readDelivery`.
+ * Authentication of a route.
+ * - `optional`: no authentication; a session is read when the request has one.
+ * - `internal`: an internal token, or an admin token with the scope money.
+ * - `basic`: HTTP Basic with an admin token as the password, for operator pages.
+ * - `webhook`: a signature with the source's secret; see `readDelivery`.
  */
 export type Auth =
   | 'public'
@@ -23,46 +26,45 @@ export type Auth =
   | { readonly webhook: WebhookSource }
   | 'basic';
 
-/** A body or an answer that is not JSON. It skips parsing, not auth, limits, errors or the document. */
+/** A request or response body that is not JSON. It is not parsed; authentication, limits, errors and the OpenAPI document still apply. */
 export interface Stream {
+  /** Content type. */
   readonly stream: string;
+  /** Maximum size of a request body, bytes. */
   readonly maxBytes?: number;
-  /**
-   * It may also be JSON, of this shape: then it is parsed, or checked and written, like any other. Where the stream's own type is JSON,
-   * this is what its bytes hold.
-   */
+  /** Schema of a JSON body that is accepted or returned instead of the stream. When the content type itself is JSON, the schema describes the bytes. */
   readonly json?: z.ZodType;
-  /** Further content types that an answer may have: which one it has, its own `Content-Type` says. */
+  /** Further content types of the response. The handler must set `Content-Type`. */
   readonly others?: readonly string[];
-  /** What a form holds, for the document; whoever reads it checks it. */
+  /** Schema of a form, for the OpenAPI document. `readForm` validates the form. */
   readonly form?: z.ZodType;
 }
 
-/** Declares a stream of a content type; `maxBytes` bounds a request's body. */
+/** Declares a stream. @param maxBytes maximum size of a request body */
 export const stream = (type: string, maxBytes?: number): Stream => ({ stream: type, ...(maxBytes === undefined ? {} : { maxBytes }) });
 
-/** Declares a body or an answer that is JSON of a shape, or, where that would be too large, a stream of a content type. */
+/** Declares a body that is JSON with a schema, or a stream for data that is too large for JSON. */
 export const jsonOrStream = <Json extends z.ZodType>(json: Json, type: string, maxBytes?: number): Stream & { readonly json: Json } => ({
   ...stream(type, maxBytes),
   json,
 });
 
-/** Declares an answer that is a stream of one of several content types. */
+/** Declares a response that is a stream with one of several content types. */
 export const streamOf = ([type, ...others]: readonly [string, ...string[]]): Stream => ({ ...stream(type), others });
 
-/** Declares a body that is a form with a file in it; `readForm` reads it. */
+/** Declares a request body that is a form with a file. The handler reads it with `readForm`. */
 export const formStream = (form: z.ZodType, maxBytes: number): Stream => ({ ...stream('multipart/form-data', maxBytes), form });
 
 export const isStream = (shape: z.ZodType | Stream | null): shape is Stream => shape !== null && 'stream' in shape;
 
-/** What a streaming answer is: bytes, or a function that takes the response over. */
+/** Body of a stream response: the bytes, or a function that writes the response itself. */
 export type StreamBody = Readable | Buffer | string | ((response: ServerResponse) => void | Promise<void>);
 
-/** Whether an answer is bytes, and not a value to be written as JSON. */
+/** Returns whether a response body is a stream body and not a JSON value. */
 export const isBytes = (body: unknown): body is StreamBody =>
   typeof body === 'string' || typeof body === 'function' || Buffer.isBuffer(body) || body instanceof Readable;
 
-/** Answers by status: a JSON shape, a stream, or null for no body. */
+/** Responses of a route by status: a JSON schema, a stream, or null for no body. */
 export type Returns = Readonly<Record<number, z.ZodType | Stream | null>>;
 
 export interface Reply<Status extends number = number, Body = unknown> {
@@ -71,12 +73,12 @@ export interface Reply<Status extends number = number, Body = unknown> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a handler returns: `reply(200, { … })`. */
+/** Creates the result of a handler: `reply(200, { … })`. */
 export function reply<const Status extends number, Body>(status: Status, body: Body, headers?: Record<string, string>): Reply<Status, Body> {
   return { status, body, ...(headers ? { headers } : {}) };
 }
 
-type JsonOf<Shape extends z.ZodType> = z.input<Shape> | SharedBody<z.input<Shape>>;
+type JsonOf<Shape extends z.ZodType> = z.input<Shape> | CachedBody<z.input<Shape>>;
 type BodyOf<Shape> = Shape extends z.ZodType
   ? JsonOf<Shape>
   : Shape extends { readonly json: infer Json extends z.ZodType }
@@ -97,31 +99,31 @@ type InputOf<B> = B extends z.ZodType
       ? Readable
       : undefined;
 
-/** What a handler is given. */
+/** The argument of a handler: the validated request. */
 export interface Call<A extends Auth, Params, Query, Body> {
   readonly app: App;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** The caller's wallet, where the route reads a session. */
+  /** Wallet of the session; null without a session. */
   readonly wallet: WalletOf<A>;
-  /** The name of the caller's admin token, where the route takes one. */
+  /** Name of the admin token; null when the route does not use one. */
   readonly admin: AdminOf<A>;
-  /** What came by webhook, where the route takes one: its handler runs for each delivery once. */
+  /** Key of the webhook delivery; null in other routes. The handler runs once per delivery. */
   readonly delivery: DeliveryOf<A>;
   /** The Koa context, for cookies, headers and streams. */
   readonly ctx: Koa.Context;
-  /** The `Idempotency-Key` header, checked; only where the route is `idempotent`. */
+  /** The validated `Idempotency-Key` header; null without the header and in routes that are not `idempotent`. */
   readonly idempotencyKey: string | null;
   /**
-   * A transaction whose reply is kept under the caller's `Idempotency-Key` for 24 h: the same request again
-   * gets the same reply, another body under the same key 409. Without the header, a plain transaction.
-   * In a webhook route, the transaction that stores the delivery: what the handler rings is in the commit of its row.
+   * Runs a transaction and stores its reply under the caller's `Idempotency-Key` for 24 h. A repeated request gets the same reply; another body with the same
+   * key gets a 409. Without the header it is a plain transaction. In a webhook route it is the transaction that stores the delivery, so jobs are enqueued
+   * after its commit.
    */
   once<R extends Reply>(work: (tx: Tx) => Promise<R>): Promise<R>;
 }
 
-/** A route as the kit sees it, its types set aside. */
+/** A route without its type parameters, as the framework uses it. */
 export interface AnyRoute {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: string;
@@ -132,16 +134,16 @@ export interface AnyRoute {
   readonly query?: z.ZodType;
   readonly body?: z.ZodType | Stream;
   readonly returns: Returns;
-  /** The refusals that are this route's own; those of its auth mode, its body and of dependencies are added. */
-  readonly fails: readonly RefusalStatus[];
-  /** Honours `Idempotency-Key`. */
+  /** Error statuses that the handler throws. The framework adds those of authentication, body parsing and dependencies. */
+  readonly fails: readonly ErrorStatus[];
+  /** Whether the route supports `Idempotency-Key`. */
   readonly idempotent?: boolean;
-  /** `Cache-Control` of its 200; an `ETag` goes with it, and `If-None-Match` is answered with 304. */
+  /** `Cache-Control` of the 200 response. It adds an `ETag`, and a matching `If-None-Match` gets a 304. */
   readonly cache?: string;
   handler(call: Call<Auth, unknown, unknown, unknown>): Promise<Reply>;
 }
 
-/** A route with all its types: what the typed client reads. */
+/** A route with its type parameters, for typed clients. */
 export interface Route<
   A extends Auth = Auth,
   P extends z.ZodType | undefined = z.ZodType | undefined,
@@ -152,7 +154,7 @@ export interface Route<
   readonly types?: { auth: A; params: P; query: Q; body: B; returns: R };
 }
 
-/** Declares a route. Router, validation, document, client and contract tests all come from this one value. */
+/** Declares a route. The router, the validation, the OpenAPI document, the client and the contract tests are derived from this value. */
 export function route<
   const A extends Auth,
   const R extends Returns,
@@ -169,24 +171,24 @@ export function route<
     handler(call: Call<A, InputOf<P>, InputOf<Q>, InputOf<B>>): Promise<ReplyOf<R>>;
   },
 ): Route<A, P, Q, B, R> {
-  // The kit calls the handler only with what this route's own schemas made of the request.
+  // The cast is safe because the framework calls the handler only with the output of this route's own schemas.
   return definition as unknown as Route<A, P, Q, B, R>;
 }
 
-/** What a route's auth mode reads of a request: the session, an admin or internal token, the signature of a webhook source. */
-export function reads(route: AnyRoute): { session: boolean; token: boolean; webhook: WebhookSource | null } {
+/** Returns which credentials a route reads: a session, an admin or internal token, or the signature of a webhook source. */
+export function credentialsOf(route: AnyRoute): { session: boolean; token: boolean; webhook: WebhookSource | null } {
   const { auth } = route;
   if (typeof auth === 'string') return { session: auth === 'session' || auth === 'optional', token: auth === 'internal', webhook: null };
   if ('webhook' in auth) return { session: false, token: false, webhook: auth.webhook };
   return { session: 'sessionOrAdmin' in auth, token: true, webhook: null };
 }
 
-/** Every refusal that a route may give, its own and those of the kit, in order. A handler that gives another one breaks its declaration. */
-export function refusalsOf(route: AnyRoute): RefusalStatus[] {
-  const { session, token, webhook } = reads(route);
+/** Returns every error status of a route, its own and those of the framework, in ascending order. Any other error status of the handler is a contract violation. */
+export function errorStatusesOf(route: AnyRoute): ErrorStatus[] {
+  const { session, token, webhook } = credentialsOf(route);
   const isUnsafe = route.method !== 'get';
   const hasInput = isUnsafe || route.params !== undefined || route.query !== undefined;
-  const statuses = new Set<RefusalStatus>([...route.fails, 500, 503]);
+  const statuses = new Set<ErrorStatus>([...route.fails, 500, 503]);
   if (hasInput) statuses.add(400);
   if (isUnsafe) statuses.add(413).add(415);
   if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);

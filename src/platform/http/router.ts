@@ -4,20 +4,20 @@ import { z } from 'zod';
 import type { WebhookSource } from '#config';
 import { fail, HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { auditAdmin, requireAdminToken, requireInternalToken } from '#platform/auth/admin-tokens.ts';
+import { recordAdminAction, requireAdminToken, requireInternalToken } from '#platform/auth/admin-tokens.ts';
 import { requireBasic } from '#platform/auth/basic-auth.ts';
 import { checkOrigin } from '#platform/auth/origin.ts';
-import { type Sessions, walletOf } from '#platform/auth/sessions.ts';
-import { countDelivery, type Delivered, readDelivery, storeOnce } from '#platform/webhooks/receive.ts';
+import { type SessionMiddleware, walletOf } from '#platform/auth/sessions.ts';
+import { countDelivery, readDelivery, storeOnce, type VerifiedDelivery } from '#platform/webhooks/receive.ts';
 import { boundedStream, hasBody, isJson, MAX_JSON_BYTES, readJson } from './body.ts';
-import { encoded, SharedBody } from './cached-body.ts';
-import { conditional } from './conditional.ts';
-import { idempotencyKey, once } from './idempotency.ts';
+import { CachedBody, encodeBody } from './cached-body.ts';
+import { applyETag } from './conditional.ts';
+import { checkIdempotencyKey, runOnce } from './idempotency.ts';
 import { readQuery } from './query.ts';
-import { type AnyRoute, type Call, isBytes, isStream, type Reply, reads, refusalsOf } from './route.ts';
-import { explain, refuse } from './validation-errors.ts';
+import { type AnyRoute, type Call, credentialsOf, errorStatusesOf, isBytes, isStream, type Reply } from './route.ts';
+import { describeIssue, validationError } from './validation-errors.ts';
 
-const PARSING = { error: explain };
+const PARSING = { error: describeIssue };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 interface Caller {
@@ -25,42 +25,42 @@ interface Caller {
   admin: string | null;
 }
 
-/** A route, and what follows from it for every request. */
+/** A route with values that are computed once for all requests. */
 interface Endpoint {
   readonly route: AnyRoute;
   readonly readsSession: boolean;
-  /** Whose webhook it is, if it is one. */
+  /** Source of a webhook route; null for other routes. */
   readonly source: WebhookSource | null;
-  readonly refusals: ReadonlySet<number>;
+  readonly errorStatuses: ReadonlySet<number>;
 }
 
-/** Routes requests to their values: find, check the origin, authenticate, decode, act, check the answer, write. */
-export function createRouter(app: App, routes: readonly AnyRoute[], sessions: Sessions): Koa.Middleware {
+/** Creates the router. For each request it finds the route, checks the origin, authenticates, validates, runs the handler, and checks and sends the response. */
+export function createRouter(app: App, routes: readonly AnyRoute[], sessions: SessionMiddleware): Koa.Middleware {
   const router = findMyWay({ maxParamLength: 512, caseSensitive: true });
   const noop = () => undefined;
   for (const route of routes) {
     const method = METHODS.find((m) => m.toLowerCase() === route.method) ?? 'GET';
-    const { session, webhook } = reads(route);
-    const endpoint: Endpoint = { route, readsSession: session, source: webhook, refusals: new Set(refusalsOf(route)) };
+    const { session, webhook } = credentialsOf(route);
+    const endpoint: Endpoint = { route, readsSession: session, source: webhook, errorStatuses: new Set(errorStatusesOf(route)) };
     router.on(method, route.path.replace(/\{(\w+)\}/g, ':$1'), noop, endpoint);
   }
   return async (ctx) => {
-    // Nothing that is stored has such a name, and PostgreSQL takes no NUL for text.
+    // No resource has NUL in its name, and PostgreSQL rejects NUL in text.
     if (ctx.path.includes('%00')) throw fail(404, 'no such resource');
     const method = ctx.method === 'HEAD' ? 'GET' : METHODS.find((m) => m === ctx.method);
     const found = method ? router.find(method, ctx.path) : null;
-    if (!found) return answerWithMethods(router, ctx);
+    if (!found) return respondWithMethods(router, ctx);
     const endpoint: Endpoint = found.store;
     ctx.state.route = endpoint.route;
-    // Webhooks come without; HTTP Basic asks for our own pages.
+    // Webhook senders send no Origin header; their requests are signed. `requireBasic` has its own, stricter check.
     if (endpoint.source === null && endpoint.route.auth !== 'basic') checkOrigin(app.config, ctx);
     if (endpoint.readsSession) await sessions(ctx, () => serve(app, endpoint, ctx, found.params));
     else await serve(app, endpoint, ctx, found.params);
   };
 }
 
-/** OPTIONS tells what a path knows; any other method that it does not know is 405. */
-function answerWithMethods(router: findMyWay.Instance<findMyWay.HTTPVersion.V1>, ctx: Koa.Context): void {
+/** Answers OPTIONS with the methods of a path. @throws 405 for other methods, 404 for an unknown path */
+function respondWithMethods(router: findMyWay.Instance<findMyWay.HTTPVersion.V1>, ctx: Koa.Context): void {
   const known = METHODS.filter((m) => router.find(m, ctx.path));
   if (known.length === 0) throw fail(404, 'no such resource');
   const Allow = known.flatMap((m) => (m === 'GET' ? ['GET', 'HEAD'] : [m])).join(', ');
@@ -88,7 +88,7 @@ function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
     return { wallet, admin: requireAdminToken(app, ctx, auth.sessionOrAdmin).name };
   }
   auth.webhook satisfies WebhookSource;
-  // Not by who sends it: `readDelivery` asks for the signature of what is sent.
+  // A webhook has no caller. `readDelivery` verifies its signature.
   return { wallet: null, admin: null };
 }
 
@@ -101,15 +101,15 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
   const query = decode('query', route.query, route.query ? readQuery(ctx.querystring) : {});
   const { body, bytes } = await decodeBody(route, ctx, delivered);
   if (caller.admin !== null && route.method !== 'get') {
-    await auditAdmin(app, { tokenName: caller.admin, method: ctx.method, path: ctx.url, body: bytes });
+    await recordAdminAction(app, { tokenName: caller.admin, method: ctx.method, path: ctx.url, body: bytes });
   }
-  const key = route.idempotent ? idempotencyKey(oneHeader(ctx, 'idempotency-key')) : null;
+  const key = route.idempotent ? checkIdempotencyKey(oneHeader(ctx, 'idempotency-key')) : null;
   const call: Call<AnyRoute['auth'], unknown, unknown, unknown> = {
     app,
     params,
     query,
     body,
-    // The types that a handler sees follow from its auth mode, which `authenticate` has just enforced.
+    // The casts are safe because `authenticate` has enforced the auth mode that determines these types.
     wallet: caller.wallet as never,
     admin: caller.admin as never,
     delivery: (delivered?.delivery ?? null) as never,
@@ -118,22 +118,22 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
     once: async (work) => {
       if (key === null) return await app.tx(work);
       const owner = caller.admin === null ? ['wallet', caller.wallet ?? ''] : ['admin', caller.admin];
-      return (await once(app, [...owner, route.method, ctx.path, key], [query, body], work)) as Awaited<ReturnType<typeof work>>;
+      return (await runOnce(app, [...owner, route.method, ctx.path, key], [query, body], work)) as Awaited<ReturnType<typeof work>>;
     },
   };
   const result = delivered
-    ? await storeOnce(app, delivered, (tx) => act(app, endpoint, { ...call, once: (work) => work(tx) }))
-    : await act(app, endpoint, call);
+    ? await storeOnce(app, delivered, (tx) => runHandler(app, endpoint, { ...call, once: (work) => work(tx) }))
+    : await runHandler(app, endpoint, call);
   await write(app, route, ctx, result);
 }
 
-/** Runs the handler; a refusal that its route does not declare is a fault of ours. */
-async function act(app: App, { route, refusals }: Endpoint, call: Call<AnyRoute['auth'], unknown, unknown, unknown>): Promise<Reply> {
+/** Runs the handler and checks that the route declares the status of its error. */
+async function runHandler(app: App, { route, errorStatuses }: Endpoint, call: Call<AnyRoute['auth'], unknown, unknown, unknown>): Promise<Reply> {
   try {
     return await route.handler(call);
   } catch (error) {
-    if (error instanceof HttpError && !refusals.has(error.status)) {
-      mismatch(app, `${route.method} ${route.path} refused with ${error.status} (${error.message}), which it does not declare`);
+    if (error instanceof HttpError && !errorStatuses.has(error.status)) {
+      contractViolation(app, `${route.method} ${route.path} threw ${error.status} (${error.message}), which the route does not declare`);
     }
     throw error;
   }
@@ -147,14 +147,14 @@ function oneHeader(ctx: Koa.Context, name: string): string | undefined {
 function decode(where: 'path' | 'query' | 'body', schema: z.ZodType | undefined, value: unknown): unknown {
   if (!schema) return {};
   const parsed = schema.safeParse(value, PARSING);
-  if (!parsed.success) throw refuse(where, parsed.error);
+  if (!parsed.success) throw validationError(where, parsed.error);
   return parsed.data;
 }
 
-const NOTHING = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 const NO_FIELDS = z.strictObject({});
 
-async function decodeBody(route: AnyRoute, ctx: Koa.Context, delivered: Delivered | null): Promise<{ body: unknown; bytes: Buffer }> {
+async function decodeBody(route: AnyRoute, ctx: Koa.Context, delivered: VerifiedDelivery | null): Promise<{ body: unknown; bytes: Buffer }> {
   const shape = route.body;
   if (delivered) return { body: shape && !isStream(shape) ? decode('body', shape, delivered.value) : undefined, bytes: delivered.bytes };
   if (shape && isStream(shape)) {
@@ -163,17 +163,17 @@ async function decodeBody(route: AnyRoute, ctx: Koa.Context, delivered: Delivere
       return { body: decode('body', shape.json, value), bytes };
     }
     if (!ctx.is(shape.stream)) throw fail(415, `Content-Type must be ${shape.json ? 'application/json or ' : ''}${shape.stream}`);
-    return { body: boundedStream(ctx.req, shape.maxBytes ?? MAX_JSON_BYTES), bytes: NOTHING };
+    return { body: boundedStream(ctx.req, shape.maxBytes ?? MAX_JSON_BYTES), bytes: NO_BYTES };
   }
-  if (route.method === 'get') return { body: undefined, bytes: NOTHING };
-  if (!hasBody(ctx.req)) return { body: shape ? decode('body', shape, {}) : undefined, bytes: NOTHING };
+  if (route.method === 'get') return { body: undefined, bytes: NO_BYTES };
+  if (!hasBody(ctx.req)) return { body: shape ? decode('body', shape, {}) : undefined, bytes: NO_BYTES };
   const { value, bytes } = await readJson(ctx.req);
   return { body: decode('body', shape ?? NO_FIELDS, value), bytes };
 }
 
 async function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply): Promise<void> {
   const shape = route.returns[result.status];
-  if (shape === undefined) mismatch(app, `${route.method} ${route.path} answered ${result.status}, which it does not declare`);
+  if (shape === undefined) contractViolation(app, `${route.method} ${route.path} returned ${result.status}, which the route does not declare`);
   ctx.status = result.status;
   if (result.headers) ctx.set(result.headers);
   const json = shape && isStream(shape) ? (isBytes(result.body) ? undefined : shape.json) : shape;
@@ -185,32 +185,32 @@ async function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply)
     if (typeof result.body === 'function') {
       ctx.respond = false;
       ctx.res.statusCode = result.status;
-      // HEAD wants to know what GET would begin with, not to wait for what it brings.
+      // HEAD gets the headers only, without running the stream.
       if (ctx.method === 'HEAD') ctx.res.end();
       else await result.body(ctx.res);
     } else ctx.body = result.body;
   } else if (json) {
-    const encode = (value: unknown) => checkedText(app, route, result.status, json, value);
-    const text = result.body instanceof SharedBody ? result.body.encode(json, encode).text : encode(result.body);
-    // Koa would look the type up for every answer.
+    const encode = (value: unknown) => encodeChecked(app, route, result.status, json, value);
+    const text = result.body instanceof CachedBody ? result.body.encode(json, encode).text : encode(result.body);
+    // Set directly, because Koa's `ctx.type` looks up the MIME type for each response.
     ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
     ctx.body = text;
     if (route.cache && result.status === 200) {
-      const { etag } = result.body instanceof SharedBody ? result.body.encode(json, encode) : encoded(text);
-      conditional(ctx, etag, result.headers?.['Cache-Control'] ?? route.cache);
+      const { etag } = result.body instanceof CachedBody ? result.body.encode(json, encode) : encodeBody(text);
+      applyETag(ctx, etag, result.headers?.['Cache-Control'] ?? route.cache);
     }
   }
 }
 
-/** A value as its shape writes it. */
-function checkedText(app: App, route: AnyRoute, status: number, shape: z.ZodType, value: unknown): string {
+/** Validates a response value by its schema and returns its JSON. */
+function encodeChecked(app: App, route: AnyRoute, status: number, shape: z.ZodType, value: unknown): string {
   const checked = shape.safeParse(value);
-  if (!checked.success) mismatch(app, `${route.method} ${route.path} ${status}: ${z.prettifyError(checked.error)}`);
+  if (!checked.success) contractViolation(app, `${route.method} ${route.path} ${status}: ${z.prettifyError(checked.error)}`);
   return JSON.stringify(checked.success ? checked.data : value);
 }
 
-/** An answer that is not what the route declares is our fault: it fails tests, and is logged in production. */
-function mismatch(app: App, what: string): void {
-  if (!app.config.production) throw new Error(what);
-  app.log.error({ what }, 'an answer does not match its declaration');
+/** Reports a response that its route does not declare. It throws outside production, so that tests fail, and logs an error in production. */
+function contractViolation(app: App, violation: string): void {
+  if (!app.config.production) throw new Error(violation);
+  app.log.error({ violation }, 'a response does not match the declaration of its route; it is sent anyway');
 }

@@ -2,60 +2,59 @@ import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 
-/** How long clients may take, ms. */
+/** Timeouts for clients, ms. */
 export interface ClientTimeouts {
-  /** For the head of a request, from connecting on. */
-  readonly headMs: number;
-  /** For a whole request: an upload may take ten minutes, and is told so; see upload.ts. */
+  /** Time to receive the headers of a request, from the start of the connection. */
+  readonly headersMs: number;
+  /** Time to receive a whole request. It exceeds the ten minutes of `uploads.ts`, so that a slow upload gets that error sentence. */
   readonly requestMs: number;
-  /** Between requests. */
-  readonly idleMs: number;
-  /** Without a byte in either direction: who asks and does not read would keep its connection for ever. */
-  readonly stillMs: number;
-  /** How often it is looked for those who take longer. */
+  /** Time between two requests of a connection. */
+  readonly keepAliveMs: number;
+  /** Time without a byte in either direction. It closes connections of clients that send a request and do not read the response. */
+  readonly inactivityMs: number;
+  /** Interval between two checks of the timeouts. */
   readonly checkMs: number;
 }
-const CLIENT_TIMEOUTS: ClientTimeouts = { headMs: 15_000, requestMs: 630_000, idleMs: 65_000, stillMs: 120_000, checkMs: 5_000 };
+const CLIENT_TIMEOUTS: ClientTimeouts = { headersMs: 15_000, requestMs: 630_000, keepAliveMs: 65_000, inactivityMs: 120_000, checkMs: 5_000 };
 
-/** What the parser of node:http has against a request, by the code of its error; anything else is 400. */
-const FAULTS: Readonly<Record<string, { readonly status: number; readonly error: string }>> = {
+/** Responses to errors of the HTTP parser, by error code. Other parser errors get a 400. */
+const PARSER_ERRORS: Readonly<Record<string, { readonly status: number; readonly error: string }>> = {
   HPE_HEADER_OVERFLOW: { status: 431, error: 'the request line and the headers must be at most 16 KB' },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, error: 'the chunks must not have so many extensions' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'the request must arrive in time' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, error: 'the extensions of the chunks must be at most 16 KB' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'the request must arrive within the timeouts of the server' },
 };
 
 /**
- * The HTTP server of an application. What is no request that it could answer is refused here, like anything else: one status, `{ error }`.
- * It does not listen yet.
+ * Creates the HTTP server of an application. It does not listen yet. Requests that cannot be parsed get an error response with the usual body, `{ error }`.
  */
-export function openServer(koa: Koa, patience: ClientTimeouts = CLIENT_TIMEOUTS): Server {
+export function openServer(koa: Koa, timeouts: ClientTimeouts = CLIENT_TIMEOUTS): Server {
   const answer = koa.callback();
-  const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: patience.checkMs }, (request, response) => {
-    const fault = straighten(request);
+  const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: timeouts.checkMs }, (request, response) => {
+    const fault = normalizeTarget(request);
     if (fault === null) void answer(request, response);
-    else refuse(response, 400, fault);
+    else sendError(response, 400, fault);
   });
-  server.headersTimeout = patience.headMs;
-  server.requestTimeout = patience.requestMs;
-  server.keepAliveTimeout = patience.idleMs;
-  server.timeout = patience.stillMs;
+  server.headersTimeout = timeouts.headersMs;
+  server.requestTimeout = timeouts.requestMs;
+  server.keepAliveTimeout = timeouts.keepAliveMs;
+  server.timeout = timeouts.inactivityMs;
   server.maxRequestsPerSocket = 0;
-  server.on('checkExpectation', (_request, response: ServerResponse) => refuse(response, 417, 'Expect must be 100-continue'));
+  server.on('checkExpectation', (_request, response: ServerResponse) => sendError(response, 417, 'Expect must be 100-continue'));
   server.on('clientError', (error: Error & { code?: string }, socket) => {
     const current: unknown = Reflect.get(socket, '_httpMessage');
-    // Nobody is there any more, or an answer is on its way and must not be written into.
+    // The client has disconnected, or a response is being sent and an error response would corrupt it.
     if (error.code === 'ECONNRESET' || !socket.writable || (current instanceof ServerResponse && current.headersSent)) return void socket.destroy();
-    const { status, error: message } = FAULTS[error.code ?? ''] ?? { status: 400, error: 'the request must be valid HTTP/1.1' };
-    endWith(socket, status, message);
+    const { status, error: message } = PARSER_ERRORS[error.code ?? ''] ?? { status: 400, error: 'the request must be valid HTTP/1.1' };
+    respondAndClose(socket, status, message);
   });
   return server;
 }
 
-/** Makes a request's target a path, where it is a whole URL. @returns what is wrong with the request, or null */
-export function straighten(request: IncomingMessage): string | null {
-  const hosts = timesNamed(request, 'host');
+/** Replaces the URL of a request in absolute form by its path and query. @returns an error sentence when the Host header or the target is invalid, otherwise null */
+export function normalizeTarget(request: IncomingMessage): string | null {
+  const hosts = countHeader(request, 'host');
   if (hosts === 0 && request.httpVersion !== '1.0') return 'Host is required';
-  // node:http keeps the first, what stands in front of us may go by the last.
+  // node:http uses the first Host header, and a proxy may use the last one, so several are ambiguous.
   if (hosts > 1) return 'Host must be given once';
   const { url = '' } = request;
   if (url.startsWith('/') || url === '*') return null;
@@ -65,11 +64,11 @@ export function straighten(request: IncomingMessage): string | null {
   return null;
 }
 
-/** How often a request has a header. @param name in lower case */
-function timesNamed({ rawHeaders }: IncomingMessage, name: string): number {
-  let times = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === name.length && rawHeaders[i]?.toLowerCase() === name) times++;
-  return times;
+/** Returns the number of headers with a name. @param name lower case */
+function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === name.length && rawHeaders[i]?.toLowerCase() === name) count++;
+  return count;
 }
 
 const bodyOf = (error: string) => JSON.stringify({ error });
@@ -81,13 +80,13 @@ const headersOf = (body: string) => ({
   Connection: 'close',
 });
 
-function refuse(response: ServerResponse, status: number, error: string): void {
+function sendError(response: ServerResponse, status: number, error: string): void {
   const body = bodyOf(error);
   response.writeHead(status, headersOf(body)).end(body);
 }
 
-/** Answers on a connection that has no response, and ends it. */
-export function endWith(socket: Duplex, status: number, error: string, headers: Readonly<Record<string, string>> = {}): void {
+/** Writes an error response to a socket that has no `ServerResponse`, and closes it. */
+export function respondAndClose(socket: Duplex, status: number, error: string, headers: Readonly<Record<string, string>> = {}): void {
   if (!socket.writable) return void socket.destroy();
   const body = bodyOf(error);
   const lines = Object.entries({ ...headers, ...headersOf(body) }).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -4,36 +4,37 @@ import busboy from 'busboy';
 import type Koa from 'koa';
 import type { z } from 'zod';
 import { fail, HttpError } from '#lib/errors.ts';
-import { explain, refuse } from './validation-errors.ts';
+import { describeIssue, validationError } from './validation-errors.ts';
 
-/** How many fields a form may have besides its file, and how large each may be, bytes. */
-const MOST_FIELDS = 20;
+/** Maximum parts of a form. */
+const MAX_PARTS = 20;
+/** Maximum size of a text field, bytes. */
 const MAX_FIELD_BYTES = 4_096;
-/** What a form may hold besides its file, bytes. */
+/** Maximum size of a form without its file, bytes. */
 export const MAX_FORM_OVERHEAD_BYTES = 64 * 1024;
+/** Maximum characters of a field name in an error sentence. */
 const MAX_ECHO = 100;
 
-/** How long a body may take, ms: in all, and without anything arriving. */
-export interface Pace {
+/** Timeouts of an upload, ms: for the whole body, and between two chunks. */
+export interface UploadTimeouts {
   readonly totalMs: number;
   readonly idleMs: number;
 }
-const PACE: Pace = { totalMs: 10 * 60_000, idleMs: 60_000 };
+const UPLOAD_TIMEOUTS: UploadTimeouts = { totalMs: 10 * 60_000, idleMs: 60_000 };
 
 /**
- * Reads a form as it arrives: fields of text, and before, between or after them exactly one file. The name and the type that its sender
- * gives to the file are forgotten.
- * @param shape the name of the file's field, and the shape of the others
- * @param receive takes the bytes of the file, as fast as it can; what it throws ends the form
- * @returns the fields of text
- * @throws 400 for what is no such form, is cut off, or comes too slowly; what `receive` throws
+ * Reads a multipart form as a stream: text fields and exactly one file, in any order. The file name and the content type of the file are ignored.
+ * @param shape the field name of the file, and the schema of the text fields
+ * @param receive consumes the bytes of the file; when it throws, reading stops with its error
+ * @returns the validated text fields
+ * @throws 400 when the form is invalid, incomplete or too slow, and the errors of `receive`
  */
 export async function readForm<Fields extends z.ZodType>(
   ctx: Koa.Context,
   body: Readable,
   shape: { readonly file: string; readonly fields: Fields },
   receive: (bytes: Readable) => Promise<void>,
-  pace: Pace = PACE,
+  pace: UploadTimeouts = UPLOAD_TIMEOUTS,
 ): Promise<z.output<Fields>> {
   const form = openForm(ctx.get('Content-Type'));
   const fields = new Map<string, string>();
@@ -48,50 +49,50 @@ export async function readForm<Fields extends z.ZodType>(
   form.on('field', (field: string | undefined, value, { valueTruncated }) => {
     if (field === undefined) endFor(field, 'is not a known field');
     else if (field === shape.file) endFor(field, 'must be a file');
-    else if (fields.has(field)) endFor(field, 'must come once');
+    else if (fields.has(field)) endFor(field, 'must be sent once');
     else if (valueTruncated) endFor(field, `must be at most ${MAX_FIELD_BYTES} bytes`);
     else fields.set(field, value);
   });
   form.on('file', (field: string | undefined, bytes) => {
-    // Whoever reads it sees the error; what nobody reads must not end the process.
+    // `receive` still gets the error. Without a reader, this listener prevents that the error ends the process.
     bytes.on('error', () => undefined);
     if (field !== shape.file) return endFor(field, 'is not a known file');
-    if (received) return endFor(field, 'must come once');
+    if (received) return endFor(field, 'must be sent once');
     file = bytes;
     received = receive(bytes);
     received.catch(end);
   });
-  form.on('partsLimit', () => end(fail(400, 'the form must not have so many fields')));
-  const unwatch = watch(body, pace, end);
+  form.on('partsLimit', () => end(fail(400, `the form must have at most ${MAX_PARTS} parts`)));
+  const stopTimeouts = enforceTimeouts(body, pace, end);
   try {
     await pipeline(body, form);
   } catch (error) {
     failure ??= error instanceof HttpError ? error : fail(400, 'the body must be a complete form, as its Content-Type says');
-    // One that begins after the fault, in the same chunk, nobody else would end: its receiver would wait for ever.
+    // A file that starts after the error in the same chunk is not ended by busboy, so its receiver would wait for ever.
     file?.destroy(failure);
   } finally {
-    unwatch();
-    // Nothing is taken away from a receiver that is still at work.
+    stopTimeouts();
+    // Waits for the receiver, so that it is not active after this function has ended.
     await received?.catch(() => undefined);
   }
   if (failure) throw failure;
   if (!received) throw fail(400, `${shape.file} is required and must be a file`);
-  const parsed = shape.fields.safeParse(Object.fromEntries(fields), { error: explain });
-  if (!parsed.success) throw refuse('body', parsed.error);
+  const parsed = shape.fields.safeParse(Object.fromEntries(fields), { error: describeIssue });
+  if (!parsed.success) throw validationError('body', parsed.error);
   return parsed.data;
 }
 
 function openForm(type: string): busboy.Busboy {
   try {
-    const limits = { fieldSize: MAX_FIELD_BYTES, parts: MOST_FIELDS };
+    const limits = { fieldSize: MAX_FIELD_BYTES, parts: MAX_PARTS };
     return busboy({ headers: { 'content-type': type }, limits, defParamCharset: 'utf8' });
   } catch {
     throw fail(400, 'Content-Type must be multipart/form-data with a boundary');
   }
 }
 
-/** Ends a form that comes too slowly. @returns what ends the watching */
-function watch(body: Readable, { totalMs, idleMs }: Pace, end: (error: Error) => void): () => void {
+/** Ends a form that exceeds its timeouts. @returns a function that clears the timers */
+function enforceTimeouts(body: Readable, { totalMs, idleMs }: UploadTimeouts, end: (error: Error) => void): () => void {
   const tooSlow = () => end(fail(400, `the body must arrive within ${totalMs / 1_000} s, without pauses of ${idleMs / 1_000} s`));
   const total = setTimeout(tooSlow, totalMs);
   const idle = setTimeout(tooSlow, idleMs);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { fail, type HttpError } from '#lib/errors.ts';
 
-const KINDS: Record<string, string> = {
+const TYPE_NAMES: Record<string, string> = {
   int: 'an integer',
   number: 'a number',
   bigint: 'an integer',
@@ -14,17 +14,17 @@ const KINDS: Record<string, string> = {
   tuple: 'an array',
   null: 'null',
 };
-const FORMATS: Record<string, string> = {
+const FORMAT_NAMES: Record<string, string> = {
   uuid: 'a UUID',
   datetime: 'an ISO 8601 date and time in UTC',
   date: 'a day as YYYY-MM-DD',
   url: 'a URL',
   base64: 'base64 text',
 };
-/** Longest part of a request's own words that is repeated to it, characters. */
+/** Maximum characters of a field path in an error sentence. */
 const MAX_ECHO = 100;
 
-const kindOf = (expected: string) => KINDS[expected] ?? expected;
+const typeName = (expected: string) => TYPE_NAMES[expected] ?? expected;
 const counted = (n: number | bigint, unit: string) => `${n} ${unit}${n === 1 || n === 1n ? '' : 's'}`;
 
 function amount(origin: string, n: number | bigint): string {
@@ -33,12 +33,12 @@ function amount(origin: string, n: number | bigint): string {
   return String(n);
 }
 
-/** What a value must be, as the end of a sentence that begins with the field's name. A schema's own message goes before this one. */
-export const explain: z.core.$ZodErrorMap = (issue) => {
+/** Returns the requirement of a field as the end of a sentence that begins with its name. A message in the schema takes precedence. */
+export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   const required = issue.input === undefined ? 'is required and ' : '';
   switch (issue.code) {
     case 'invalid_type':
-      return `${required}must be ${kindOf(issue.expected)}`;
+      return `${required}must be ${typeName(issue.expected)}`;
     case 'invalid_value':
       return `${required}must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
     case 'too_small':
@@ -46,7 +46,7 @@ export const explain: z.core.$ZodErrorMap = (issue) => {
     case 'too_big':
       return `must be ${issue.exact ? 'exactly' : issue.inclusive ? 'at most' : 'less than'} ${amount(issue.origin, issue.maximum)}`;
     case 'invalid_format':
-      return `must be ${FORMATS[issue.format] ?? (issue.pattern ? `text that matches ${issue.pattern}` : `a valid ${issue.format}`)}`;
+      return `must be ${FORMAT_NAMES[issue.format] ?? (issue.pattern ? `text that matches ${issue.pattern}` : `a valid ${issue.format}`)}`;
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'invalid_union':
@@ -60,26 +60,26 @@ export const explain: z.core.$ZodErrorMap = (issue) => {
 
 type Issue = z.core.$ZodIssue;
 
-/** Of a union's branches, the one that fits best: none of whose faults is the value's own kind, with the fewest faults. */
+/** Returns the issues of the union branch that fits the value best: the value has the branch's type, and the branch has the fewest issues. */
 function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   const fitting = branches.filter((issues) => issues.every((issue) => issue.path.length > 0 || issue.code !== 'invalid_type'));
   return fitting.sort((a, b) => a.length - b.length)[0];
 }
 
-/** The place and the sentence of a fault, within unions too. */
-function located(issue: Issue, above: readonly PropertyKey[] = []): { path: readonly PropertyKey[]; message: string } {
+/** Returns the path and the sentence of an issue, also inside unions. */
+function findIssue(issue: Issue, above: readonly PropertyKey[] = []): { path: readonly PropertyKey[]; message: string } {
   const path = [...above, ...issue.path];
   if (issue.code === 'unrecognized_keys') return { path: [...path, issue.keys[0] ?? ''], message: issue.message };
   if (issue.code !== 'invalid_union') return { path, message: issue.message };
   const branch = bestBranch(issue.errors);
-  if (branch?.[0]) return located(branch[0], path);
+  if (branch?.[0]) return findIssue(branch[0], path);
   const kinds = issue.errors.flatMap((issues) =>
-    issues.flatMap((i) => (i.code === 'invalid_type' && i.path.length === 0 ? [kindOf(i.expected)] : [])),
+    issues.flatMap((i) => (i.code === 'invalid_type' && i.path.length === 0 ? [typeName(i.expected)] : [])),
   );
   return { path, message: kinds.length > 0 ? `must be ${[...new Set(kinds)].join(' or ')}` : issue.message };
 }
 
-/** `caps.points[0].score` */
+/** Formats a path, such as `caps.points[0].score`. */
 function nameOf(path: readonly PropertyKey[]): string {
   const name = path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
@@ -88,10 +88,10 @@ function nameOf(path: readonly PropertyKey[]): string {
   return name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO)}…` : name;
 }
 
-/** 400 with one sentence that names the field and what it must be. */
-export function refuse(where: 'body' | 'query' | 'path', error: z.ZodError): HttpError {
+/** Creates a 400 error with one sentence: the field and its requirement. */
+export function validationError(where: 'body' | 'query' | 'path', error: z.ZodError): HttpError {
   const issue = error.issues[0];
   if (!issue) return fail(400, `the ${where} is not valid`);
-  const { path, message } = located(issue);
+  const { path, message } = findIssue(issue);
   return fail(400, `${nameOf(path) || `the ${where}`} ${message}`);
 }

@@ -1,23 +1,22 @@
 import { createServer, type Server } from 'node:http';
 import { z } from 'zod';
-import type { App } from '#platform/app.ts';
+import type { App, GaugeReader } from '#platform/app.ts';
 import { migrations } from '#platform/db/migrations/index.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
-import type { Reading } from './metrics/gauge-reader.ts';
 import { openMetrics } from './metrics/scrape.ts';
 
-/** How long a dependency may take to answer before it counts as failed, ms. */
-const CHECK_WITHIN_MS = 1_000;
+/** Timeout of a dependency check, ms. */
+const CHECK_TIMEOUT_MS = 1_000;
 
 const Check = z.enum(['ok', 'failed']);
 const Readiness = z
   .object({
-    status: z.enum(['ok', 'failed']).meta({ description: 'ok when every check is.' }),
+    status: z.enum(['ok', 'failed']).meta({ description: '`ok` when every check is `ok`.' }),
     checks: z.object({
-      postgresql: Check.meta({ description: 'The database answers.' }),
-      migrations: Check.meta({ description: 'The database has every migration that this process was built with.' }),
-      redis: Check.meta({ description: 'Redis answers.' }),
+      postgresql: Check.meta({ description: 'PostgreSQL responds.' }),
+      migrations: Check.meta({ description: 'The database has every migration of this release.' }),
+      redis: Check.meta({ description: 'Redis responds.' }),
     }),
   })
   .meta({ id: 'Readiness', example: { status: 'ok', checks: { postgresql: 'ok', migrations: 'ok', redis: 'ok' } } });
@@ -25,32 +24,33 @@ type Readiness = z.output<typeof Readiness>;
 
 const appliedMigrations = statement<{ name: string }>('applied_migrations', 'select name from migrations');
 
-const answers = (work: Promise<unknown>): Promise<boolean> =>
+/** Returns whether the work succeeds within the timeout. */
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
   Promise.race([
     work.then(
       () => true,
       () => false,
     ),
-    new Promise<boolean>((resolve) => setTimeout(resolve, CHECK_WITHIN_MS, false).unref()),
+    new Promise<boolean>((resolve) => setTimeout(resolve, CHECK_TIMEOUT_MS, false).unref()),
   ]);
 
-/** Asks the dependencies, all at once, for at most a second. Says which failed, never why: that is in the log. */
+/** Checks all dependencies concurrently, each with a timeout of one second. The result names failed checks without reasons; reasons are in the log. */
 export async function checkReadiness(app: App): Promise<Readiness> {
   let pending = true;
   const [postgresql, redis] = await Promise.all([
-    answers(
+    succeeds(
       app.db.query(appliedMigrations).then(
         (rows) => {
           const applied = new Set(rows.map((row) => row.name));
           pending = migrations.some((migration) => !applied.has(migration.name));
         },
-        // A database without the table answers, too.
+        // SQLSTATE 42P01: the table does not exist yet, but PostgreSQL has responded.
         (error: unknown) => {
           if (!(error instanceof Error && 'code' in error && error.code === '42P01')) throw error;
         },
       ),
     ),
-    answers(app.redis.ping()),
+    succeeds(app.redis.ping()),
   ]);
   const check = (isOk: boolean) => (isOk ? 'ok' : 'failed');
   return {
@@ -59,10 +59,10 @@ export async function checkReadiness(app: App): Promise<Readiness> {
   };
 }
 
-/** The same, for scrapes. */
-const readiness: Reading = {
-  keepMs: 5_000,
-  gauges: { coinop_dependency_up: 'Whether this process can use a dependency: postgresql, migrations (all of them are applied), redis.' },
+/** Reads the readiness checks for the metrics. */
+const readiness: GaugeReader = {
+  cacheMs: 5_000,
+  gauges: { coinop_dependency_up: '1 when this process can use a dependency, otherwise 0: postgresql, migrations (all are applied), redis.' },
   async read(app) {
     const { checks } = await checkReadiness(app);
     return Object.entries(checks).map(([dependency, check]) => ({
@@ -77,8 +77,8 @@ export const healthz = route({
   method: 'get',
   path: '/healthz',
   auth: 'public',
-  summary: 'Whether the process lives',
-  description: 'Asks no dependency.',
+  summary: 'Returns whether the process is running',
+  description: 'Checks no dependency.',
   returns: { 200: z.object({ status: z.literal('ok') }) },
   fails: [],
   handler: async () => reply(200, { status: 'ok' as const }),
@@ -88,8 +88,8 @@ export const readyz = route({
   method: 'get',
   path: '/readyz',
   auth: 'public',
-  summary: 'Whether the process can do its work',
-  description: 'Answers within about a second, whatever its dependencies do.',
+  summary: 'Returns whether the process can handle requests',
+  description: 'Responds within about one second even when a dependency hangs. 503 means that at least one check failed.',
   returns: { 200: Readiness, 503: Readiness },
   fails: [],
   async handler({ app }) {
@@ -98,15 +98,18 @@ export const readyz = route({
   },
 });
 
-/** A server for operators: health, readiness and metrics of this process, API or worker. */
-export async function startOperations(app: App): Promise<{ readonly port: number; close(): Promise<void> }> {
+/**
+ * Starts the health server of an API or worker process: `/healthz`, `/readyz` and `/metrics`. It has no authentication.
+ * @returns the port that it listens on
+ */
+export async function startHealthServer(app: App): Promise<{ readonly port: number; close(): Promise<void> }> {
   const metrics = openMetrics(app, [readiness]);
   const server = createServer((request, response) => {
     const send = (status: number, type: string, text: string) =>
       void response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(request.method === 'HEAD' ? '' : text);
     const json = (status: number, body: object) => send(status, 'application/json', JSON.stringify(body));
     answer().catch((err: unknown) => {
-      app.log.error({ err }, 'operations request failed');
+      app.log.error({ err }, 'a request to the health server failed; it is answered with 500');
       json(500, { error: 'internal server error' });
     });
     async function answer(): Promise<void> {
@@ -120,7 +123,7 @@ export async function startOperations(app: App): Promise<{ readonly port: number
     }
   });
   const port = await listen(server, app.config.metrics);
-  app.log.info({ host: app.config.metrics.host, port, paths: ['/healthz', '/readyz', '/metrics'] }, 'operations server is ready');
+  app.log.info({ host: app.config.metrics.host, port, paths: ['/healthz', '/readyz', '/metrics'] }, 'health server is ready');
   return {
     port,
     close: () =>

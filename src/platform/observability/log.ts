@@ -3,7 +3,7 @@ import type { Config } from '#config';
 
 export type { Logger };
 
-/** Structured logs on stdout, one JSON object a line. What may hold a secret is never put into one. */
+/** Opens the logger: one JSON object per line on stdout. Fields that may hold a secret are redacted. */
 export function openLog(config: Config, process: string): Logger {
   return pino({
     level: config.logLevel,

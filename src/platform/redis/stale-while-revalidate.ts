@@ -1,162 +1,158 @@
 import { z } from 'zod';
 import { HttpError, unavailable } from '#lib/errors.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 
-/** What was read from outside, and when it was asked for: ms since 1970. */
+/** A value and the time of its request, ms since 1970. */
 export interface Reading<Value> {
   readonly value: Value;
   readonly at: number;
 }
 
-/** Something outside that is asked seldom, and is not there always. Times are ms. */
-export interface Source<Ask, Value> {
-  /** Names it in Redis and in logs. */
+/** An external source of values that may be slow or unavailable. Times are ms. */
+export interface Source<Key, Value> {
+  /** Name of the source in Redis keys and logs. */
   readonly name: string;
-  keyOf(ask: Ask): string;
-  /** What a value from Redis must be to be believed. */
+  keyOf(key: Key): string;
+  /** Validates values that are read from Redis. */
   readonly shape: z.ZodType<Value>;
-  /** How long a value is handed out without asking again. */
+  /** Age up to which a cached value is returned without a new request. */
   readonly freshMs: number;
-  /** How long it stands in for one that cannot be had. */
-  readonly keptMs: number;
-  /** How long a caller waits for a new value: where an older one can stand in, and where none can. */
-  readonly patienceMs: number;
-  readonly withinMs: number;
-  /** After a failure, how long nobody asks again. */
-  readonly restMs: number;
-  /** Keys that a process remembers, and that it asks for at once. */
-  readonly most: number;
-  readonly atOnce: number;
-  /** Told to the caller with the 503. */
-  readonly unknown: string;
-  read(app: App, ask: Ask): Promise<Value>;
+  /** Age up to which a cached value is returned when the source fails or is slow. */
+  readonly staleMs: number;
+  /** Time a caller waits for a new value when a stale value exists. */
+  readonly waitIfStaleMs: number;
+  /** Time a caller waits for a new value when no cached value exists. */
+  readonly waitIfMissingMs: number;
+  /** Delay after a failure before the source is requested again. */
+  readonly failureBackoffMs: number;
+  /** Maximum cached keys per process. */
+  readonly maxKeys: number;
+  /** Maximum concurrent requests per process. */
+  readonly maxConcurrent: number;
+  /** Error message of the 503 when there is no value. */
+  readonly unavailableMessage: string;
+  read(app: App, key: Key): Promise<Value>;
 }
 
-/** What one process knows of a source. All its maps are bounded, and none is needed: Redis knows the same, and the source more. */
-interface Known<Value> {
+/** The state of a source in one application. All maps are bounded. */
+interface SourceState<Value> {
   readonly readings: Map<string, Reading<Value>>;
   readonly failures: Map<string, { readonly at: number; readonly error: unknown }>;
-  readonly running: Map<string, Promise<Reading<Value>>>;
+  readonly inFlight: Map<string, Promise<Reading<Value>>>;
 }
 
-/** What asks; and what only looks at what is known, at most `keptMs` old, and never asks outside. */
-export interface LastGood<Ask, Value> {
-  (app: App, ask: Ask): Promise<Reading<Value>>;
-  known(app: App, asks: readonly Ask[]): Promise<(Reading<Value> | null)[]>;
+interface StaleWhileRevalidate<Key, Value> {
+  /** Returns a value, from the cache or the source. @throws 503 when there is no value */
+  (app: App, key: Key): Promise<Reading<Value>>;
+  /** Returns the cached values, at most `staleMs` old; null where there is none. Never requests the source. */
+  cached(app: App, keys: readonly Key[]): Promise<(Reading<Value> | null)[]>;
 }
 
-/** Beyond this a read counts as failed, and another may begin, ms. */
-const READ_LIMIT_MS = 15_000;
-const LATE = Symbol('late');
+/** Timeout of a request to a source, ms. */
+const READ_TIMEOUT_MS = 15_000;
+const TIMED_OUT = Symbol('timed out');
 
-/** How long a caller is asked to stay away while nothing is known, seconds. */
+/** Retry-After of the 503, seconds. */
 const RETRY_AFTER_SEC = 2;
 
 /**
- * Hands out a value that is at most `freshMs` old, read by one process and shared with the others through Redis; concurrent asks for a
- * key share one read. While the source fails or dawdles, the last good value stands in, `keptMs` at most. Redis only spares reads:
- * without it each process reads for itself.
- * @returns what asks; it throws 503 when there is nothing to hand out
+ * Caches the values of a source, in the process and in Redis. A value up to `freshMs` old is returned without a request; concurrent
+ * callers of a key share one request. While the source fails or is slow, callers get the last value, up to `staleMs` old.
+ * Without Redis each process has only its own cache.
  */
-export function lastGood<Ask, Value>(source: Source<Ask, Value>): LastGood<Ask, Value> {
-  const processes = new WeakMap<App, Known<Value>>();
+export function staleWhileRevalidate<Key, Value>(source: Source<Key, Value>): StaleWhileRevalidate<Key, Value> {
+  const states = perApp((): SourceState<Value> => ({ readings: new Map(), failures: new Map(), inFlight: new Map() }));
   const Stored = z.object({ value: source.shape, at: z.number() });
   const redisKey = (app: App, key: string) => `${app.config.redis.prefix}:last-good:${source.name}:${key}`;
 
-  const knownTo = (app: App): Known<Value> => {
-    const known = processes.get(app) ?? { readings: new Map(), failures: new Map(), running: new Map() };
-    processes.set(app, known);
-    return known;
-  };
-
-  const recall = async (app: App, key: string): Promise<Reading<Value> | null> => {
+  const readRedis = async (app: App, key: string): Promise<Reading<Value> | null> => {
     try {
       const text = await app.redis.get(redisKey(app, key));
       return text === null ? null : (Stored.safeParse(JSON.parse(text)).data ?? null);
     } catch {
-      // Redis is down, or somebody else wrote there.
+      // Redis is down, or the stored text is not JSON: the source is requested instead.
       return null;
     }
   };
 
-  const read = async (app: App, known: Known<Value>, key: string, ask: Ask): Promise<Reading<Value>> => {
+  const readSource = async (app: App, state: SourceState<Value>, name: string, key: Key): Promise<Reading<Value>> => {
     const at = app.clock.now().getTime();
     try {
-      const value = await atMost(READ_LIMIT_MS, source.read(app, ask), LATE);
-      if (value === LATE) throw new Error(`${source.name} was not answered within ${READ_LIMIT_MS} ms`);
+      const value = await withTimeout(READ_TIMEOUT_MS, source.read(app, key), TIMED_OUT);
+      if (value === TIMED_OUT) throw new Error(`${source.name} did not answer within ${READ_TIMEOUT_MS} ms`);
       const reading = { value, at };
-      put(known.readings, key, reading, source.most);
-      known.failures.delete(key);
-      await app.redis.set(redisKey(app, key), JSON.stringify(reading), 'PX', source.keptMs).catch(() => null);
+      put(state.readings, name, reading, source.maxKeys);
+      state.failures.delete(name);
+      await app.redis.set(redisKey(app, name), JSON.stringify(reading), 'PX', source.staleMs).catch(() => null);
       return reading;
     } catch (error) {
-      put(known.failures, key, { at: app.clock.now().getTime(), error }, source.most);
-      app.log.warn({ err: error, source: source.name }, 'a source outside did not answer');
+      put(state.failures, name, { at: app.clock.now().getTime(), error }, source.maxKeys);
+      app.log.warn({ err: error, source: source.name }, 'an external source did not answer; the last value is used while it is not too old');
       throw error;
     }
   };
 
-  /** The read that is under way, or a new one. */
-  const share = (app: App, known: Known<Value>, key: string, ask: Ask): Promise<Reading<Value>> => {
-    const running = known.running.get(key);
-    if (running) return running;
-    if (known.running.size >= source.atOnce) return Promise.reject(unavailable('too many are asking for this at once', 1));
-    const begun = read(app, known, key, ask);
-    known.running.set(key, begun);
-    const ended = () => known.running.delete(key);
-    begun.then(ended, ended);
-    return begun;
+  /** Joins the request in flight, or starts one. */
+  const shareRead = (app: App, state: SourceState<Value>, name: string, key: Key): Promise<Reading<Value>> => {
+    const inFlight = state.inFlight.get(name);
+    if (inFlight) return inFlight;
+    if (state.inFlight.size >= source.maxConcurrent) return Promise.reject(unavailable('too many concurrent requests, try again', 1));
+    const started = readSource(app, state, name, key);
+    state.inFlight.set(name, started);
+    const end = () => state.inFlight.delete(name);
+    started.then(end, end);
+    return started;
   };
 
-  const get = async (app: App, ask: Ask): Promise<Reading<Value>> => {
-    const known = knownTo(app);
-    const key = source.keyOf(ask);
+  const get = async (app: App, key: Key): Promise<Reading<Value>> => {
+    const state = app.state(states);
+    const name = source.keyOf(key);
     const now = app.clock.now().getTime();
-    // Clocks of processes differ a little: a reading may come from what is the future here.
+    // Compares absolute differences, because the clocks of the processes differ a little and a shared value may be from the future.
     const isWithin = (at: number, ms: number) => Math.abs(now - at) < ms;
-    const own = known.readings.get(key);
+    const own = state.readings.get(name);
     if (own && isWithin(own.at, source.freshMs)) return own;
-    const best = newer(own ?? null, await recall(app, key));
+    const best = newer(own ?? null, await readRedis(app, name));
     if (best && isWithin(best.at, source.freshMs)) {
-      put(known.readings, key, best, source.most);
+      put(state.readings, name, best, source.maxKeys);
       return best;
     }
-    const failure = known.failures.get(key);
-    const isResting = failure !== undefined && isWithin(failure.at, source.restMs);
-    const reading = isResting ? Promise.reject(failure.error) : share(app, known, key, ask);
-    if (best && isWithin(best.at, source.keptMs)) return await atMost(source.patienceMs, reading, best).catch(() => best);
+    const failure = state.failures.get(name);
+    const isBackingOff = failure !== undefined && isWithin(failure.at, source.failureBackoffMs);
+    const reading = isBackingOff ? Promise.reject(failure.error) : shareRead(app, state, name, key);
+    if (best && isWithin(best.at, source.staleMs)) return await withTimeout(source.waitIfStaleMs, reading, best).catch(() => best);
     try {
-      const answer = await atMost(source.withinMs, reading, null);
+      const answer = await withTimeout(source.waitIfMissingMs, reading, null);
       if (answer) return answer;
     } catch (error) {
       if (error instanceof HttpError) throw error;
-      throw Object.assign(unavailable(source.unknown, RETRY_AFTER_SEC), { cause: error });
+      throw Object.assign(unavailable(source.unavailableMessage, RETRY_AFTER_SEC), { cause: error });
     }
-    throw unavailable(source.unknown, RETRY_AFTER_SEC);
+    throw unavailable(source.unavailableMessage, RETRY_AFTER_SEC);
   };
 
-  /** One look at Redis for all. */
-  const look = async (app: App, asks: readonly Ask[]): Promise<(Reading<Value> | null)[]> => {
-    if (asks.length === 0) return [];
-    const keys = asks.map(source.keyOf);
+  const cached = async (app: App, keys: readonly Key[]): Promise<(Reading<Value> | null)[]> => {
+    if (keys.length === 0) return [];
+    const { readings } = app.state(states);
+    const names = keys.map(source.keyOf);
     const now = app.clock.now().getTime();
-    const texts = await Promise.all(keys.map((key) => recall(app, key)));
-    return texts.map((text, i) => {
-      const best = newer(knownTo(app).readings.get(keys[i] ?? '') ?? null, text);
-      return best && Math.abs(now - best.at) < source.keptMs ? best : null;
+    const stored = await Promise.all(names.map((name) => readRedis(app, name)));
+    return stored.map((reading, i) => {
+      const best = newer(readings.get(names[i] ?? '') ?? null, reading);
+      return best && Math.abs(now - best.at) < source.staleMs ? best : null;
     });
   };
-  return Object.assign(get, { known: look });
+  return Object.assign(get, { cached });
 }
 
-/** What a promise brings within a time, else the other value; the promise goes on by itself. */
-export async function atMost<T, Otherwise>(ms: number, work: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> {
+/** Returns the result of a promise, or `fallback` after `ms`. The promise is not cancelled. */
+export async function withTimeout<T, Fallback>(ms: number, work: Promise<T>, fallback: Fallback): Promise<T | Fallback> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Otherwise>((resolve) => {
-    timer = setTimeout(resolve, ms, otherwise);
+  const timeout = new Promise<Fallback>((resolve) => {
+    timer = setTimeout(resolve, ms, fallback);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }
@@ -167,10 +163,10 @@ function newer<Value>(a: Reading<Value> | null, b: Reading<Value> | null): Readi
   return a.at >= b.at ? a : b;
 }
 
-/** Remembers an entry as the newest, and forgets the oldest beyond the limit. */
-function put<Entry>(map: Map<string, Entry>, key: string, entry: Entry, most: number): void {
+/** Stores an entry as the newest, and evicts the oldest entry when the map exceeds `maxEntries`. */
+function put<Entry>(map: Map<string, Entry>, key: string, entry: Entry, maxEntries: number): void {
   map.delete(key);
   map.set(key, entry);
   const oldest = map.keys().next();
-  if (map.size > most && !oldest.done) map.delete(oldest.value);
+  if (map.size > maxEntries && !oldest.done) map.delete(oldest.value);
 }

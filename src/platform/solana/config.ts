@@ -5,13 +5,13 @@ import { LEAD_SEC, MARGIN_SEC } from '#lib/draw/parameters.ts';
 import { Wallet } from '#lib/scalars.ts';
 
 /**
- * Who signs what. `feePayer` pays fees and rents; `epochAuthority` opens and settles reward epochs; `treasury` owns the
- * tokens that are paid out; `committer` signs the commitments of rounds.
+ * The keys that sign transactions. `feePayer` pays fees and rent; `epochAuthority` opens and settles reward epochs; `treasury` owns the
+ * tokens that are paid out; `committer` signs draw commitments.
  */
 export const ROLES = ['feePayer', 'epochAuthority', 'treasury', 'committer'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Base units of a token, or lamports, as text. */
+/** Parses an amount in base units or lamports. */
 const amount = (fallback: string) =>
   z
     .string()
@@ -21,12 +21,12 @@ const amount = (fallback: string) =>
 const milliseconds = (fallback: number) => z.coerce.number().int().min(1).max(86_400_000).default(fallback);
 const blocks = (fallback: number) => z.coerce.number().int().min(0).max(10_000).default(fallback);
 
-/** A secret key, or the absolute path of the file that holds it: a JSON array of 64 numbers, or base58. */
+/** A secret key (a JSON array of 64 numbers, or base58), or the absolute path of a file that contains one. */
 const secret = z.string().min(1).optional();
 
 const PUBLIC_MIRRORS = 'https://api.drand.sh,https://api2.drand.sh,https://api3.drand.sh,https://drand.cloudflare.com';
-/** Each may take a moment, and none is asked for long. */
-const MOST_MIRRORS = 8;
+/** Maximum mirrors. It bounds the time of a query, because every mirror may time out. */
+const MAX_MIRRORS = 8;
 const mirrors = z
   .string()
   .default(PUBLIC_MIRRORS)
@@ -40,7 +40,7 @@ const mirrors = z
     z
       .array(z.url({ protocol: /^https?$/ }))
       .min(1)
-      .max(MOST_MIRRORS),
+      .max(MAX_MIRRORS),
   );
 const hexOf = (bytes: number, fallback: string) =>
   z
@@ -49,15 +49,15 @@ const hexOf = (bytes: number, fallback: string) =>
     .default(fallback);
 const seconds = (fallback: number) => z.coerce.number().int().min(1).max(86_400).default(fallback);
 
-/** What a process is told about the chain. */
+/** The environment variables of the chain. */
 export const ChainEnvironment = {
   SOLANA_RPC_URL: z.url({ protocol: /^https?$/ }).default('http://127.0.0.1:8899'),
-  /** A second provider, asked before a transaction is given up for dead. */
+  /** A second RPC node. It must agree before a transaction counts as expired. */
   SOLANA_RPC_SECOND_URL: z.url({ protocol: /^https?$/ }).optional(),
   DISTRIBUTOR_PROGRAM_ID: Wallet.optional(),
   REWARD_MINT: Wallet.optional(),
   USDC_MINT: Wallet.optional(),
-  /** Takes a reward mint that has a freeze authority, who can stop claims at will. */
+  /** Accepts a reward mint with a freeze authority, which can block claims at any time. */
   REWARD_MINT_MAY_FREEZE: z
     .enum(['0', '1', 'false', 'true', ''])
     .default('')
@@ -66,52 +66,58 @@ export const ChainEnvironment = {
   EPOCH_AUTHORITY_KEY: secret,
   TREASURY_KEY: secret,
   COMMITTER_KEY: secret,
-  /** Whose tokens are paid out, and who signs the commitments of rounds: for processes that do not hold those keys. */
+  /** Addresses of the treasury and the committer, for processes without their keys. */
   TREASURY_ADDRESS: Wallet.optional(),
   COMMITTER_ADDRESS: Wallet.optional(),
-  /** Blocks beyond a transaction's last valid one, finalized, before its absence means anything; and the time between two looks. */
+  /** Finalized blocks after a transaction's last valid block, before the transaction can count as expired. */
   LANDING_DEPTH_BLOCKS: blocks(32),
+  /** Time between two expiry checks of a transaction. */
   LANDING_RECHECK_MS: milliseconds(30_000),
-  /** How often pending transactions are looked at, and after how many slots their bytes are sent again. */
+  /** Poll interval of pending transactions. */
   LANDING_POLL_MS: milliseconds(400),
+  /** Slots after which a pending transaction is sent again. */
   LANDING_RESEND_SLOTS: blocks(5),
-  /** When a transaction that nothing is known of is handed to people, and when a batch that does not land is given up. */
+  /** Age at which a transaction of unknown status is marked for an operator. */
   LANDING_MANUAL_AFTER_MS: milliseconds(3_600_000),
+  /** Age at which a payout batch that does not land is abandoned. */
   LANDING_GIVE_UP_MS: milliseconds(120_000),
-  /** The most that is offered for priority, millionths of a lamport per compute unit. */
+  /** Maximum priority price, millionths of a lamport per compute unit. */
   PRIORITY_FEE_CAP: z.coerce.number().int().min(0).max(100_000_000).default(200_000),
-  /** What may leave in one UTC day; base units and lamports. */
+  /** Daily limits of payments (UTC day), base units and lamports. */
   DAILY_REWARD_LIMIT: amount('1000000000000000'),
   DAILY_USDC_LIMIT: amount('10000000000'),
   DAILY_SOL_LIMIT: amount('20000000000'),
-  /** What may be spent a day on opening wallets' token accounts, lamports; and the smallest claim that it is done for. */
+  /** Daily budget for opening wallets' token accounts, lamports. */
   TOKEN_ACCOUNT_DAILY_BUDGET: amount('2000000000'),
+  /** Smallest claim for which a wallet's token account is opened, base units. */
   TOKEN_ACCOUNT_MIN_CLAIM: amount('1000000'),
-  /** `play`: wallets that hold less than the minimum of the reward token may not start plays. */
+  /** `play`: a wallet must hold at least `GATE_MIN_BALANCE` of the reward token to start a play. */
   GATE: z.enum(['', 'play']).default(''),
   GATE_MIN_BALANCE: amount('1'),
-  /** Answers `{ "solana": { "usd": 142.31 } }`, as CoinGecko's simple price does. */
+  /** URL of the price API. It answers `{ "solana": { "usd": 142.31 } }`, like CoinGecko's simple price. */
   PRICE_URL: z.url({ protocol: /^https?$/ }).default('https://api.coingecko.com/api/v3/simple/price?ids=solana&vs_currencies=usd'),
-  /** Who pays stablecoin that is owed from now on. */
+  /** The payer of new stablecoin payments. */
   USDC_PAYER: z.enum(['treasury', 'orchestrator']).default('treasury'),
-  /** Batches of payouts that may be on their way at once. What is owed keeps the lane that it was given. */
+  /** Number of payout lanes, which is the maximum of concurrent payout batches. A payment stays in its lane when this number changes. */
   PAYOUT_LANES: z.coerce.number().int().min(1).max(64).default(4),
-  /** Mirrors of the randomness beacon, comma-separated, asked in this order; and which beacon it is. The defaults are drand's quicknet. */
+  /** URLs of the randomness beacon's mirrors, comma-separated, queried in this order. */
   DRAND_URLS: mirrors,
+  /** Chain hash and public key of the beacon; drand's quicknet by default. */
   DRAND_CHAIN_HASH: hexOf(32, QUICKNET.chainHash),
   DRAND_PUBLIC_KEY: hexOf(96, QUICKNET.publicKey),
-  /** From the signing of a draw's commitment to the beacon's round, and the least from the commitment's block to that round. */
+  /** Time from the signing of a draw commitment to its beacon round, seconds. */
   DRAW_LEAD_SEC: seconds(LEAD_SEC),
+  /** Minimum time from the commitment's block to the beacon round, seconds. */
   DRAW_MARGIN_SEC: seconds(MARGIN_SEC),
 };
 
-type Environment = z.output<z.ZodObject<typeof ChainEnvironment>>;
+type ChainVariables = z.output<z.ZodObject<typeof ChainEnvironment>>;
 
-/** The least that production waits before it takes a transaction for dead. */
+/** Production minimums of the settings that decide when a transaction counts as expired. */
 const PRODUCTION_DEPTH_BLOCKS = 32;
 const PRODUCTION_RECHECK_MS = 30_000;
 
-/** A secret is an absolute path or the key itself. */
+/** The source of a secret key: a file or the text of the variable. */
 export type Secret = { readonly file: string } | { readonly text: string };
 
 const secretOf = (text: string | undefined): Secret | null => {
@@ -119,8 +125,8 @@ const secretOf = (text: string | undefined): Secret | null => {
   return isAbsolute(text) ? { file: text } : { text };
 };
 
-/** @throws where production would take transactions for dead too early, or draw by a beacon or in a haste that nobody could trust */
-export function chainConfig(e: Environment, production: boolean) {
+/** @throws when production settings expire transactions too early, use another beacon than quicknet, or leave too little time before a beacon round */
+export function chainConfig(e: ChainVariables, production: boolean) {
   if (production && (e.LANDING_DEPTH_BLOCKS < PRODUCTION_DEPTH_BLOCKS || e.LANDING_RECHECK_MS < PRODUCTION_RECHECK_MS)) {
     throw new Error(
       `configuration: in production LANDING_DEPTH_BLOCKS must be at least ${PRODUCTION_DEPTH_BLOCKS} and LANDING_RECHECK_MS at least ${PRODUCTION_RECHECK_MS}`,
@@ -140,10 +146,10 @@ export function chainConfig(e: Environment, production: boolean) {
     rewardMint: e.REWARD_MINT ?? null,
     usdcMint: e.USDC_MINT ?? null,
     rewardMintMayFreeze: e.REWARD_MINT_MAY_FREEZE,
-    /** Read only where something is signed. */
+    /** Read on first use. */
     secrets,
     addresses: { treasury: e.TREASURY_ADDRESS ?? null, committer: e.COMMITTER_ADDRESS ?? null },
-    landing: {
+    submission: {
       depthBlocks: e.LANDING_DEPTH_BLOCKS,
       recheckMs: e.LANDING_RECHECK_MS,
       pollMs: e.LANDING_POLL_MS,
@@ -154,7 +160,7 @@ export function chainConfig(e: Environment, production: boolean) {
     },
     dailyLimits: { reward: e.DAILY_REWARD_LIMIT, usdc: e.DAILY_USDC_LIMIT, sol: e.DAILY_SOL_LIMIT },
     tokenAccounts: { dailyBudget: e.TOKEN_ACCOUNT_DAILY_BUDGET, minClaim: e.TOKEN_ACCOUNT_MIN_CLAIM },
-    gate: { play: e.GATE === 'play', minBalance: e.GATE_MIN_BALANCE },
+    tokenGate: { play: e.GATE === 'play', minBalance: e.GATE_MIN_BALANCE },
     priceUrl: e.PRICE_URL,
     usdcPayer: e.USDC_PAYER,
     payouts: { lanes: e.PAYOUT_LANES },
@@ -163,10 +169,11 @@ export function chainConfig(e: Environment, production: boolean) {
   };
 }
 
-function checkDraws(e: Environment, production: boolean): void {
+function checkDraws(e: ChainVariables, production: boolean): void {
   const isQuicknet = e.DRAND_CHAIN_HASH === QUICKNET.chainHash;
   if (production && !isQuicknet) throw new Error(`configuration: in production DRAND_CHAIN_HASH must be quicknet's, ${QUICKNET.chainHash}`);
-  if (isQuicknet && e.DRAND_PUBLIC_KEY !== QUICKNET.publicKey) throw new Error("configuration: DRAND_PUBLIC_KEY is not quicknet's");
+  if (isQuicknet && e.DRAND_PUBLIC_KEY !== QUICKNET.publicKey)
+    throw new Error("configuration: DRAND_PUBLIC_KEY must be quicknet's, because DRAND_CHAIN_HASH is quicknet's");
   if (e.DRAW_MARGIN_SEC >= e.DRAW_LEAD_SEC) throw new Error('configuration: DRAW_MARGIN_SEC must be less than DRAW_LEAD_SEC');
   if (production && (e.DRAW_LEAD_SEC < LEAD_SEC || e.DRAW_MARGIN_SEC < MARGIN_SEC)) {
     throw new Error(`configuration: in production DRAW_LEAD_SEC must be at least ${LEAD_SEC} and DRAW_MARGIN_SEC at least ${MARGIN_SEC}`);

@@ -1,25 +1,25 @@
 import { PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
 import { MEMO_PROGRAM } from './tokens.ts';
 
-/** An instruction that a transaction itself gives: what programs do on its behalf is none. Addresses are base58. */
-export interface Instruction {
+/** A top-level instruction of a transaction. Inner instructions (of called programs) are not included. Addresses are base58. */
+export interface ParsedInstruction {
   readonly program: string;
   readonly accounts: readonly string[];
   readonly data: Buffer;
 }
 
-/** The addresses that a transaction names: its instructions and balances tell theirs by the place here. */
+/** Returns the account addresses of a transaction. Instructions and balances refer to accounts by their index in this list. */
 export function addressesOf({ transaction, meta }: VersionedTransactionResponse): string[] {
   const { writable = [], readonly = [] } = meta?.loadedAddresses ?? {};
   return [...transaction.message.staticAccountKeys, ...writable, ...readonly].map((key) => new PublicKey(key).toBase58());
 }
 
-/** Who has signed a transaction. */
+/** Returns the addresses of a transaction's signers. */
 export function signersOf({ transaction: { message } }: VersionedTransactionResponse): string[] {
   return message.staticAccountKeys.slice(0, message.header.numRequiredSignatures).map((key) => key.toBase58());
 }
 
-export function instructionsOf(found: VersionedTransactionResponse): Instruction[] {
+export function instructionsOf(found: VersionedTransactionResponse): ParsedInstruction[] {
   const addresses = addressesOf(found);
   return found.transaction.message.compiledInstructions.map(({ programIdIndex, accountKeyIndexes, data }) => ({
     program: addresses[programIdIndex] ?? '',
@@ -28,9 +28,9 @@ export function instructionsOf(found: VersionedTransactionResponse): Instruction
   }));
 }
 
-/** The memo program, and the one before it, which needs no signer. */
-const MEMOS = new Set([MEMO_PROGRAM.toBase58(), 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo']);
+/** The memo program, and its first version. */
+const MEMO_PROGRAMS = new Set([MEMO_PROGRAM.toBase58(), 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo']);
 
-/** The texts of the memos among instructions. */
-export const memosOf = (instructions: readonly Instruction[]): string[] =>
-  instructions.filter(({ program }) => MEMOS.has(program)).map(({ data }) => data.toString('utf8'));
+/** Returns the texts of the memo instructions. */
+export const memosOf = (instructions: readonly ParsedInstruction[]): string[] =>
+  instructions.filter(({ program }) => MEMO_PROGRAMS.has(program)).map(({ data }) => data.toString('utf8'));

@@ -3,30 +3,30 @@ import { Connection, Keypair, PublicKey } from '@solana/web3.js';
 import bs58 from 'bs58';
 import type { Config } from '#config';
 import { HttpError, unavailable } from '#lib/errors.ts';
-import { observeCall } from '#platform/observability/metrics/metrics.ts';
-import { traceCall } from '#platform/observability/tracing/tracing.ts';
+import { observeRpc } from '#platform/observability/metrics/metrics.ts';
+import { traceRpc } from '#platform/observability/tracing/tracing.ts';
 import type { Role, Secret } from './config.ts';
 
-/** The chain as this process sees it. Opening it asks nothing: what is missing is found out by who needs it. */
+/** The connections, addresses and keys of this process. `openChain` sends no request; a missing setting is an error on first use. */
 export interface Chain {
-  /** Reads at `confirmed` unless told otherwise. Ask through `rpc`, so that a node that is down is 503. */
+  /** The RPC connection, `confirmed` by default. Call it through `rpc`, so that an unreachable node becomes a 503 error. */
   readonly connection: Connection;
-  /** A second provider, where one is configured. */
+  /** The second RPC node, or null when it is not configured. */
   readonly second: Connection | null;
-  /** @throws 503 when it is not configured */
+  /** The address of the distributor program. Reading this address or a mint throws 503 when it is not configured. */
   readonly programId: PublicKey;
   readonly rewardMint: PublicKey;
   readonly usdcMint: PublicKey;
-  /** The key of a role. @throws 503 when this process was not given it */
+  /** Returns the key of a role. @throws 503 when this process has no such key */
   key(role: Role): Keypair;
-  /** The address of a role, which a process without its key is told. @throws 503 when it has neither */
+  /** Returns the address of a role, also in a process without the key. @throws 503 when neither address nor key is configured */
   address(role: 'treasury' | 'committer'): PublicKey;
 }
 
-/** How long a node may take to answer, ms. */
-const ANSWER_WITHIN_MS = 10_000;
+/** Timeout of an RPC request, ms. */
+const RPC_TIMEOUT_MS = 10_000;
 
-/** Opens the chain. */
+/** Creates the chain access of a process. */
 export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
   const keys = new Map<Role, Keypair>();
   const address = (value: string | null, variable: string) => {
@@ -56,11 +56,11 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
     },
     key,
     address(role) {
-      const told = chain.addresses[role];
-      if (told === null) return key(role).publicKey;
-      const own = chain.secrets[role] ? key(role).publicKey.toBase58() : told;
-      if (own !== told) throw new Error(`${role.toUpperCase()}_KEY is not the key of ${role.toUpperCase()}_ADDRESS`);
-      return new PublicKey(told);
+      const configured = chain.addresses[role];
+      if (configured === null) return key(role).publicKey;
+      const own = chain.secrets[role] ? key(role).publicKey.toBase58() : configured;
+      if (own !== configured) throw new Error(`${role.toUpperCase()}_KEY does not belong to ${role.toUpperCase()}_ADDRESS`);
+      return new PublicKey(configured);
     },
   };
 }
@@ -68,33 +68,33 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
 function connect(url: string): Connection {
   return new Connection(url, {
     commitment: 'confirmed',
-    // Tried again by whoever knows whether it still matters.
+    // Callers retry, because only they know whether the request is still needed.
     disableRetryOnRateLimit: true,
-    fetch: reach,
+    fetch: fetchRpc,
   });
 }
 
-/** The node did not answer at all. */
+/** The RPC node sent no response. */
 class NodeUnreachable extends Error {}
 
-/** An answer, or an error that web3.js passes on: it never settles for one that another realm made. */
-async function reach(input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]): Promise<Response> {
+/** Sends a request, and wraps a network error in an error of this realm, because web3.js never settles after an error of another realm. */
+async function fetchRpc(input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]): Promise<Response> {
   const method = methodOf(init?.body);
-  const ask = () => fetch(input, { ...init, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+  const send = () => fetch(input, { ...init, signal: AbortSignal.timeout(RPC_TIMEOUT_MS) });
   try {
-    return await observeCall(method, () => traceCall(method, hostOf(input), ask));
+    return await observeRpc(method, () => traceRpc(method, hostOf(input), send));
   } catch (cause) {
-    throw new NodeUnreachable('the node cannot be reached', { cause });
+    throw new NodeUnreachable('the RPC node cannot be reached', { cause });
   }
 }
 
-/** What is asked for, as web3.js writes it: the method comes first. */
+/** Returns the RPC method of a request body. web3.js writes the method first. */
 const methodOf = (body: unknown): string => (typeof body === 'string' && /^\{"method":"(\w+)"/.exec(body)?.[1]) || 'other';
 
-/** The rest of an address may be a secret. */
+/** Returns only the host of a URL, because the rest may contain an API key. */
 const hostOf = (input: Parameters<typeof fetch>[0]): string => new URL(input instanceof Request ? input.url : input).hostname;
 
-/** Errors name the role and never the secret. */
+/** Reads a key. Error messages name the role and never contain the key. */
 function readKey(role: Role, secret: Secret): Keypair {
   const text = ('file' in secret ? readFileSync(secret.file, 'utf8') : secret.text).trim();
   const bytes = text.startsWith('[') ? jsonBytes(text) : bs58.decodeUnsafe(text);
@@ -102,7 +102,7 @@ function readKey(role: Role, secret: Secret): Keypair {
     try {
       return Keypair.fromSecretKey(bytes);
     } catch {
-      // Its halves do not belong together.
+      // The public half does not match the secret half; the error below reports it.
     }
   }
   throw new Error(`the key of ${role} must be a JSON array of 64 numbers or base58 of 64 bytes`);
@@ -119,30 +119,30 @@ function jsonBytes(text: string): Uint8Array | null {
 }
 
 /**
- * Asks a node.
- * @throws 503 when it does not answer, limits us, or fails; what it answered as an error of ours is passed on
+ * Runs an RPC request.
+ * @throws 503 when the RPC node does not answer, limits the rate, or fails; an error about the request itself is thrown unchanged
  */
-export async function rpc<T>(ask: () => Promise<T>): Promise<T> {
+export async function rpc<T>(request: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await request();
   } catch (error) {
     if (error instanceof HttpError || !isNodeFailure(error)) throw error;
-    throw Object.assign(unavailable('the chain cannot be asked at the moment, try again', 2), { cause: error });
+    throw Object.assign(unavailable('the RPC node does not answer at the moment, try again', 2), { cause: error });
   }
 }
 
-/** JSON-RPC codes by which a node says that it is behind or cannot serve: unhealthy, slot or block not available (yet), minimum context slot not reached. */
+/** JSON-RPC error codes of a node that is unhealthy, lags behind, or does not have the slot or block. */
 const NODE_CODES = new Set([-32004, -32005, -32007, -32014, -32015, -32016, -32603]);
 
-/** Whether the node, and not the question, is at fault. */
-export function isNodeFailure(error: unknown): boolean {
+/** Returns whether an error is caused by the RPC node, and not by the request. */
+function isNodeFailure(error: unknown): boolean {
   if (!Error.isError(error)) return false;
   if ('code' in error && typeof error.code === 'number') return NODE_CODES.has(error.code);
-  // web3.js says the rest in words: `503 Service Unavailable: …`, or an answer that is no JSON-RPC, or that breaks off; some
-  // methods put words of their own before it.
+  // web3.js reports other failures only in the message: an HTTP status (`503 Service Unavailable: …`), an invalid or truncated response.
+  // Some methods put their own text before it.
   return (
     error instanceof NodeUnreachable ||
-    /(?:^|: Error: )(?:429|5\d\d) |the node cannot be reached|terminated|aborted|Expected the value to satisfy|Unexpected (?:token|end)/i.test(
+    /(?:^|: Error: )(?:429|5\d\d) |the RPC node cannot be reached|terminated|aborted|Expected the value to satisfy|Unexpected (?:token|end)/i.test(
       error.message,
     )
   );

@@ -1,34 +1,35 @@
 import { PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 
-/** The programs of every cluster that tokens go through. */
+/** Program addresses, the same on every cluster. */
 export const TOKEN_PROGRAM = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 export const ASSOCIATED_TOKEN_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 export const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 
-/** Bytes of a token account and of a mint; a token account's rent is what opening one costs. */
+/** Bytes of a token account. Its rent is the cost of opening one. */
 export const TOKEN_ACCOUNT_BYTES = 165;
+/** Bytes of a mint account. */
 export const MINT_BYTES = 82;
 
-/** The SPL token instructions used here, by their number in the program's interface. */
+/** Instruction numbers of the SPL token programs. */
 const TRANSFER_CHECKED = 12;
 const MINT_TO = 7;
 const CREATE_IDEMPOTENT = 1;
 
 const at = (pubkey: PublicKey, isWritable: boolean, isSigner = false) => ({ pubkey, isWritable, isSigner });
 
-/** Little-endian, as all of Solana writes integers. @throws RangeError outside 0 to 2^64 − 1 */
+/** Encodes an unsigned 64-bit integer, little-endian. @throws RangeError outside 0 to 2^64 − 1 */
 export function u64(value: bigint): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(value);
   return bytes;
 }
 
-/** The one token account of a wallet that everybody can compute. The owner may be an address without a key. */
+/** Derives the associated token address of an owner and a mint. The owner may be a program-derived address. */
 export function associatedTokenAddress(owner: PublicKey, mint: PublicKey): PublicKey {
   return PublicKey.findProgramAddressSync([owner.toBuffer(), TOKEN_PROGRAM.toBuffer(), mint.toBuffer()], ASSOCIATED_TOKEN_PROGRAM)[0];
 }
 
-/** Opens a wallet's associated token account at `payer`'s cost, or does nothing where it is there. */
+/** Builds the instruction that opens a wallet's associated token account; `payer` pays the rent. It does nothing when the account exists. */
 export function createAssociatedTokenAccount(payer: PublicKey, owner: PublicKey, mint: PublicKey): TransactionInstruction {
   return new TransactionInstruction({
     programId: ASSOCIATED_TOKEN_PROGRAM,
@@ -44,7 +45,7 @@ export function createAssociatedTokenAccount(payer: PublicKey, owner: PublicKey,
   });
 }
 
-/** Moves `amount` base units between token accounts; the program refuses where mint or decimals differ. */
+/** Builds a transfer of `amount` base units between token accounts. The token program rejects a wrong mint or wrong decimals. */
 export function transferChecked(transfer: {
   from: PublicKey;
   to: PublicKey;
@@ -61,7 +62,7 @@ export function transferChecked(transfer: {
   });
 }
 
-/** Makes `amount` base units out of nothing, by the mint's authority. */
+/** Builds the instruction that mints `amount` base units. The mint authority signs. */
 export function mintTo(mint: PublicKey, to: PublicKey, authority: PublicKey, amount: bigint): TransactionInstruction {
   return new TransactionInstruction({
     programId: TOKEN_PROGRAM,
@@ -70,12 +71,12 @@ export function mintTo(mint: PublicKey, to: PublicKey, authority: PublicKey, amo
   });
 }
 
-/** Writes a text into the transaction, signed by nobody in particular. */
+/** Builds a memo instruction with a text and optional signers. */
 export function memo(text: string, signers: readonly PublicKey[] = []): TransactionInstruction {
   return new TransactionInstruction({ programId: MEMO_PROGRAM, keys: signers.map((key) => at(key, false, true)), data: Buffer.from(text, 'utf8') });
 }
 
-/** What a token account holds, or null where the account is none. */
+/** A decoded token account. */
 export interface TokenAccount {
   mint: PublicKey;
   owner: PublicKey;
@@ -83,7 +84,7 @@ export interface TokenAccount {
   frozen: boolean;
 }
 
-/** Reads the 165 bytes of an SPL token account; null for anything else, a closed or uninitialized one included. */
+/** Decodes an SPL token account; null for any other account, and for an uninitialized one. */
 export function decodeTokenAccount(account: { owner: PublicKey; data: Buffer } | null): TokenAccount | null {
   if (!account?.owner.equals(TOKEN_PROGRAM) || account.data.length !== TOKEN_ACCOUNT_BYTES) return null;
   const { data } = account;
@@ -97,7 +98,7 @@ export function decodeTokenAccount(account: { owner: PublicKey; data: Buffer } |
   };
 }
 
-/** Decimals and supply of a classic SPL mint; null for anything else, Token-2022 included. */
+/** Decodes a mint of the classic SPL token program; null for any other account, such as a Token-2022 mint. */
 export function decodeMint(account: { owner: PublicKey; data: Buffer } | null): { decimals: number; supply: bigint; freezable: boolean } | null {
   if (!account?.owner.equals(TOKEN_PROGRAM) || account.data.length !== MINT_BYTES || account.data[45] !== 1) return null;
   return { supply: account.data.readBigUInt64LE(36), decimals: account.data.readUInt8(44), freezable: account.data.readUInt32LE(46) === 1 };

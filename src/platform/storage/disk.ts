@@ -1,26 +1,26 @@
 import { constants, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { storageDown } from './down.ts';
-import { Draft } from './draft.ts';
 import { PUT_MS, pathOf, type Storage } from './storage.ts';
+import { storageUnavailable } from './unavailable.ts';
+import { UploadDraft } from './upload-draft.ts';
 
 const CHUNK_BYTES = 64 * 1024;
-/** What a symbolic link leads to is nothing of ours. */
+/** Does not follow symbolic links, so that no file outside the folder can be read. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW;
 
-/** Keeps bytes in files of a folder, which may be shared by many machines. */
+/** Stores media as files of a folder, which several machines may share. */
 export function openDisk(root: string): Storage {
   const folder = resolve(root);
-  const placeOf = (id: string) => {
+  const pathsOf = (id: string) => {
     const { folder: part, name } = pathOf(id);
     const parent = join(folder, part);
     return { parent, path: join(parent, name), part: join(parent, `${name}.part`) };
   };
   return {
-    draft: () => Draft.open(folder),
+    draft: () => UploadDraft.open(folder),
     async put(id, draft) {
-      const { parent, path, part } = placeOf(id);
-      await orDown(async () => {
+      const { parent, path, part } = pathsOf(id);
+      await orUnavailable(async () => {
         await mkdir(parent, { recursive: true });
         try {
           await using file = await open(part, 'wx', 0o600);
@@ -35,16 +35,16 @@ export function openDisk(root: string): Storage {
       });
     },
     async open(id, { start, end }) {
-      return await orDown(async () => {
-        const file = await open(placeOf(id).path, READ);
-        if (await holds(file, end).catch(() => false)) return file.createReadStream({ start, end, highWaterMark: CHUNK_BYTES });
+      return await orUnavailable(async () => {
+        const file = await open(pathsOf(id).path, READ);
+        if (await hasByte(file, end).catch(() => false)) return file.createReadStream({ start, end, highWaterMark: CHUNK_BYTES });
         await file.close();
-        throw new Error(`the file of ${id} is not what was kept`);
+        throw new Error(`the file of ${id} is missing, or shorter than the stored media`);
       });
     },
     async remove(id) {
-      const { path, part } = placeOf(id);
-      await orDown(async () => {
+      const { path, part } = pathsOf(id);
+      await orUnavailable(async () => {
         await rm(part, { force: true });
         await rm(path, { force: true });
       });
@@ -53,21 +53,23 @@ export function openDisk(root: string): Storage {
   };
 }
 
-async function holds(file: FileHandle, end: number): Promise<boolean> {
+/** Returns whether the file is a regular file that reaches the offset `end`. */
+async function hasByte(file: FileHandle, end: number): Promise<boolean> {
   const found = await file.stat();
   return found.isFile() && found.size > end;
 }
 
-/** A rename lasts once its folder has reached the disk. */
+/** Syncs a folder, so that a rename in it survives a crash. */
 async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
 }
 
-async function orDown<T>(work: () => Promise<T>): Promise<T> {
+/** Converts every error of `work` to 503. */
+async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw storageDown(error);
+    throw storageUnavailable(error);
   }
 }

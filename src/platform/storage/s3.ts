@@ -3,50 +3,51 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Config } from './config.ts';
-import { storageDown } from './down.ts';
-import { Draft } from './draft.ts';
 import { PUT_MS, pathOf, type Storage } from './storage.ts';
+import { storageUnavailable } from './unavailable.ts';
+import { UploadDraft } from './upload-draft.ts';
 
-/** How long nothing may move, ms: before an answer begins, and while it is read. Players fill their buffer, and then take no more for a while. */
-const PATIENCE = { answerMs: 15_000, unreadMs: 120_000 };
-const MOST_TRIES = 3;
-const PAUSE_MS = 200;
-/** Of an answer that explains what is wrong. */
+/** Idle timeouts before a response starts and while it is read, ms. Reading may pause for long, because video players stop while their buffer is full. */
+const TIMEOUTS = { responseMs: 15_000, readMs: 120_000 };
+const MAX_ATTEMPTS = 3;
+/** Base delay before a retry, ms. It doubles with each attempt. */
+const RETRY_MS = 200;
+/** Maximum bytes that are read of an error response. */
 const MAX_REASON_BYTES = 4_096;
 
-interface Asked {
+interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE';
   readonly id: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly draft?: Draft;
+  readonly draft?: UploadDraft;
 }
 
-/** An answer that was not hoped for. */
-class Unexpected extends Error {
-  readonly isPassing: boolean;
+/** A response with an unexpected status. */
+class UnexpectedStatus extends Error {
+  readonly isTemporary: boolean;
 
-  constructor({ method, id }: Asked, status: number, reason: string) {
+  constructor({ method, id }: S3Request, status: number, reason: string) {
     super(`S3 answered ${method} ${id} with ${status} ${reason}`);
-    this.isPassing = status < 400 || status >= 500 || status === 429 || status === 408;
+    this.isTemporary = status < 400 || status >= 500 || status === 429 || status === 408;
   }
 }
 
 /**
- * Keeps bytes in a bucket. Of S3 it needs three signed requests, and streams both ways; an SDK would be larger than all of the service.
- * @param folder where uploads are received before they are sent: S3 wants to know their length and hash first
+ * Stores media in a bucket. Uses three signed requests instead of an SDK, which would be larger than this service.
+ * @param folder holds uploads in progress, because S3 needs their length and hash before the first byte
  */
-export function openS3(folder: string, config: S3Config, patience = PATIENCE): Storage {
+export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): Storage {
   const base = `${config.endpoint.replace(/\/$/, '')}/${config.bucket}`;
   const isTls = base.startsWith('https:');
   const agent = isTls ? new TlsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
 
-  /** Sends a signed request. @returns the answer, when it begins */
-  async function send({ method, id, headers = {}, draft }: Asked, url: string, deadline: AbortSignal | null): Promise<IncomingMessage> {
+  /** Sends a signed request. @returns the response as soon as its headers arrive */
+  async function send({ method, id, headers = {}, draft }: S3Request, url: string, deadline: AbortSignal | null): Promise<IncomingMessage> {
     const { AwsV4Signer } = await import('aws4fetch');
     const signed = await new AwsV4Signer({
       method,
       url,
-      // What arrives must be what was received, or it is refused.
+      // S3 rejects the upload when its content does not match this hash.
       headers: { ...headers, ...(draft ? { 'X-Amz-Content-Sha256': draft.sha256.toString('hex') } : {}) },
       accessKeyId: config.accessKey,
       secretAccessKey: config.secretKey,
@@ -57,17 +58,17 @@ export function openS3(folder: string, config: S3Config, patience = PATIENCE): S
       const request = (isTls ? tlsRequest : plainRequest)(signed.url, {
         method,
         agent,
-        timeout: patience.answerMs,
+        timeout: timeouts.responseMs,
         ...(deadline ? { signal: deadline } : {}),
         headers: { ...Object.fromEntries(signed.headers), ...(draft ? { 'Content-Length': draft.bytes } : {}) },
       });
-      request.on('timeout', () => request.destroy(new Error(`nothing moved in ${method} ${id} for too long`)));
+      request.on('timeout', () => request.destroy(new Error(`${method} ${id} timed out: no data was transferred`)));
       request.on('error', reject);
       request.on('response', (response) => {
         response.on('error', () => undefined);
-        // An upload that is refused early is only half sent.
+        // Closes the connection when S3 rejects an upload before it is fully sent.
         response.on('close', () => void (request.writableFinished || request.destroy()));
-        request.setTimeout(patience.unreadMs);
+        request.setTimeout(timeouts.readMs);
         resolve(response);
       });
       if (draft) pipeline(draft.read(), request, () => undefined);
@@ -75,45 +76,45 @@ export function openS3(folder: string, config: S3Config, patience = PATIENCE): S
     });
   }
 
-  /** Asks until there is an answer of the kind that is hoped for, or asking again is of no use. */
-  async function ask(asked: Asked, isHopedFor: (status: number, response: IncomingMessage) => boolean): Promise<IncomingMessage> {
-    const { folder: part, name } = pathOf(asked.id);
-    // What is read may take as long as its reader does.
-    const deadline = asked.method === 'GET' ? null : AbortSignal.timeout(PUT_MS);
-    for (let tries = 1; ; tries++) {
+  /** Sends a request with retries until the response is the expected one. @throws 503 after the last attempt, or on a permanent error */
+  async function sendWithRetries(request: S3Request, isExpected: (status: number, response: IncomingMessage) => boolean): Promise<IncomingMessage> {
+    const { folder: part, name } = pathOf(request.id);
+    // Reading has no deadline: a slow client may take long.
+    const deadline = request.method === 'GET' ? null : AbortSignal.timeout(PUT_MS);
+    for (let attempt = 1; ; attempt++) {
       try {
-        const response = await send(asked, `${base}/${part}/${name}`, deadline);
+        const response = await send(request, `${base}/${part}/${name}`, deadline);
         const status = response.statusCode ?? 0;
-        if (isHopedFor(status, response)) return response;
-        throw new Unexpected(asked, status, await reasonIn(response));
+        if (isExpected(status, response)) return response;
+        throw new UnexpectedStatus(request, status, await reasonIn(response));
       } catch (error) {
-        const isFinal = error instanceof Unexpected && !error.isPassing;
-        if (isFinal || tries >= MOST_TRIES || deadline?.aborted) throw storageDown(error);
-        await sleep(Math.random() * PAUSE_MS * 2 ** tries);
+        const isFinal = error instanceof UnexpectedStatus && !error.isTemporary;
+        if (isFinal || attempt >= MAX_ATTEMPTS || deadline?.aborted) throw storageUnavailable(error);
+        await sleep(Math.random() * RETRY_MS * 2 ** attempt);
       }
     }
   }
 
   return {
-    draft: () => Draft.open(folder),
+    draft: () => UploadDraft.open(folder),
     async put(id, draft, type) {
-      (await ask({ method: 'PUT', id, draft, headers: { 'Content-Type': type } }, (status) => status === 200)).resume();
+      (await sendWithRetries({ method: 'PUT', id, draft, headers: { 'Content-Type': type } }, (status) => status === 200)).resume();
     },
     async open(id, { start, end }) {
-      // What is shorter than it was would leave its reader waiting for the rest.
-      return await ask(
+      // Checks the length, because the client would wait for the rest of a truncated file.
+      return await sendWithRetries(
         { method: 'GET', id, headers: { Range: `bytes=${start}-${end}` } },
         (status, { headers }) => (status === 206 || (status === 200 && start === 0)) && Number(headers['content-length']) === end - start + 1,
       );
     },
     async remove(id) {
-      (await ask({ method: 'DELETE', id }, (status) => status === 204 || status === 200 || status === 404)).resume();
+      (await sendWithRetries({ method: 'DELETE', id }, (status) => status === 204 || status === 200 || status === 404)).resume();
     },
     close: () => agent.destroy(),
   };
 }
 
-/** What an answer says of itself: a code such as `AccessDenied`, or how long it is. */
+/** Returns the error code of a response, such as `AccessDenied`, or its length when it has none. */
 async function reasonIn(response: IncomingMessage): Promise<string> {
   let text = '';
   if ((response.statusCode ?? 0) >= 300) {

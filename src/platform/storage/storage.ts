@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Draft } from './draft.ts';
+import type { UploadDraft } from './upload-draft.ts';
 
 /** Bytes from `start` to `end`, both inclusive. */
 export interface ByteRange {
@@ -8,27 +8,27 @@ export interface ByteRange {
 }
 
 /**
- * Keeps bytes under ids, which are UUIDs: what users say never comes into a path. It knows nothing of what it keeps; rows do, and name an id
- * before anything lies under it. Everything throws 503 when the storage does not work.
+ * Stores media files by id. Ids are UUIDs, so client input never becomes a path. Metadata is in the database: a row with the id is committed
+ * before its file is stored, so that no file is without a row. All methods throw 503 when the storage is not available.
  */
 export interface Storage {
-  /** A place to receive bytes in, before anybody knows what they are. Close it. */
-  draft(): Promise<Draft>;
-  /** Keeps what a draft has received, durably, and all of it or nothing. At most `PUT_MS`. @param type its content type */
-  put(id: string, draft: Draft, type: string): Promise<void>;
-  /** A part of what is kept, read as fast as it is taken. Destroy it when you do not need it to its end. */
+  /** Opens a temporary file for an upload. The caller closes it. */
+  draft(): Promise<UploadDraft>;
+  /** Stores the bytes of a draft durably and atomically, within `PUT_MS`. @param type content type */
+  put(id: string, draft: UploadDraft, type: string): Promise<void>;
+  /** Opens a stream of a part of a file. The caller destroys the stream when it does not read it to the end. */
   open(id: string, range: ByteRange): Promise<Readable>;
-  /** Makes sure that nothing lies under an id, nor anything that was left of keeping it. */
+  /** Deletes the file of an id, and the remains of an interrupted `put`. Does nothing when there is none. */
   remove(id: string): Promise<void>;
   close(): void;
 }
 
-/** How long keeping something may take in all, ms. */
+/** Timeout of `put`, ms. */
 export const PUT_MS = 5 * 60_000;
 
-/** Where an id lies, in a folder or a bucket. @throws what is no id never becomes a path */
+/** Returns the folder and file name of an id, in the media folder or bucket. @throws when the id is not a UUID */
 export function pathOf(id: string): { folder: string; name: string } {
-  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) throw new Error('media lie under UUIDs only');
-  // The end of an id is random, its beginning is the time.
+  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) throw new Error('the id of a media file must be a UUID');
+  // Uses the end of the id, which is random; the beginning is a timestamp and would fill one folder at a time.
   return { folder: id.slice(-2), name: id };
 }

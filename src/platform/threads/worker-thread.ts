@@ -1,77 +1,77 @@
 import { parentPort, Worker } from 'node:worker_threads';
 
-/** An object elsewhere: its methods, each of which answers later. */
+/** The methods of an object in another thread; each returns a promise. */
 export type Remote<T> = { readonly [K in keyof T]: T[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never };
 
-interface Call {
+interface ThreadCall {
   id: number;
   method: string;
   args: unknown[];
 }
-type Answer = { id: number; result: unknown } | { id: number; error: Error };
+type ThreadReply = { id: number; result: unknown } | { id: number; error: Error };
 
-/** An object in a thread of its own. Calls run there one after the other. */
+/** A worker thread that serves an object. Synchronous methods run one after the other. */
 export interface Thread<T> {
   readonly remote: Remote<T>;
   close(): Promise<void>;
 }
 
 /**
- * Starts a thread that serves an object.
- * @param file the module that calls `serve` with it
+ * Starts a worker thread that serves an object.
+ * @param file the module that calls `serve` with the object
  */
 export function openThread<T extends object>(file: URL): Thread<T> {
   const worker = new Worker(file);
-  const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  const pending = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
   let calls = 0;
-  let dead: Error | null = null;
+  let failure: Error | null = null;
   const end = (error: Error) => {
-    dead ??= error;
-    for (const { reject } of waiting.values()) reject(dead);
-    waiting.clear();
+    failure ??= error;
+    for (const { reject } of pending.values()) reject(failure);
+    pending.clear();
   };
-  worker.on('message', (answer: Answer) => {
-    const asked = waiting.get(answer.id);
-    waiting.delete(answer.id);
-    if ('error' in answer) asked?.reject(answer.error);
-    else asked?.resolve(answer.result);
+  worker.on('message', (reply: ThreadReply) => {
+    const entry = pending.get(reply.id);
+    pending.delete(reply.id);
+    if ('error' in reply) entry?.reject(reply.error);
+    else entry?.resolve(reply.result);
   });
-  worker.on('error', (error) => end(Error.isError(error) ? error : new Error('the thread failed', { cause: error })));
-  worker.on('exit', () => end(new Error('the thread has ended')));
+  worker.on('error', (error) => end(Error.isError(error) ? error : new Error('the worker thread failed', { cause: error })));
+  worker.on('exit', () => end(new Error('the worker thread has exited')));
   const call = (method: string, args: unknown[]) =>
     new Promise<unknown>((resolve, reject) => {
-      if (dead) return reject(dead);
+      if (failure) return reject(failure);
       const id = calls++;
-      waiting.set(id, { resolve, reject });
-      worker.postMessage({ id, method, args } satisfies Call);
+      pending.set(id, { resolve, reject });
+      worker.postMessage({ id, method, args } satisfies ThreadCall);
     });
   return { remote: remoteOf(call), close: async () => void (await worker.terminate()) };
 }
 
-/** The same without a thread: for work that is over before one would have started. */
+/** Serves an object in the same thread, for work that takes less time than starting a thread. */
 export function withoutThread<T extends object>(object: T): Thread<T> {
   return { remote: remoteOf(async (method, args) => invoke(object, method, args)), close: async () => {} };
 }
 
-/** In a thread: answers the calls of whoever opened it. */
+/** Serves an object inside a worker thread: runs its methods when the main thread calls them. */
 export function serve(object: object): void {
-  parentPort?.on('message', async ({ id, method, args }: Call) => {
+  parentPort?.on('message', async ({ id, method, args }: ThreadCall) => {
     try {
       const result = await invoke(object, method, args);
-      parentPort?.postMessage({ id, result } satisfies Answer);
+      parentPort?.postMessage({ id, result } satisfies ThreadReply);
     } catch (error) {
-      parentPort?.postMessage({ id, error: Error.isError(error) ? error : new Error(String(error)) } satisfies Answer);
+      parentPort?.postMessage({ id, error: Error.isError(error) ? error : new Error(String(error)) } satisfies ThreadReply);
     }
   });
 }
 
 function invoke(object: object, method: string, args: readonly unknown[]): unknown {
   const found: unknown = Reflect.get(object, method);
-  if (typeof found !== 'function') throw new Error(`there is no method ${method}`);
+  if (typeof found !== 'function') throw new Error(`the served object has no method ${method}`);
   return Reflect.apply(found, object, args);
 }
 
-/** Methods are called by the names of T; nothing else is ever asked of it but `then`, by `await`, which it does not have. */
+/** Creates a proxy that forwards each method call. `then` is undefined, so that `await` does not take the proxy for a promise. */
 function remoteOf<T extends object>(call: (method: string, args: unknown[]) => Promise<unknown>): Remote<T> {
   const methods = { get: (_target: object, name: string) => (name === 'then' ? undefined : (...args: unknown[]) => call(name, args)) };
   return new Proxy({}, methods) as Remote<T>;

@@ -3,28 +3,31 @@ import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { parseJson } from '#platform/http/body.ts';
-import { observeDelivery } from '#platform/observability/metrics/metrics.ts';
+import { countDeliveryAttempt } from '#platform/observability/metrics/metrics.ts';
 import { type ProcessedSource, processWebhook } from './jobs.ts';
 
-/** Names a row of `webhook_deliveries`; it fits a job's payload as it is. */
+/** Key of a row of `webhook_deliveries`. It is also the payload of its job. */
 export interface Delivery {
   readonly source: WebhookSource;
-  /** `webhook-id`; for X the hex SHA-256 of the body. */
+  /** The header `webhook-id`; for X the hex SHA-256 of the body. */
   readonly id: string;
 }
 
-/** What came of working on a delivery: for good, or that it has to be tried again. In one sentence. */
-export interface Verdict {
-  readonly outcome: 'worked' | 'failed' | 'again';
+/** Result of an attempt to process a delivery. `worked` and `failed` are final. */
+export interface DeliveryVerdict {
+  readonly outcome: 'worked' | 'failed' | 'retry';
+  /** One sentence for operators. */
   readonly verdict: string;
 }
 
-/** How often a delivery is tried: 1, 2, 4 … s after it came, or was replayed, up to about nine hours. */
-const MOST_TRIES = 16;
-const MOST_SWEPT = 200;
-/** A worked delivery is kept for so long, so that it is known when it comes again. */
-const KEPT = '30 days';
-const EXPIRED_AT_ONCE = 2_000;
+/** Maximum attempts per delivery. They run 1, 2, 4 … s after it was received or replayed, the last one after about nine hours. */
+const MAX_ATTEMPTS = 16;
+/** Maximum deliveries per sweep. */
+const MAX_SWEPT = 200;
+/** Retention of processed deliveries. Until then a repeated delivery is recognized. */
+const RETENTION = '30 days';
+/** Maximum rows that one purge deletes. */
+const MAX_PURGED = 2_000;
 
 const begin = statement<{ body: Buffer; attempts: number; receivedAt: string }>(
   'begin_webhook_delivery',
@@ -40,37 +43,37 @@ const conclude = statement(
   `update webhook_deliveries set state = $3, verdict = $4, settled_at = case when $3 = 'received' then null else app_now() end
    where source = $1 and id = $2 and state = 'received'`,
 );
-const selectWaiting = statement<{ id: string }>(
-  'select_waiting_deliveries',
+const selectDue = statement<{ id: string }>(
+  'select_due_deliveries',
   `select id from webhook_deliveries
    where state = 'received' and source = $1 and coalesce(replayed_at, received_at) + make_interval(secs => power(2, attempts)) <= (select app_now())
    order by received_at limit $2`,
 );
-const expireWorked = statement<{ n: number }>(
-  'expire_webhook_deliveries',
-  `with gone as (
+const purgeWorked = statement<{ n: number }>(
+  'purge_webhook_deliveries',
+  `with deleted as (
      delete from webhook_deliveries where ctid = any(array(
        select ctid from webhook_deliveries
-       where source = $1 and received_at < (select app_now()) - interval '${KEPT}' and state <> 'received' limit ${EXPIRED_AT_ONCE})) returning 1)
-   select count(*)::int as n from gone`,
+       where source = $1 and received_at < (select app_now()) - interval '${RETENTION}' and state <> 'received' limit ${MAX_PURGED})) returning 1)
+   select count(*)::int as n from deleted`,
 );
 
-/** What is known of a delivery besides its body. */
-export interface Received {
+/** A delivery's key and time. */
+export interface ReceivedDelivery {
   readonly delivery: Delivery;
-  /** ISO 8601 in UTC. */
+  /** Time of receipt, ISO 8601 in UTC. */
   readonly at: string;
 }
 
 /**
- * Works on a stored delivery, if nobody has. The try is counted before it begins, so that one which brings the process
- * down does not do so for ever; the effect and the verdict are one commit.
- * @param prepare asks whoever has to be asked, outside any transaction; returns what is then done inside one
+ * Processes a stored delivery in the state `received`; in another state it does nothing. The attempt is counted before it begins, so that a delivery that
+ * crashes the process is not retried for ever. The effect and the verdict are written in one transaction.
+ * @param prepare calls external services outside any transaction; the function that it returns runs inside the transaction
  */
 export async function processDelivery(
   app: App,
   delivery: Delivery,
-  prepare: (body: unknown, received: Received) => Promise<(tx: Tx) => Promise<Verdict>>,
+  prepare: (body: unknown, received: ReceivedDelivery) => Promise<(tx: Tx) => Promise<DeliveryVerdict>>,
 ): Promise<void> {
   const { source, id } = delivery;
   const row = (await app.tx((tx) => tx.query(begin, [source, id])))[0];
@@ -79,40 +82,43 @@ export async function processDelivery(
     const work = await prepare(parseJson(row.body), { delivery, at: row.receivedAt });
     const concluded = await app.tx(async (tx) => {
       if ((await tx.query(lock, [source, id])).length === 0) return null;
-      const { outcome, verdict } = lastTry(await work(tx), row.attempts);
-      await tx.query(conclude, [source, id, outcome === 'again' ? 'received' : outcome, verdict]);
+      const { outcome, verdict } = limitAttempts(await work(tx), row.attempts);
+      await tx.query(conclude, [source, id, outcome === 'retry' ? 'received' : outcome, verdict]);
       return outcome;
     });
-    if (concluded !== null) observeDelivery(source, concluded);
+    if (concluded !== null) countDeliveryAttempt(source, concluded);
   } catch (err) {
-    app.log.warn({ err, source, id, attempt: row.attempts }, 'a webhook delivery could not be worked on');
+    app.log.warn(
+      { err, source, id, attempt: row.attempts },
+      'processing a webhook delivery failed; it is retried until the maximum number of attempts',
+    );
     const reason = err instanceof Error ? err.message : String(err);
-    const { outcome, verdict } = lastTry({ outcome: 'again', verdict: reason }, row.attempts);
-    await app.tx((tx) => tx.query(conclude, [source, id, outcome === 'again' ? 'received' : outcome, verdict.slice(0, 500)]));
-    observeDelivery(source, outcome);
+    const { outcome, verdict } = limitAttempts({ outcome: 'retry', verdict: reason }, row.attempts);
+    await app.tx((tx) => tx.query(conclude, [source, id, outcome === 'retry' ? 'received' : outcome, verdict.slice(0, 500)]));
+    countDeliveryAttempt(source, outcome);
   }
 }
 
-const lastTry = ({ outcome, verdict }: Verdict, attempts: number): Verdict =>
-  outcome === 'again' && attempts >= MOST_TRIES
-    ? { outcome: 'failed', verdict: `given up after ${attempts} tries: ${verdict}` }
+const limitAttempts = ({ outcome, verdict }: DeliveryVerdict, attempts: number): DeliveryVerdict =>
+  outcome === 'retry' && attempts >= MAX_ATTEMPTS
+    ? { outcome: 'failed', verdict: `failed after ${attempts} attempts: ${verdict}` }
     : { outcome, verdict };
 
-/** Rings for deliveries whose next try is due, or whose bell was lost. */
+/** Enqueues jobs for deliveries whose next attempt is due, and for deliveries whose job was lost. */
 export async function enqueueDueDeliveries(app: App, source: ProcessedSource): Promise<void> {
-  const waiting = await app.db.query(selectWaiting, [source, MOST_SWEPT]);
+  const waiting = await app.db.query(selectDue, [source, MAX_SWEPT]);
   if (waiting.length > 0) await app.queues.add(waiting.map(({ id }) => ({ job: processWebhook, payload: { source, id } })));
 }
 
-/** Forgets deliveries that were worked on long ago, a bounded number at a time; returns whether there may be more. */
-export async function expireDeliveries(tx: Tx, source: Delivery['source']): Promise<boolean> {
-  return ((await tx.query(expireWorked, [source]))[0]?.n ?? 0) >= EXPIRED_AT_ONCE;
+/** Deletes processed deliveries after their retention, at most `MAX_PURGED`. Returns whether there may be more. */
+export async function purgeDeliveries(tx: Tx, source: Delivery['source']): Promise<boolean> {
+  return ((await tx.query(purgeWorked, [source]))[0]?.n ?? 0) >= MAX_PURGED;
 }
 
-/** A delivery as operators see it. */
+/** A row of `webhook_deliveries` for operators. */
 export interface StoredDelivery extends Delivery {
   state: (typeof DELIVERY_STATES)[number];
-  /** What came of it, or of the last try. */
+  /** Result of the last attempt, one sentence. */
   verdict: string | null;
   attempts: number;
   /** Size of the body, bytes. */
@@ -123,15 +129,15 @@ export interface StoredDelivery extends Delivery {
   settledAt: string | null;
 }
 
-/** received: it waits, or is being worked on. */
+/** States of a delivery: received (pending or being processed), worked (processed), failed (for good). */
 export const DELIVERY_STATES = ['received', 'worked', 'failed'] as const;
-/** No further are deliveries counted. */
-const MOST_COUNTED = 10_000;
+/** Maximum deliveries that are counted. */
+const MAX_COUNTED = 10_000;
 
 const COLUMNS = `source, id, state, verdict, attempts, octet_length(body) as bytes, ${instant('received_at')} as "receivedAt",
   ${instant('replayed_at')} as "replayedAt", ${instant('settled_at')} as "settledAt"`;
 
-/** Deliveries newest first, and how many there are, up to a bound. The conditions are written out, so that each combination finds its index. */
+/** Returns a page of deliveries, newest first, and their number up to `MAX_COUNTED`. The SQL contains only the given conditions, so that each combination uses its index. */
 export async function listDeliveries(
   db: Queryable,
   filter: { readonly source?: Delivery['source'] | undefined; readonly state?: StoredDelivery['state'] | undefined },
@@ -145,7 +151,7 @@ export async function listDeliveries(
   const [deliveries, count] = await Promise.all([
     db.query<StoredDelivery>({ text: `select ${COLUMNS} from webhook_deliveries where ${where} ${page}` }, [...values, limit, offset]),
     db.query<{ n: number }>(
-      { text: `select count(*)::int as n from (select 1 from webhook_deliveries where ${where} limit ${MOST_COUNTED}) as counted` },
+      { text: `select count(*)::int as n from (select 1 from webhook_deliveries where ${where} limit ${MAX_COUNTED}) as counted` },
       values,
     ),
   ]);
@@ -157,7 +163,7 @@ const selectStored = statement<StoredDelivery & { body: Buffer }>(
   `select ${COLUMNS}, body from webhook_deliveries where source = $1 and id = $2`,
 );
 
-/** A delivery with its body, which is UTF-8 as its route has checked; undefined where there is none. */
+/** Returns a delivery with its body, or undefined. The body is UTF-8, because the route checks it. */
 export async function readStoredDelivery(db: Queryable, { source, id }: Delivery): Promise<(StoredDelivery & { body: string }) | undefined> {
   const [stored] = await db.query(selectStored, [source, id]);
   return stored && { ...stored, body: stored.body.toString('utf8') };
@@ -170,11 +176,12 @@ const replay = statement<StoredDelivery>(
 );
 
 /**
- * Puts a delivery back to those that wait, as new. Its effect is idempotent at every source, so that one which was worked on changes nothing.
- * The caller rings.
+ * Resets a delivery to the state `received` without attempts. Processing is idempotent for every source, so replaying a processed delivery changes nothing.
+ * The caller enqueues the job.
+ * @returns the delivery, or `pending` while it is pending or being processed, or `unknown`
  */
-export async function replayDelivery(tx: Tx, { source, id }: Delivery): Promise<StoredDelivery | 'at work' | 'unknown'> {
+export async function replayDelivery(tx: Tx, { source, id }: Delivery): Promise<StoredDelivery | 'pending' | 'unknown'> {
   const [replayed] = await tx.query(replay, [source, id]);
   if (replayed) return replayed;
-  return (await tx.query(selectStored, [source, id])).length > 0 ? 'at work' : 'unknown';
+  return (await tx.query(selectStored, [source, id])).length > 0 ? 'pending' : 'unknown';
 }

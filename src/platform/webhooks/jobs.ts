@@ -5,7 +5,7 @@ import { job } from '#platform/jobs/job.ts';
 export const PROCESSED_SOURCES = ['payment-status', 'chat-bridge', 'x'] as const;
 export type ProcessedSource = (typeof PROCESSED_SOURCES)[number];
 
-/** Processes one stored delivery. The delivery's row keeps the error and the time of the next attempt, so the queue tries once. */
+/** Processes one stored delivery. The delivery's row holds the error and the time of the next attempt, so the queue does not retry. */
 export const processWebhook = job({
   name: 'process-webhook',
   queue: 'webhooks',

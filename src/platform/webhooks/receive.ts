@@ -4,87 +4,87 @@ import { z } from 'zod';
 import type { WebhookSource } from '#config';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { countWithin, type Limit } from '#platform/auth/rate-limit.ts';
+import { enforceRateLimit, type RateLimit } from '#platform/auth/rate-limit.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { isJson, MAX_JSON_BYTES, parseJson, readBytes } from '#platform/http/body.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
 import { type Reply, reply } from '#platform/http/route.ts';
 import type { Delivery } from './inbox.ts';
-import { isStandard, STANDARD_SIGNATURE, verifyStandard, verifyX, X_SIGNATURE } from './signature.ts';
+import { STANDARD_SIGNATURE, usesStandardWebhooks, verifyStandard, verifyX, X_SIGNATURE } from './signature.ts';
 
-/** What every webhook route answers with, `returns: { 200: Acknowledged }`: the delivery is stored. */
+/** Response body of every webhook route. It confirms that the delivery is stored. */
 export const Acknowledged = z.object({ received: z.literal(true) }).meta({ id: 'Acknowledged', example: { received: true } });
 
-/** The acknowledgment, for handlers that return it. */
+/** Returns the response of a webhook handler: 200 with `Acknowledged`. */
 export const acknowledged = () => reply(200, { received: true as const });
 
-/** How many deliveries of a source are taken. */
-export const DELIVERIES: Limit = { name: 'deliveries', most: 500, windowMs: 1_000 };
+/** Rate limit per source. */
+export const DELIVERY_RATE_LIMIT: RateLimit = { name: 'deliveries', max: 500, windowMs: 1_000 };
 
-/** A delivery whose signature was good. */
-export interface Delivered {
+/** A delivery with a valid signature. */
+export interface VerifiedDelivery {
   readonly delivery: Delivery;
-  /** The body as it came, and the object that it is. */
+  /** The raw body. */
   readonly bytes: Buffer;
+  /** The parsed body. */
   readonly value: object;
 }
 
 /**
- * Reads a delivery and checks its signature over the bytes as they came. Before the signature is known to be good,
- * nothing is told but that it is not: malformed headers are as wrong as a forged signature, and so is a source that
- * has no secret.
- * @throws 401 when it is not signed; 413, 415 and 400 as for JSON bodies, and 400 for what is not an object
+ * Reads a delivery and verifies the signature of its raw body. Malformed headers, a wrong signature and a source without a configured secret all get the same
+ * 401, so that an unauthenticated sender learns nothing.
+ * @throws 401 when the signature is not valid; 413 and 415 as for JSON bodies; 400 when the body is not a JSON object
  */
-export async function readDelivery(app: App, request: IncomingMessage, source: WebhookSource): Promise<Delivered> {
+export async function readDelivery(app: App, request: IncomingMessage, source: WebhookSource): Promise<VerifiedDelivery> {
   const keys = app.config.webhookKeys[source];
   if (keys.length === 0) throw unsigned(source);
   const bytes = await readBytes(request, MAX_JSON_BYTES);
   const { headers } = request;
-  const id = isStandard(source) ? verifyStandard(keys, headers, bytes, app.clock.now()) : verifyX(keys, headers, bytes);
+  const id = usesStandardWebhooks(source) ? verifyStandard(keys, headers, bytes, app.clock.now()) : verifyX(keys, headers, bytes);
   if (id === null) throw unsigned(source);
   if (!isJson(headers['content-type'])) throw fail(415, 'Content-Type must be application/json');
   const value = bytes.length === 0 ? null : parseJson(bytes);
-  // X signs whatever its challenge asks for with the same key: what is not an object may be such an answer.
+  // The response to X's challenge is signed with the same key, so a signed body that is not an object may be a replayed challenge response.
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fail(400, 'the body must be a JSON object');
   return { delivery: { source, id }, bytes, value };
 }
 
 const unsigned = (source: WebhookSource) =>
-  fail(401, `${isStandard(source) ? STANDARD_SIGNATURE : X_SIGNATURE} must be a valid and recent signature of this delivery`);
+  fail(401, `${usesStandardWebhooks(source) ? STANDARD_SIGNATURE : X_SIGNATURE} must be a valid and recent signature of this delivery`);
 
 /**
- * Counts a delivery whose signature was good. To be stored it needs no Redis: while that is down, nothing is counted.
- * @throws 429 when the source delivers too much
+ * Enforces the rate limit of a source. While Redis is down there is no limit, because storing a delivery needs PostgreSQL only.
+ * @throws 429 when the source exceeds its limit
  */
 export async function countDelivery(app: App, source: WebhookSource): Promise<void> {
   try {
-    await countWithin(app, DELIVERIES, source);
+    await enforceRateLimit(app, DELIVERY_RATE_LIMIT, source);
   } catch (error) {
     if (!isUnavailable(error)) throw error;
   }
 }
 
-// The same delivery, sent twice at once, waits here for the first one's commit: 2 s, then it is 503 and its sender comes
-// again. So it is for the locks that the handler takes.
+// A concurrent copy of the same delivery waits for the first one's commit for at most 2 s. Then it gets a 503, and its sender retries. The same timeout
+// applies to the locks that the handler takes.
 const insertDelivery = statement<{ id: string }>(
   'insert_webhook_delivery',
-  `with patience as materialized (select set_config('lock_timeout', '2s', true))
+  `with timeout as materialized (select set_config('lock_timeout', '2s', true))
    insert into webhook_deliveries (source, id, body_hash, body)
-   select $1, $2, $3::bytea, $4::bytea from patience on conflict do nothing returning id`,
+   select $1, $2, $3::bytea, $4::bytea from timeout on conflict do nothing returning id`,
 );
 const findHash = statement<{ body_hash: Buffer }>('find_webhook_hash', 'select body_hash from webhook_deliveries where source = $1 and id = $2');
 
 /**
- * Stores a delivery and runs `work` in that same transaction, once for each (source, id); the same again is
- * acknowledged and does nothing. When `work` refuses or fails, nothing is stored, and the sender may come again.
+ * Stores a delivery and runs `work` in the same transaction. Idempotent per (source, id): a repeated delivery is acknowledged without running `work`. When
+ * `work` throws, nothing is stored, so the sender may retry.
  *
- * A handler only rings the job that works on the row, or does what is as quick:
- * `handler: ({ delivery, once }) => once(async (tx) => { tx.ring(workDelivery, delivery); return acknowledged(); })`.
- * The bell may be lost with Redis: rows that stay in the state `received` are the sweep's.
- * @throws 409 when the id came before with another body
+ * A handler enqueues the job that processes the row, or does something equally fast:
+ * `handler: ({ delivery, once }) => once(async (tx) => { tx.enqueue(processWebhook, delivery); return acknowledged(); })`.
+ * Redis may lose the job, so a sweep enqueues it again for rows that stay in the state `received`.
+ * @throws 409 when the id was delivered before with another body
  */
-export async function storeOnce(app: App, { delivery, bytes }: Delivered, work: (tx: Tx) => Promise<Reply>): Promise<Reply> {
+export async function storeOnce(app: App, { delivery, bytes }: VerifiedDelivery, work: (tx: Tx) => Promise<Reply>): Promise<Reply> {
   const { source, id } = delivery;
   const hash = createHash('sha256').update(bytes).digest();
   return await app.tx(async (tx) => {
@@ -92,7 +92,7 @@ export async function storeOnce(app: App, { delivery, bytes }: Delivered, work: 
     if (stored.length > 0) return await work(tx);
     const known = (await tx.query(findHash, [source, id]))[0];
     if (known?.body_hash.equals(hash)) return acknowledged();
-    app.log.warn({ source, id }, 'a webhook delivery came again with another body');
-    throw fail(409, `${isStandard(source) ? 'webhook-id' : 'the body'} was delivered before with another body`);
+    app.log.warn({ source, id }, 'a webhook delivery has the id of an earlier one and another body; it is rejected with 409');
+    throw fail(409, `${usesStandardWebhooks(source) ? 'webhook-id' : 'the body'} was delivered before with another body`);
   });
 }

@@ -3,18 +3,19 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { WebhookSource } from '#config';
 import { constantTimeEqual } from '#lib/constant-time-equal.ts';
 
-/** How far the timestamp of a delivery may be from now, either way, s. */
+/** Maximum difference between the timestamp of a delivery and the current time, s. */
 const TOLERANCE_SEC = 300;
-/** The id and the timestamp are signed with full stops between: an id that holds one could be read in two ways. */
+/** An id without full stops, because the signed text separates its parts with full stops and would be ambiguous. */
 const ID = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 const TIMESTAMP = /^\d{1,12}$/;
 
-/** The headers in which deliveries are signed. */
+/** Signature header of Standard Webhooks. */
 export const STANDARD_SIGNATURE = 'webhook-signature';
+/** Signature header of X. */
 export const X_SIGNATURE = 'x-twitter-webhooks-signature';
 
-/** Whether a source signs by Standard Webhooks. */
-export const isStandard = (source: WebhookSource | null): boolean => source === 'payment-status' || source === 'chat-bridge';
+/** Returns whether a source signs its deliveries by Standard Webhooks. */
+export const usesStandardWebhooks = (source: WebhookSource | null): boolean => source === 'payment-status' || source === 'chat-bridge';
 
 const hmac = (key: Buffer, ...parts: (string | Buffer)[]): string => {
   const mac = createHmac('sha256', key);
@@ -23,12 +24,11 @@ const hmac = (key: Buffer, ...parts: (string | Buffer)[]): string => {
 };
 
 /**
- * Checks a delivery by Standard Webhooks 1.0 (standardwebhooks.com): `webhook-signature` is a list, separated by spaces,
- * in which one entry is `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` under one of our
- * keys. Ours and not the package `standardwebhooks`: that one signs the body decoded as text, not its bytes, and has
- * its own clock.
- * @param body the bytes as they came
- * @returns the id of the delivery; null when anything is missing, malformed, too old, too new, or not signed
+ * Verifies a delivery by Standard Webhooks 1.0 (standardwebhooks.com): the header `webhook-signature` is a list separated by spaces, and one entry must be
+ * `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` under one of the keys. The package `standardwebhooks` is not used, because it
+ * signs the body decoded as text instead of its bytes and reads the system clock.
+ * @param body the raw body
+ * @returns the id of the delivery; null when a header is missing or malformed, the timestamp is out of range, or no signature is valid
  */
 export function verifyStandard(keys: readonly Buffer[], headers: IncomingHttpHeaders, body: Buffer, now: Date): string | null {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, [STANDARD_SIGNATURE]: signatures } = headers;
@@ -43,16 +43,16 @@ export function verifyStandard(keys: readonly Buffer[], headers: IncomingHttpHea
   return isSigned ? id : null;
 }
 
-/** What X signs with: `sha256=` and the base64 HMAC-SHA256. X's challenge is answered with the same. */
-export const signatureOfX = (key: Buffer, body: string | Buffer): string => `sha256=${hmac(key, body)}`;
+/** Returns `sha256=` and the base64 HMAC-SHA256 of a text. X signs its deliveries with it and expects it as the response to its challenge. */
+export const signForX = (key: Buffer, body: string | Buffer): string => `sha256=${hmac(key, body)}`;
 
 /**
- * Checks a delivery of X: `x-twitter-webhooks-signature` over the body.
- * @param body the bytes as they came
- * @returns the id of the delivery, which is the hex SHA-256 of its body; null when it is not signed
+ * Verifies a delivery of X: the header `x-twitter-webhooks-signature` signs the body.
+ * @param body the raw body
+ * @returns the id of the delivery, which is the hex SHA-256 of its body; null when the signature is missing or wrong
  */
 export function verifyX(keys: readonly Buffer[], headers: IncomingHttpHeaders, body: Buffer): string | null {
   const given = headers[X_SIGNATURE];
   if (typeof given !== 'string') return null;
-  return keys.some((key) => constantTimeEqual(given, signatureOfX(key, body))) ? createHash('sha256').update(body).digest('hex') : null;
+  return keys.some((key) => constantTimeEqual(given, signForX(key, body))) ? createHash('sha256').update(body).digest('hex') : null;
 }

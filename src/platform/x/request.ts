@@ -1,34 +1,36 @@
 import { type HttpError, unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 
-/** How much X may say, bytes: a post with its author is a few thousand. */
-const MOST_BYTES = 262_144;
-/** When to come back: usually, and at most, s. X counts by quarters of an hour. */
-const COME_BACK_SEC = 5;
-const LATEST_SEC = 900;
+/** Maximum bytes of a response. A post with its author has a few thousand bytes. */
+const MAX_BYTES = 262_144;
+/** Default Retry-After, seconds. */
+const RETRY_AFTER_SEC = 5;
+/** Maximum Retry-After, seconds. X's rate limit windows last 15 minutes. */
+const MAX_RETRY_AFTER_SEC = 900;
 
-/** A question to X. */
-export interface Question {
-  /** Of the API, and never anything that a caller gave but digits. */
+/** A request to X. */
+interface XRequest {
+  /** Path and query of the API. Client input in it must be digits only. */
   readonly path: string;
   readonly authorization?: string;
-  /** Sent as a form, by POST. */
+  /** Form fields; sent by POST. */
   readonly form?: Readonly<Record<string, string>>;
-  /** Statuses besides 200 that are an answer. */
-  readonly answers?: readonly number[];
+  /** Statuses besides 200 that are returned instead of thrown. */
+  readonly acceptedStatuses?: readonly number[];
 }
 
-/** What X answered; `body` is null where it was no JSON. */
-export interface Answer {
+/** A response of X. `body` is null when it is not JSON. */
+interface XResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
 /**
- * Asks X, once: never inside a transaction. No redirect is followed. Neither errors nor logs hold what was sent.
- * @throws 503 with Retry-After when X does not answer in time, answers too much, or with a status that is no answer
+ * Sends one request to X, without retries and without following redirects. Errors and logs never contain the sent credentials.
+ * Must not be called inside a database transaction, because it may take seconds.
+ * @throws 503 with Retry-After on a timeout, an oversized response or an unaccepted status
  */
-export async function ask(app: App, { path, authorization, form, answers = [] }: Question): Promise<Answer> {
+export async function sendXRequest(app: App, { path, authorization, form, acceptedStatuses = [] }: XRequest): Promise<XResponse> {
   let response: Response;
   try {
     response = await fetch(new URL(path, app.config.x.apiUrl), {
@@ -37,27 +39,28 @@ export async function ask(app: App, { path, authorization, form, answers = [] }:
       redirect: 'manual',
       signal: AbortSignal.timeout(app.config.x.timeoutMs),
     });
-    if (response.status === 200 || answers.includes(response.status)) return { status: response.status, body: parseJson(await readText(response)) };
+    if (response.status === 200 || acceptedStatuses.includes(response.status))
+      return { status: response.status, body: parseJson(await readText(response)) };
     await response.body?.cancel();
   } catch (err) {
-    app.log.warn({ err, question: nameOf(path) }, 'X does not answer');
-    throw doesNotAnswer(COME_BACK_SEC);
+    app.log.warn({ err, path: nameOf(path) }, 'X does not answer; the caller gets a 503 error');
+    throw xUnavailable(RETRY_AFTER_SEC);
   }
-  // What is wrong with our own credentials is for the operator.
+  // 401 and 403 mean wrong credentials, which an operator must correct.
   const level = response.status === 401 || response.status === 403 ? 'error' : 'warn';
-  app.log[level]({ status: response.status, question: nameOf(path) }, 'X does not answer as it should');
-  throw doesNotAnswer(response.status === 429 ? untilReset(app, response) : COME_BACK_SEC);
+  app.log[level]({ status: response.status, path: nameOf(path) }, 'X answered with an unexpected status; the caller gets a 503 error');
+  throw xUnavailable(response.status === 429 ? untilReset(app, response) : RETRY_AFTER_SEC);
 }
 
-const doesNotAnswer = (retryAfterSec: number): HttpError => unavailable('X does not answer at the moment, try again later', retryAfterSec);
+const xUnavailable = (retryAfterSec: number): HttpError => unavailable('X does not answer at the moment, try again later', retryAfterSec);
 
 const nameOf = (path: string): string => path.replace(/\?.*$/s, '');
 
-/** Seconds until X counts anew. */
+/** Returns the seconds until X's rate limit window resets. */
 function untilReset(app: App, response: Response): number {
   const reset = Number(response.headers.get('x-rate-limit-reset') ?? Number.NaN);
   const seconds = Math.ceil(reset - app.clock.now().getTime() / 1_000);
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 1), LATEST_SEC) : COME_BACK_SEC;
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SEC) : RETRY_AFTER_SEC;
 }
 
 async function readText(response: Response): Promise<string> {
@@ -65,7 +68,7 @@ async function readText(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new Error(`X answered with more than ${MOST_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`the response of X exceeds ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

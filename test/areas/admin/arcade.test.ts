@@ -5,11 +5,11 @@ import { AuditEntry, EventReceipt, ThemeView } from '#areas/admin/schemas.ts';
 import { CabinetView } from '#areas/arcade/schemas.ts';
 import { ArcadeState } from '#areas/events/schemas.ts';
 import { mergePatch } from '#lib/merge-patch.ts';
-import { checkAudit } from '#platform/auth/audit-log.ts';
+import { verifyAdminAudit } from '#platform/auth/audit-log.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { openRound } from '#test/support/areas/chat.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 const CONTENT = 'content-admin-token-0123456789';
@@ -23,7 +23,7 @@ afterAll(() => t.close());
 const post = (path: string, json: unknown, headers: Record<string, string> = {}) =>
   send(t, path, { json, headers: { Authorization: `Bearer ${CONTENT}`, ...headers } });
 const answered = async (response: Response | Promise<Response>) => [(await response).status, await (await response).json()];
-const state = () => bodyOf(send(t, '/arcade/state'), ArcadeState);
+const state = () => jsonOf(send(t, '/arcade/state'), ArcadeState);
 const emitted = async (type: string) =>
   (await sql<{ payload: Record<string, unknown> }>(t.app, 'select payload from outbox where type = $1 order by id', [type])).map(
     ({ payload }) => payload,
@@ -36,13 +36,13 @@ test.each([
   ['/admin/event', { name: 'fireworks' }],
   ['/admin/cabinet/possess', { cabinetId: 'cabinet-1', by: 'ghost' }],
   ['/admin/cabinet/release', { cabinetId: 'cabinet-1' }],
-])('%s is for those with the scope content', async (path, body) => {
+])('%s requires the scope content', async (path, body) => {
   expect((await send(t, path, { json: body })).status).toBe(403);
   expect((await post(path, body, { Authorization: `Bearer ${ROUNDS}` })).status).toBe(403);
 });
 
 describe('the theme', () => {
-  test('is merged: objects member by member, null removes, all else replaces', async () => {
+  test('merges objects member by member, removes members with null, and replaces other values', async () => {
     const { theme, themeVersion } = await state();
     expect(theme).toMatchObject({ name: 'neon-night', music: 'attract-mode', palette: { primary: '#ff2e97' } });
     const changed = await post('/admin/theme', { palette: { primary: '#00ff88', glow: [1, null] }, music: null });
@@ -54,15 +54,15 @@ describe('the theme', () => {
     expect(await emitted('theme_changed')).toEqual([{ theme: merged, version: themeVersion + 1 }]);
   });
 
-  test('keeps its version where nothing changes, and nobody is told', async () => {
+  test('keeps its version and emits no event when nothing changes', async () => {
     const [{ themeVersion }, before] = [await state(), (await emitted('theme_changed')).length];
     for (const patch of [{}, { palette: { primary: '#00ff88' } }, { nothing: null }]) {
-      expect(await bodyOf(post('/admin/theme', patch), ThemeView)).toMatchObject({ version: themeVersion });
+      expect(await jsonOf(post('/admin/theme', patch), ThemeView)).toMatchObject({ version: themeVersion });
     }
     expect((await emitted('theme_changed')).length).toBe(before);
   });
 
-  test('is changed at the version that If-Match names, and at no other', async () => {
+  test('changes only at the version that If-Match names', async () => {
     const { themeVersion } = await state();
     expect(await answered(post('/admin/theme', { font: 'A' }, { 'If-Match': `"${themeVersion - 1}"` }))).toEqual([
       412,
@@ -73,7 +73,7 @@ describe('the theme', () => {
     expect((await state()).themeVersion).toBe(themeVersion + 1);
   });
 
-  test('loses none of fifty changes at once, and keeps every version', async () => {
+  test('loses none of fifty concurrent changes, and keeps every version', async () => {
     const { themeVersion } = await state();
     const all = await Promise.all(FIFTY.map((i) => post('/admin/theme', { crowd: { [`member-${i}`]: i } })));
     expect(tally(all)).toEqual(FIFTY.map(() => 200));
@@ -87,7 +87,7 @@ describe('the theme', () => {
     await post('/admin/theme', { crowd: null });
   });
 
-  test('grows to 64 KB and no further, whatever comes in how many parts', async () => {
+  test('cannot grow above 64 KB, also in several changes', async () => {
     const part = 'x'.repeat(40_000);
     expect((await post('/admin/theme', { a: part })).status).toBe(200);
     const { themeVersion } = await state();
@@ -97,7 +97,7 @@ describe('the theme', () => {
     await post('/admin/theme', { b: null });
   });
 
-  // The examples of RFC 7386 whose patch is an object, its appendix A.
+  // Examples from appendix A of RFC 7386 whose patch is an object.
   test.each([
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -114,7 +114,7 @@ describe('the theme', () => {
     expect(mergePatch(target, patch)).toEqual(result);
   });
 
-  test('a member may be called as it likes, and reaches nothing else', () => {
+  test('a merge patch with a member __proto__ does not change any prototype', () => {
     const patch: Record<string, unknown> = JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}');
     const merged = mergePatch({}, patch);
     expect(Object.keys(merged)).toEqual(['__proto__', 'constructor']);
@@ -125,10 +125,10 @@ describe('the theme', () => {
 describe('one-time events', () => {
   const ofArcade = async () => (await state()).activeEvents.filter(({ type }) => type === 'arcade_event');
 
-  test('are broadcast once, and go on for as long as they last: a minute unless told otherwise', async () => {
+  test('are broadcast once, and are active for their duration, by default a minute', async () => {
     const begun = await post('/admin/event', { name: 'meteor-shower', payload: { intensity: 3 }, durationSec: 3_600 });
     expect(begun.status).toBe(201);
-    const { id, startsAt, endsAt, ...rest } = await bodyOf(begun, EventReceipt);
+    const { id, startsAt, endsAt, ...rest } = await jsonOf(begun, EventReceipt);
     expect(rest).toEqual({ name: 'meteor-shower', payload: { intensity: 3 } });
     expect(Date.parse(endsAt) - Date.parse(startsAt)).toBe(3_600_000);
     expect(await emitted('arcade_event')).toEqual([{ id, name: 'meteor-shower', payload: { intensity: 3 }, startsAt, endsAt }]);
@@ -137,11 +137,11 @@ describe('one-time events', () => {
     await t.clock.set(new Date(Date.parse(endsAt) + 1));
     expect(await ofArcade()).toEqual([]);
     await t.clock.set(now);
-    const short = await bodyOf(post('/admin/event', { name: 'closing soon' }), EventReceipt);
+    const short = await jsonOf(post('/admin/event', { name: 'closing soon' }), EventReceipt);
     expect([short.payload, Date.parse(short.endsAt) - Date.parse(short.startsAt)]).toEqual([undefined, 60_000]);
   });
 
-  test('begin once for one Idempotency-Key, also of fifty at once', async () => {
+  test('start once per Idempotency-Key, also for fifty concurrent requests', async () => {
     const before = (await emitted('arcade_event')).length;
     const key = { 'Idempotency-Key': 'one-parade' };
     const parade = async (): Promise<Response> => {
@@ -150,7 +150,7 @@ describe('one-time events', () => {
     };
     const all = await Promise.all(FIFTY.map(parade));
     expect(tally(all)).toEqual(FIFTY.map(() => 201));
-    expect(new Set(await Promise.all(all.map(async (one) => (await bodyOf(one, EventReceipt)).id))).size).toBe(1);
+    expect(new Set(await Promise.all(all.map(async (one) => (await jsonOf(one, EventReceipt)).id))).size).toBe(1);
     expect((await emitted('arcade_event')).length).toBe(before + 1);
     expect((await post('/admin/event', { name: 'another' }, key)).status).toBe(409);
   });
@@ -160,7 +160,7 @@ describe('one-time events', () => {
     expect((await ofArcade()).map(({ title }) => title)).toEqual(FIFTY.map((i) => `flash ${49 - i}`));
   });
 
-  test('are refused where they cannot be', async () => {
+  test('are refused when the request is invalid', async () => {
     for (const [body, error] of [
       [{}, 'name is required and must be text'],
       [{ name: '' }, 'name must not be empty'],
@@ -172,7 +172,7 @@ describe('one-time events', () => {
     }
   });
 
-  test('so do the round that takes entries, and the burn event', async () => {
+  test('are listed together with the open chat round and the active burn event', async () => {
     const [round, burn] = [await openRound(t), randomUUID()];
     await sql(
       t.app,
@@ -189,9 +189,9 @@ describe('one-time events', () => {
 });
 
 describe('cabinets', () => {
-  const cabinet = async (id: string) => (await bodyOf(send(t, '/arcade/cabinets'), z.array(CabinetView))).find((one) => one.id === id);
+  const cabinet = async (id: string) => (await jsonOf(send(t, '/arcade/cabinets'), z.array(CabinetView))).find((one) => one.id === id);
 
-  test('are possessed and released, which everybody sees at once', async () => {
+  test('are possessed and released with events, and every reader sees the change at once', async () => {
     const before = await cabinet('cabinet-2');
     const { possessed } = (await state()).arcade;
     const taken = { ...before, status: 'possessed', possessedBy: 'the ghost' };
@@ -208,11 +208,8 @@ describe('cabinets', () => {
     ]);
   });
 
-  test('that are so already are 409, those that are not there 404', async () => {
-    expect(await answered(post('/admin/cabinet/release', { cabinetId: 'cabinet-3' }))).toEqual([
-      409,
-      { error: 'the cabinet is possessed by nobody' },
-    ]);
+  test('get 409 when they are in the requested state already, and 404 when they do not exist', async () => {
+    expect(await answered(post('/admin/cabinet/release', { cabinetId: 'cabinet-3' }))).toEqual([409, { error: 'the cabinet is not possessed' }]);
     await post('/admin/cabinet/possess', { cabinetId: 'cabinet-3', by: 'a' });
     for (const by of ['a', 'b']) {
       expect(await answered(post('/admin/cabinet/possess', { cabinetId: 'cabinet-3', by }))).toEqual([
@@ -229,7 +226,7 @@ describe('cabinets', () => {
     }
   });
 
-  test('are taken by one of fifty at once, and given back once', async () => {
+  test('are possessed by one of fifty concurrent requests, and released once', async () => {
     const [before, after] = [(await emitted('cabinet_possessed')).length, (await emitted('cabinet_released')).length];
     const taken = await Promise.all(FIFTY.map((i) => post('/admin/cabinet/possess', { cabinetId: 'cabinet-4', by: `ghost ${i}` })));
     expect(tally(taken)).toEqual([200, ...FIFTY.slice(1).map(() => 409)]);
@@ -240,7 +237,7 @@ describe('cabinets', () => {
     expect([(await emitted('cabinet_possessed')).length, (await emitted('cabinet_released')).length]).toEqual([before + 1, after + 1]);
   });
 
-  test('stay possessed when an operator changes what they show', async () => {
+  test('stay possessed when an operator changes their display', async () => {
     await post('/admin/cabinet/possess', { cabinetId: 'cabinet-5', by: 'poltergeist' });
     const changed = await send(t, '/admin/cabinets/cabinet-5', {
       method: 'PUT',
@@ -254,24 +251,24 @@ describe('cabinets', () => {
 describe('the audit', () => {
   const audit = (query = '') => send(t, `/admin/audit${query}`, { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
 
-  test('tells every action, newest first, with the chain of hashes', async () => {
+  test('lists every request, newest first, with the chain of hashes', async () => {
     await post('/admin/event', { name: 'last' });
     await post('/admin/cabinet/release', { cabinetId: 'cabinet-99' });
     const response = await audit('?limit=3');
     const total = Number(response.headers.get('X-Total-Count'));
-    const entries = await bodyOf(response, z.array(AuditEntry));
+    const entries = await jsonOf(response, z.array(AuditEntry));
     expect(entries.map(({ id, tokenName, method, path }) => [id, tokenName, method, path]).slice(0, 2)).toEqual([
       [String(total), 'editor', 'POST', '/admin/cabinet/release'],
       [String(total - 1), 'editor', 'POST', '/admin/event'],
     ]);
     expect(entries[0]?.previousHash).toBe(entries[1]?.hash);
-    const [oldest] = await bodyOf(audit(`?offset=${total - 1}`), z.array(AuditEntry));
+    const [oldest] = await jsonOf(audit(`?offset=${total - 1}`), z.array(AuditEntry));
     expect([oldest?.id, oldest?.previousHash]).toEqual(['1', '']);
     expect(await (await audit(`?offset=${total}`)).json()).toEqual([]);
   });
 
-  test('is computed again, and what was tampered with is found', async () => {
-    const { entries, hash, fault } = await checkAudit(t.app.db);
+  test('detects a changed or deleted entry when the hashes are recomputed', async () => {
+    const { entries, hash, fault } = await verifyAdminAudit(t.app.db);
     const [{ n, last } = { n: 0, last: '' }] = await sql<{ n: number; last: string }>(
       t.app,
       `select count(*)::int as n, (array_agg(encode(hash, 'hex') order by id desc))[1] as last from admin_audit`,
@@ -280,19 +277,19 @@ describe('the audit', () => {
     const tamper = async (change: string) => {
       await sql(t.app, 'alter table admin_audit disable trigger admin_audit_append_only');
       await sql(t.app, change);
-      return await checkAudit(t.app.db);
+      return await verifyAdminAudit(t.app.db);
     };
     await sql(t.app, 'create table kept_audit as select * from admin_audit');
     const restore = `with gone as (delete from admin_audit) select 1`;
     for (const [change, found, what] of [
-      [`update admin_audit set path = '/admin/innocent' where id = 7`, 6, 'entry 7 is not what its hash says'],
+      [`update admin_audit set path = '/admin/innocent' where id = 7`, 6, 'entry 7 does not match its hash'],
       ['delete from admin_audit where id = 9', 8, 'entry 9 is missing'],
-      [`update admin_audit set previous_hash = hash where id = 5`, 4, 'entry 5 does not follow the one before'],
+      [`update admin_audit set previous_hash = hash where id = 5`, 4, 'entry 5 does not contain the hash of the previous entry'],
     ] as const) {
       expect(await tamper(change)).toMatchObject({ entries: found, fault: what });
       await sql(t.app, restore);
       await sql(t.app, 'insert into admin_audit select * from kept_audit');
     }
-    expect(await checkAudit(t.app.db)).toMatchObject({ entries: n, fault: null });
+    expect(await verifyAdminAudit(t.app.db)).toMatchObject({ entries: n, fault: null });
   });
 });

@@ -10,10 +10,10 @@ import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/supp
 import { sql } from '#test/support/areas/boards.ts';
 import { BRIDGE_SECRET, bridged, deliverBridged } from '#test/support/areas/bridge.ts';
 import { closeRound, entriesOf, openRound } from '#test/support/areas/chat.ts';
-import { debt, eventsOf, oweAll, storedPayments } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { createAllPayments, eventsOf, paymentRequest, storedPayments } from '#test/support/areas/payouts.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { adminOf } from '#test/support/http/client.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { createSecret, hashOf, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
 import { createWallet, send } from '#test/support/wallet.ts';
 
@@ -42,19 +42,19 @@ const asOperator = (path: string, init: RequestInit = {}, token = ADMIN_TOKEN) =
   send(t, path, { ...init, headers: { Authorization: `Bearer ${token}` } });
 const pathOf = (source: string, id: string) => `/admin/webhooks/${source}/${encodeURIComponent(id)}`;
 const replay = (source: string, id: string) => asOperator(`${pathOf(source, id)}/replay`, { method: 'POST' });
-const read = async (source: WebhookSource, id: string) => await bodyOf(asOperator(pathOf(source, id)), DeliveryBody);
-const list = async (query: string) => await bodyOf(asOperator(`/admin/webhooks${query}`), z.array(DeliveryView));
+const read = async (source: WebhookSource, id: string) => await jsonOf(asOperator(pathOf(source, id)), DeliveryBody);
+const list = async (query: string) => await jsonOf(asOperator(`/admin/webhooks${query}`), z.array(DeliveryView));
 
-/** Waits until a delivery was worked on. */
+/** Waits until a delivery is processed or has failed. */
 async function settled(source: WebhookSource, id: string): Promise<z.output<typeof DeliveryBody>> {
-  await eventually(async () => expect((await read(source, id)).state).not.toBe('received'));
+  await retryUntilPass(async () => expect((await read(source, id)).state).not.toBe('received'));
   return await read(source, id);
 }
-/** Has a delivery worked on again, and waits for what comes of it. */
+/** Replays a delivery, and waits until it is processed or has failed. */
 async function replayed(source: WebhookSource, id: string): Promise<z.output<typeof DeliveryBody>> {
   const response = await replay(source, id);
   expect([response.status, response.headers.get('Location')]).toEqual([202, pathOf(source, id)]);
-  expect(await bodyOf(response, DeliveryView)).toMatchObject({ state: 'received', attempts: 0, verdict: null, settledAt: null });
+  expect(await jsonOf(response, DeliveryView)).toMatchObject({ state: 'received', attempts: 0, verdict: null, settledAt: null });
   return await settled(source, id);
 }
 
@@ -67,16 +67,16 @@ async function report(payment: { id: string; wallet: string; amount: bigint }, s
   return id;
 }
 async function orchestrated() {
-  const one = debt({ amount: 1_000n });
-  const [owed] = await oweAll(t, [one]);
-  if (!owed) throw new Error('nothing is owed');
+  const one = paymentRequest({ amount: 1_000n });
+  const [owed] = await createAllPayments(t, [one]);
+  if (!owed) throw new Error('no payment was created');
   return { ...owed, wallet: one.wallet, amount: one.amount };
 }
 const stateOf = async (payment: { id: string }) =>
   (await sql<{ state: string }>(t.app, 'select state from payments where id = $1', [payment.id]))[0]?.state;
 
-describe('deliveries', () => {
-  test('are listed newest first, by source and state, with what became of them', async () => {
+describe('webhook deliveries', () => {
+  test('are listed newest first, with filters by source and state, and with their results', async () => {
     const payment = await orchestrated();
     const done = await report(payment, 'completed');
     const lost = await report({ ...payment, id: randomUUID() }, 'completed');
@@ -85,17 +85,17 @@ describe('deliveries', () => {
     await settled('chat-bridge', said.id);
     expect((await list('')).map(({ id }) => id)).toEqual([said.id, lost, done]);
     expect(await list('?source=payment-status')).toMatchObject([
-      { id: lost, state: 'failed', verdict: 'there is no such payment' },
+      { id: lost, state: 'failed', verdict: 'the payment does not exist' },
       { id: done, source: 'payment-status', state: 'worked', verdict: 'the payment is completed', attempts: 1, replayedAt: null },
     ]);
     expect((await list('?state=worked')).map(({ id }) => id)).toEqual([said.id, done]);
     expect((await list('?state=failed&source=chat-bridge')).length).toBe(0);
     const page = await asOperator('/admin/webhooks?limit=1&offset=1');
-    expect([page.headers.get('X-Total-Count'), (await bodyOf(page, z.array(DeliveryView))).map(({ id }) => id)]).toEqual(['3', [lost]]);
+    expect([page.headers.get('X-Total-Count'), (await jsonOf(page, z.array(DeliveryView))).map(({ id }) => id)]).toEqual(['3', [lost]]);
     expect((await asOperator('/admin/webhooks?state=lost')).status).toBe(400);
   });
 
-  test('are read with their body as it came', async () => {
+  test('are returned with the received body', async () => {
     const message = bridged({ text: 'grüße 😀' });
     const { id } = await deliverBridged(t, message);
     const { body, bytes, receivedAt, settledAt } = await settled('chat-bridge', id);
@@ -104,14 +104,14 @@ describe('deliveries', () => {
     expect(Date.parse(settledAt ?? '')).toBeGreaterThanOrEqual(Date.parse(receivedAt));
   });
 
-  test('that are not there are 404, of sources that are none 400', async () => {
+  test('get 404 for an unknown id and 400 for an unknown source', async () => {
     for (const response of [await asOperator(pathOf('x', 'nothing')), await replay('chat-bridge', 'nothing')]) {
       expect([response.status, await response.json()]).toEqual([404, { error: 'no such delivery' }]);
     }
     expect((await asOperator(pathOf('elsewhere', 'nothing'))).status).toBe(400);
   });
 
-  test('are for those with the scope money, and so is the audit', async () => {
+  test('and the audit require the scope money', async () => {
     const { id } = await deliverBridged(t, bridged());
     for (const path of ['/admin/webhooks', pathOf('chat-bridge', id), '/admin/audit']) {
       expect([(await asOperator(path, {}, ROUNDS)).status, (await send(t, path)).status]).toEqual([403, 403]);
@@ -121,8 +121,8 @@ describe('deliveries', () => {
   });
 });
 
-describe('a replay', () => {
-  test('does what failed before, once its cause is gone', async () => {
+describe('the replay of a webhook delivery', () => {
+  test('succeeds for a failed delivery after the cause of the failure is gone', async () => {
     const author = { id: randomUUID(), handle: 'ada' };
     const mute = { action: 'mute', account: { platform: 'twitch', id: author.id }, minutes: 60 };
     expect((await send(t, '/admin/chat/moderate', { json: mute, headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } })).status).toBe(200);
@@ -130,11 +130,11 @@ describe('a replay', () => {
     expect(await settled('chat-bridge', id)).toMatchObject({ state: 'failed', verdict: expect.stringContaining('muted') });
     expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'failed' });
     await t.clock.set(new Date(t.clock.now().getTime() + 3_601_000));
-    expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'shown', attempts: 1 });
+    expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'stored', attempts: 1 });
     expect((await sql(t.app, 'select 1 from chat_messages where account = $1', [author.id])).length).toBe(1);
   });
 
-  test('of a delivery that waits or is being worked on is 409, and of fifty at once one is', async () => {
+  test('gets 409 while the delivery is waiting, and of fifty concurrent replays one succeeds', async () => {
     const payment = await orchestrated();
     const id = await report(payment, 'completed');
     await settled('payment-status', id);
@@ -142,12 +142,12 @@ describe('a replay', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => replay('payment-status', id)));
     expect(all.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 49 }, () => 409)]);
     const refused = await replay('payment-status', id);
-    expect([refused.status, await refused.json()]).toEqual([409, { error: 'the delivery waits, or is being worked on' }]);
+    expect([refused.status, await refused.json()]).toEqual([409, { error: 'the delivery is waiting or is being processed' }]);
     worker = await startWorker(t.env, t.clock);
     expect(await settled('payment-status', id)).toMatchObject({ state: 'worked', attempts: 1 });
   });
 
-  test('whose bell is lost is found by the sweep, and its tries are spaced from it on', async () => {
+  test('is enqueued again by the sweep when its job is lost, with backoff from the time of the replay', async () => {
     const { id } = await deliverBridged(t, bridged());
     await settled('chat-bridge', id);
     await worker.close();
@@ -163,16 +163,16 @@ describe('a replay', () => {
     await sql(t.app, `update webhook_deliveries set replayed_at = app_now() - interval '1025 seconds' where id = $1`, [id]);
     expect(await waiting()).toBe(1);
     worker = await startWorker(t.env, t.clock);
-    expect(await settled('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'the message was known already', attempts: 11 });
+    expect(await settled('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'the message is stored already', attempts: 11 });
   });
 
-  test('of a report that was worked on changes nothing, also where the payment is tried again since', async () => {
+  test('changes nothing for a processed payment report, even if the payment was retried since', async () => {
     const payment = await orchestrated();
     const [start, later] = [t.clock.now(), new Date(t.clock.now().getTime() + 1_000)];
     const failing = await report(payment, 'failed', start);
     await settled('payment-status', failing);
     await adminOf(t).ok(postRetry, { params: { id: payment.id } });
-    expect(await replayed('payment-status', failing)).toMatchObject({ state: 'worked', verdict: 'ignored: a report of the same time is known' });
+    expect(await replayed('payment-status', failing)).toMatchObject({ state: 'worked', verdict: 'ignored: a report with the same timestamp exists' });
     expect(await stateOf(payment)).toBe('pending');
     const completing = await report(payment, 'completed', later);
     await settled('payment-status', completing);
@@ -184,25 +184,25 @@ describe('a replay', () => {
     expect([await storedPayments(t, [payment]), await eventsOf(t, payment)]).toEqual([stored, told]);
   });
 
-  test('of a bridged message that was shown changes nothing, nor does it enter a round twice', async () => {
+  test('changes nothing for a stored chat message, and adds no second entry to a round', async () => {
     const author = { id: randomUUID(), handle: 'grace' };
     const wallet = createWallet().address;
     await t.app.tx((tx) => linkAccount(tx, { platform: 'twitch', accountId: author.id, handle: author.handle, wallet }));
     const round = await openRound(t, { maxEntriesPerWallet: 5, opensAt: new Date(t.clock.now().getTime() + 5).toISOString() });
     const { id } = await deliverBridged(t, bridged({ author, text: '!enter 1 2 3 4 5' }));
-    expect(await settled('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: `shown, and entry 0 of round ${round}` });
+    expect(await settled('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: `stored as entry 0 of round ${round}` });
     const counts = async () => [
       (await entriesOf(t.app, round)).length,
       ...(await sql(t.app, `select count(*)::int as n from chat_messages where account = $1`, [author.id])),
       ...(await sql(t.app, `select count(*)::int as n from outbox where type in ('chat_message', 'new_entry')`)),
     ];
     const before = await counts();
-    expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'the message was known already' });
+    expect(await replayed('chat-bridge', id)).toMatchObject({ state: 'worked', verdict: 'the message is stored already' });
     expect(await counts()).toEqual(before);
     await closeRound(t.app);
   });
 
-  test('of what X told changes nothing, whether it was credited or kept', async () => {
+  test('changes nothing for a delivery from X, whether its engagement was credited or is pending', async () => {
     const user = (id: string) => ({ id, screen_name: `user${id}` });
     const at = t.clock.now().getTime();
     const body = JSON.stringify({
@@ -217,7 +217,7 @@ describe('a replay', () => {
         sql(t.app, `select kind, source_id, wallet from activities where kind = 'follow'`),
         sql(t.app, `select kind, source_id from kept_engagements`),
       ]);
-    expect(await settled('x', id)).toMatchObject({ state: 'worked', verdict: 'kept until the account is linked: follow' });
+    expect(await settled('x', id)).toMatchObject({ state: 'worked', verdict: 'pending until the account is linked: follow' });
     const kept = await known();
     expect(kept.map(({ length }) => length)).toEqual([0, 1]);
     await replayed('x', id);
@@ -231,7 +231,7 @@ describe('a replay', () => {
     expect(await known()).toEqual(credited);
   });
 
-  test('is written down before it is done', async () => {
+  test('is recorded in the audit', async () => {
     const { id } = await deliverBridged(t, bridged());
     await settled('chat-bridge', id);
     await replayed('chat-bridge', id);

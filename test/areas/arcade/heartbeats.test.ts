@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { judgeHeartbeats } from '#areas/arcade';
+import { evaluateHeartbeats } from '#areas/arcade';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { FAST, pause, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { FAST_TIMING, realDelay, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
 
-/** Longer than a session may be silent. */
-const BREAK = FAST.silenceMs + FAST.toleranceMs + 300;
+/** Longer than the maximum silence of a session, ms. */
+const BREAK = FAST_TIMING.silenceMs + FAST_TIMING.toleranceMs + 300;
 
 let t: TestApp;
 let player: SignedIn;
@@ -32,7 +32,7 @@ interface Play {
   startedAt: Date;
 }
 async function start(): Promise<Play> {
-  const { playId, startedAt } = await bodyOf(player.fetch('/game/star-raiders/play', { method: 'POST' }), PlayReceipt);
+  const { playId, startedAt } = await jsonOf(player.fetch('/game/star-raiders/play', { method: 'POST' }), PlayReceipt);
   return { playId, startedAt: new Date(startedAt) };
 }
 async function open({ playId }: Play, at = api): Promise<SessionClient> {
@@ -40,229 +40,229 @@ async function open({ playId }: Play, at = api): Promise<SessionClient> {
   clients.push(client);
   return client;
 }
-/** Leaves, and waits until the service has written that down. */
+/** Closes the client, and waits until the service has recorded this in Redis. */
 async function leave(client: SessionClient, { playId }: Play): Promise<void> {
   await client.leave();
-  while ((await t.app.redis.hget(`${t.env.REDIS_PREFIX}:beats:${playId}`, 'left')) !== 'client') await pause(10);
+  while ((await t.app.redis.hget(`${t.env.REDIS_PREFIX}:beats:${playId}`, 'left')) !== 'client') await realDelay(10);
 }
-/** What the worker would find for a score that is submitted now, or `inMs` from now. */
-async function judge(play: Play, inMs = 0) {
-  return (await judgeHeartbeats(t.app, [{ ...play, endedAt: new Date(Date.now() + inMs) }], FAST))[0];
+/** Returns the verdict on a score that is submitted `inMs` from now. */
+async function evaluate(play: Play, inMs = 0) {
+  return (await evaluateHeartbeats(t.app, [{ ...play, endedAt: new Date(Date.now() + inMs) }], FAST_TIMING))[0];
 }
 const ok = { verdict: 'ok' };
 const held = { verdict: 'held', reason: expect.any(String) };
 const refused = { verdict: 'refused', reason: expect.any(String) };
 
-/** Takes all that Redis holds of this application, as a restart without a dump does. */
+/** Deletes all keys of this application in Redis, as a restart without a dump does. */
 async function loseRedis(): Promise<void> {
   const keys = await t.app.redis.keys(`*${t.env.REDIS_PREFIX}*`);
   if (keys.length > 0) await t.app.redis.unlink(...keys);
 }
 
-test('a session that beats from start to end is unbroken', async () => {
+test('a session with heartbeats from start to end is unbroken', async () => {
   const play = await start();
   const client = await open(play);
   await client.play(BREAK);
-  expect(await judge(play)).toEqual(ok);
+  expect(await evaluate(play)).toEqual(ok);
 });
 
-test('many plays are judged at once, in the order given', async () => {
+test('several plays are evaluated at once and the verdicts keep their order', async () => {
   const plays = await Promise.all([start(), start(), start()]);
-  await (await open(plays[1])).beat();
+  await (await open(plays[1])).sendHeartbeat();
   const endedAt = new Date();
   expect(
-    await judgeHeartbeats(
+    await evaluateHeartbeats(
       t.app,
       plays.map((play) => ({ ...play, endedAt })),
-      FAST,
+      FAST_TIMING,
     ),
   ).toEqual([refused, ok, refused]);
-  expect(await judgeHeartbeats(t.app, [])).toEqual([]);
+  expect(await evaluateHeartbeats(t.app, [])).toEqual([]);
 });
 
-test('a play whose client never beat is refused, also when it opened a socket', async () => {
+test('a play without heartbeats is refused, even if its client opened a socket', async () => {
   const [silent, opened] = [await start(), await start()];
   await open(opened);
-  expect(await judge(silent)).toEqual({ verdict: 'refused', reason: 'no heartbeat was received' });
-  expect(await judge(opened)).toEqual({ verdict: 'refused', reason: 'no heartbeat was received' });
+  expect(await evaluate(silent)).toEqual({ verdict: 'refused', reason: 'no heartbeat was received' });
+  expect(await evaluate(opened)).toEqual({ verdict: 'refused', reason: 'no heartbeat was received' });
 });
 
-test('a client that opens its session too late is refused', async () => {
+test('a play whose session opens too late is refused', async () => {
   const play = await start();
-  await pause(BREAK);
-  await (await open(play)).beat();
-  expect(await judge(play)).toEqual(refused);
+  await realDelay(BREAK);
+  await (await open(play)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(refused);
 });
 
-test('a client that leaves and comes back anywhere in time is unbroken', async () => {
+test('a session is unbroken if its client reconnects in time, to any process', async () => {
   const play = await start();
   const first = await open(play);
-  await first.beat();
+  await first.sendHeartbeat();
   await first.leave();
-  await pause(FAST.silenceMs - 200);
+  await realDelay(FAST_TIMING.silenceMs - 200);
   const again = await open(play, second);
-  expect((await again.beat()).beats).toBe(2);
+  expect((await again.sendHeartbeat()).beats).toBe(2);
   await again.leave();
-  await pause(FAST.silenceMs - 200);
-  expect((await (await open(play)).beat()).beats).toBe(3);
-  expect(await judge(play)).toEqual(ok);
+  await realDelay(FAST_TIMING.silenceMs - 200);
+  expect((await (await open(play)).sendHeartbeat()).beats).toBe(3);
+  expect(await evaluate(play)).toEqual(ok);
 });
 
-test('a client that comes back too late is refused, wherever it comes back', async () => {
+test('a play is refused if its client reconnects too late, to any process', async () => {
   for (const back of [api, second]) {
     const play = await start();
     const client = await open(play);
-    await client.beat();
+    await client.sendHeartbeat();
     await client.leave();
-    await pause(BREAK);
-    await (await open(play, back)).beat();
-    expect(await judge(play)).toEqual(refused);
+    await realDelay(BREAK);
+    await (await open(play, back)).sendHeartbeat();
+    expect(await evaluate(play)).toEqual(refused);
   }
 });
 
-test('a client that falls silent is refused, whether or not it comes back', async () => {
+test('a play with a silent client is refused, even if the client reconnects later', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   expect((await client.closed).code).toBe(4008);
-  await pause(BREAK - FAST.silenceMs);
-  expect(await judge(play)).toEqual(refused);
-  await (await open(play)).beat();
-  expect(await judge(play)).toEqual(refused);
+  await realDelay(BREAK - FAST_TIMING.silenceMs);
+  expect(await evaluate(play)).toEqual(refused);
+  await (await open(play)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(refused);
 });
 
-test('what a client does after it submitted its score does not count', async () => {
+test('the verdict ignores silence after the score was submitted', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   const endedAt = new Date();
   await client.leave();
-  await pause(BREAK);
-  await (await open(play)).beat();
-  expect(await judgeHeartbeats(t.app, [{ ...play, endedAt }], FAST)).toEqual([ok]);
+  await realDelay(BREAK);
+  await (await open(play)).sendHeartbeat();
+  expect(await evaluateHeartbeats(t.app, [{ ...play, endedAt }], FAST_TIMING)).toEqual([ok]);
 });
 
-test('a service that stops and is back in time breaks nothing', async () => {
+test('a session is unbroken if its client reconnects in time after the service stops', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   await api.stop();
   expect((await client.closed).code).toBe(1012);
-  await (await open(play, second)).beat();
-  expect(await judge(play)).toEqual(ok);
+  await (await open(play, second)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(ok);
 });
 
-test('a silence that began when the service stopped makes the score held', async () => {
+test('a score is held if the silence began when the service stopped', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   await api.stop();
-  expect(await judge(play)).toEqual(ok);
-  await pause(BREAK);
-  expect(await judge(play)).toEqual(held);
-  await (await open(play, second)).beat();
-  expect(await judge(play)).toEqual(held);
+  expect(await evaluate(play)).toEqual(ok);
+  await realDelay(BREAK);
+  expect(await evaluate(play)).toEqual(held);
+  await (await open(play, second)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(held);
 });
 
-test('a silence that began when the holding process died makes the score held', async () => {
+test('a score is held if the silence began when the process with the socket died', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   api.kill();
   await client.closed;
-  await pause(BREAK);
-  expect(await judge(play)).toEqual(held);
-  await (await open(play, second)).beat();
-  expect(await judge(play)).toEqual(held);
+  await realDelay(BREAK);
+  expect(await evaluate(play)).toEqual(held);
+  await (await open(play, second)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(held);
 });
 
-test('a client that had left when its process died could not come back, and is held', async () => {
+test('a score is held if the process died after its client left', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   await leave(client, play);
   api.kill();
-  await pause(BREAK);
-  await (await open(play, second)).beat();
-  expect(await judge(play)).toEqual(held);
+  await realDelay(BREAK);
+  await (await open(play, second)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(held);
 });
 
-test('a silence of the client’s before one of ours is refused all the same', async () => {
+test('a play is refused if the client was silent before the service lost the session', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   await client.leave();
-  await pause(BREAK);
-  await (await open(play)).beat();
+  await realDelay(BREAK);
+  await (await open(play)).sendHeartbeat();
   api.kill();
-  await pause(BREAK);
-  await (await open(play, second)).beat();
-  expect(await judge(play)).toEqual(refused);
+  await realDelay(BREAK);
+  await (await open(play, second)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(refused);
 });
 
-test('a Redis that lost its memory learns the sessions anew from who holds them', async () => {
+test('after Redis lost its data, the processes with the sockets restore the sessions', async () => {
   const play = await start();
   const client = await open(play);
   await client.play(200);
   await loseRedis();
   await client.play(BREAK);
-  expect(await judge(play)).toEqual(ok);
+  expect(await evaluate(play)).toEqual(ok);
 });
 
-test('beats that were lost with Redis make the score held, not refused', async () => {
+test('a score is held if Redis lost its heartbeats', async () => {
   const [left, back] = [await start(), await start()];
   for (const play of [left, back]) {
     const client = await open(play);
-    await client.play(FAST.silenceMs);
+    await client.play(FAST_TIMING.silenceMs);
     await leave(client, play);
   }
   await loseRedis();
-  expect(await judge(left)).toEqual(held);
-  await (await open(back, second)).beat();
-  expect(await judge(left)).toEqual(held);
-  expect(await judge(back)).toEqual(held);
-  await pause(BREAK);
-  await (await open(left, second)).beat();
-  expect(await judge(left)).toEqual(held);
+  expect(await evaluate(left)).toEqual(held);
+  await (await open(back, second)).sendHeartbeat();
+  expect(await evaluate(left)).toEqual(held);
+  expect(await evaluate(back)).toEqual(held);
+  await realDelay(BREAK);
+  await (await open(left, second)).sendHeartbeat();
+  expect(await evaluate(left)).toEqual(held);
 });
 
-test('plays that begin after Redis lost its memory are judged as ever', async () => {
+test('a play without heartbeats that begins after a data loss of Redis is refused', async () => {
   await loseRedis();
-  await pause(2 * FAST.refreshMs);
+  await realDelay(2 * FAST_TIMING.refreshMs);
   const play = await start();
-  expect(await judge(play)).toEqual(refused);
+  expect(await evaluate(play)).toEqual(refused);
 });
 
-test('a Redis that is away for a while breaks no session that goes on', async () => {
+test('an outage of Redis does not break an open session', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   api.app.redis.disconnect();
   await client.play(BREAK);
   await api.app.redis.connect();
   await client.play(300);
-  expect(await judge(play)).toEqual(ok);
+  expect(await evaluate(play)).toEqual(ok);
 });
 
-test('a client that leaves while Redis is away, and comes back elsewhere, is not refused', async () => {
+test('a score is held if its client leaves during an outage of Redis and reconnects to another process', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   api.app.redis.disconnect();
   second.app.redis.disconnect();
   await client.play(BREAK);
   await client.leave();
   await second.app.redis.connect();
-  await (await open(play, second)).beat();
-  expect(await judge(play)).toEqual(held);
+  await (await open(play, second)).sendHeartbeat();
+  expect(await evaluate(play)).toEqual(held);
 });
 
-test('a process that stood still puts the silence down to itself', async () => {
+test('after a stall, a process records itself as the cause of the silence', async () => {
   const play = await start();
   const client = await open(play);
-  await client.beat();
+  await client.sendHeartbeat();
   const until = performance.now() + BREAK;
   while (performance.now() < until);
-  expect((await client.beat()).beats).toBe(2);
-  expect(await judge(play)).toEqual(held);
+  expect((await client.sendHeartbeat()).beats).toBe(2);
+  expect(await evaluate(play)).toEqual(held);
 });

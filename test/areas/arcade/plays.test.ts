@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -22,10 +22,10 @@ const countPlays = statement<{ plays: number; activities: number }>(
 );
 const count = async (wallet: string) => (await t.app.db.query(countPlays, [wallet]))[0];
 
-test('a play is started, counted and remembered as an activity', async () => {
+test('POST /game/{id}/play starts a play, counts it and appends an activity', async () => {
   const response = await play(player, 'block-cascade');
   expect(response.status).toBe(201);
-  const receipt = await bodyOf(response, PlayReceipt);
+  const receipt = await jsonOf(response, PlayReceipt);
   expect(receipt).toEqual({
     playId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/),
     gameId: 'block-cascade',
@@ -43,12 +43,12 @@ test('a play is started, counted and remembered as an activity', async () => {
   expect(await (await send(t, '/game/block-cascade/stats')).json()).toMatchObject({ totalPlays: 1 });
 });
 
-test('a game that verifies by heartbeat says where heartbeats go, by the public address', async () => {
-  const receipt = await bodyOf(play(player, 'star-raiders'), PlayReceipt);
+test('a game with heartbeat verification returns a heartbeat URL with the public address', async () => {
+  const receipt = await jsonOf(play(player, 'star-raiders'), PlayReceipt);
   expect(receipt.heartbeatUrl).toBe(`wss://arcade.test/game/star-raiders/session?playId=${receipt.playId}`);
 });
 
-test('a play needs a session, a known game and our own pages', async () => {
+test('a play requires a session, an existing game and an allowed origin', async () => {
   expect((await send(t, '/game/block-cascade/play', { method: 'POST' })).status).toBe(401);
   for (const id of ['nowhere', 'referral', 'Not_An_Id']) {
     const unknown = await play(player, id);
@@ -58,25 +58,25 @@ test('a play needs a session, a known game and our own pages', async () => {
   expect((await player.fetch('/game/block-cascade/play', { json: { extra: 1 } })).status).toBe(400);
 });
 
-test('the same idempotency key twice at once starts one play', async () => {
+test('two concurrent requests with the same idempotency key start one play', async () => {
   const other = await signIn(t);
   const key = { 'Idempotency-Key': 'one-play-please' };
   const answers = await Promise.all(Array.from({ length: 8 }, () => play(other, 'star-raiders', key)));
   expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 201));
-  const receipts = await Promise.all(answers.map((answer) => bodyOf(answer, PlayReceipt)));
+  const receipts = await Promise.all(answers.map((answer) => jsonOf(answer, PlayReceipt)));
   expect(new Set(receipts.map((receipt) => receipt.playId)).size).toBe(1);
   expect(await count(other.wallet)).toEqual({ plays: 1, activities: 1 });
 });
 
-test('the same idempotency key starts another play in another game and for another wallet', async () => {
+test('the same idempotency key starts a separate play per game and per wallet', async () => {
   const [a, b] = [await signIn(t), await signIn(t)];
   const key = { 'Idempotency-Key': 'shared' };
   const receipts = await Promise.all([play(a, 'star-raiders', key), play(a, 'block-cascade', key), play(b, 'star-raiders', key)]);
-  const ids = await Promise.all(receipts.map(async (receipt) => (await bodyOf(receipt, PlayReceipt)).playId));
+  const ids = await Promise.all(receipts.map(async (receipt) => (await jsonOf(receipt, PlayReceipt)).playId));
   expect(new Set(ids).size).toBe(3);
 });
 
-test('a wallet has at most 200 plays without a score within an hour, however many it starts at once', async () => {
+test('a wallet can start at most 200 plays without a score within an hour, even with concurrent requests', async () => {
   const eager = await signIn(t);
   const fill = statement(
     'test_fill_plays',
@@ -92,7 +92,7 @@ test('a wallet has at most 200 plays without a score within an hour, however man
   expect(await count(eager.wallet)).toEqual({ plays: 200, activities: 10 });
   expect((await play(player, 'block-cascade')).status).toBe(201);
 
-  // A score uses a play up, and so makes room for another.
+  // A play with a score does not count for the limit.
   const use = statement(
     'test_use_play',
     `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, day, at)
@@ -103,7 +103,7 @@ test('a wallet has at most 200 plays without a score within an hour, however man
   expect((await play(eager, 'block-cascade')).status).toBe(429);
 });
 
-test('plays are counted without reading their rows', async () => {
+test('counting a wallet’s plays without a score uses index-only scans', async () => {
   const plan = await t.app.tx(async (tx) => {
     await tx.query(statement('test_no_seqscan', 'set local enable_seqscan = off'));
     return await tx.query(

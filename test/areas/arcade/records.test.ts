@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { MOST_IN } from '#areas/arcade/records.ts';
+import { MAX_RECORDS } from '#areas/arcade/saves/records.ts';
 import { RecordReceipt } from '#areas/arcade/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -19,15 +19,15 @@ const GAME = 'star-raiders';
 const PATH = `/game/${GAME}/record`;
 const ZEROS = '0'.repeat(64);
 const post = (who: SignedIn, json: unknown, headers: Record<string, string> = {}) => who.fetch(PATH, { json, headers });
-const append = (who: SignedIn, json: unknown) => bodyOf(post(who, json), RecordReceipt);
+const append = (who: SignedIn, json: unknown) => jsonOf(post(who, json), RecordReceipt);
 
 const sha = (previousHex: string, canonical: string) => createHash('sha256').update(Buffer.from(previousHex, 'hex')).update(canonical).digest('hex');
 
-test('records are chained: each hash covers the one before and the record’s canonical JSON', async () => {
+test('each record’s hash covers the previous hash and the record’s canonical JSON', async () => {
   const who = await signIn(t);
   const response = await post(who, { score: 5, at: { b: 1, a: [1.0, 'é'] } });
   expect(response.status).toBe(201);
-  const first = await bodyOf(response, RecordReceipt);
+  const first = await jsonOf(response, RecordReceipt);
   expect(first).toEqual({
     recordId: expect.any(String),
     sequence: 1,
@@ -41,7 +41,7 @@ test('records are chained: each hash covers the one before and the record’s ca
   expect(elsewhere).toMatchObject({ sequence: 1, previousHash: ZEROS });
 });
 
-test('concurrent appends make one chain without gaps', async () => {
+test('concurrent appends form one chain without gaps', async () => {
   const who = await signIn(t);
   const receipts = await Promise.all(Array.from({ length: 25 }, (_, i) => append(who, { i })));
   receipts.sort((a, b) => a.sequence - b.sequence);
@@ -49,7 +49,7 @@ test('concurrent appends make one chain without gaps', async () => {
   expect(receipts.map((r) => r.previousHash)).toEqual([ZEROS, ...receipts.slice(0, -1).map((r) => r.hash)]);
 });
 
-test('the same idempotency key twice at once appends one record', async () => {
+test('two concurrent requests with the same idempotency key append one record', async () => {
   const who = await signIn(t);
   const key = { 'Idempotency-Key': 'once' };
   const answers = await Promise.all([post(who, { a: 1 }, key), post(who, { a: 1 }, key)]);
@@ -59,7 +59,7 @@ test('the same idempotency key twice at once appends one record', async () => {
   expect((await append(who, {})).sequence).toBe(2);
 });
 
-test('what is stored can be verified from the table alone', async () => {
+test('the stored chain can be verified from the table alone', async () => {
   const who = await signIn(t);
   await append(who, { b: 1e21, a: '😀', n: -0.5 });
   const rows = await t.app.db.query(
@@ -72,7 +72,7 @@ test('what is stored can be verified from the table alone', async () => {
   expect(rows).toEqual([{ record: { b: 1e21, a: '😀', n: -0.5 }, previous: ZEROS, hash: sha(ZEROS, '{"a":"😀","b":1e+21,"n":-0.5}') }]);
 });
 
-test('the database refuses to change, remove or empty records', async () => {
+test('the database refuses update, delete and truncate of records', async () => {
   await append(player, { kept: true });
   const attempts = [
     statement('test_update_record', `update game_records set record = '{}'`),
@@ -85,44 +85,44 @@ test('the database refuses to change, remove or empty records', async () => {
 const HOUR_MS = 3_600_000;
 const moveOn = (ms: number) => t.clock.set(new Date(t.clock.now().getTime() + ms));
 
-test('a wallet records so many in a game a minute: exactly, and is told when to come back', async () => {
+test('the limit of records per minute is exact, and the 429 has a Retry-After', async () => {
   const who = await signIn(t);
-  const answers = await Promise.all(Array.from({ length: MOST_IN.minute + 20 }, (_, i) => post(who, { i }, { 'Idempotency-Key': String(i) })));
+  const answers = await Promise.all(Array.from({ length: MAX_RECORDS.minute + 20 }, (_, i) => post(who, { i }, { 'Idempotency-Key': String(i) })));
   const refused = answers.filter(({ status }) => status !== 201);
   expect(refused.map(({ status }) => status)).toEqual(Array(20).fill(429));
   expect(await refused[0]?.json()).toEqual({ error: 'there must be at most 60 records of a game a minute and 1000 a day, try again later' });
   const retryAfter = Number(refused[0]?.headers.get('Retry-After'));
   expect(retryAfter).toBeGreaterThan(0);
   expect(retryAfter).toBeLessThanOrEqual(60);
-  // What has been recorded is told again, what was refused kept nothing; other games and other wallets are counted apart.
+  // A repeated request gets its stored response; a refused request stored nothing; other games and wallets have their own limits.
   const accepted = answers.findIndex(({ status }) => status === 201);
   expect((await post(who, { i: accepted }, { 'Idempotency-Key': String(accepted) })).status).toBe(201);
   expect((await who.fetch('/game/block-cascade/record', { json: {} })).status).toBe(201);
   expect((await post(await signIn(t), {})).status).toBe(201);
   await moveOn(61_000);
-  expect((await append(who, {})).sequence).toBe(MOST_IN.minute + 1);
+  expect((await append(who, {})).sequence).toBe(MAX_RECORDS.minute + 1);
 });
 
-test('and so many a day', async () => {
+test('the limit of records per day is exact', async () => {
   const who = await signIn(t);
   const { wallet } = who;
   const fill = statement(
     'test_fill_records',
     `insert into game_records (wallet, game_id, sequence, id, record, previous_hash, hash, at)
-     select $1, $2, n, gen_random_uuid(), '{}', sha256(''), sha256(''), app_now() - interval '23 hours' from generate_series(1, ${MOST_IN.day - 1}) n`,
+     select $1, $2, n, gen_random_uuid(), '{}', sha256(''), sha256(''), app_now() - interval '23 hours' from generate_series(1, ${MAX_RECORDS.day - 1}) n`,
   );
   await t.app.tx((tx) => tx.query(fill, [wallet, GAME]));
-  expect((await append(who, {})).sequence).toBe(MOST_IN.day);
+  expect((await append(who, {})).sequence).toBe(MAX_RECORDS.day);
   const refused = await post(who, {});
   expect(refused.status).toBe(429);
   const retryAfter = Number(refused.headers.get('Retry-After'));
   expect(retryAfter).toBeGreaterThan(3_000);
   expect(retryAfter).toBeLessThanOrEqual(3_600);
   await moveOn(HOUR_MS);
-  expect((await append(who, {})).sequence).toBe(MOST_IN.day + 1);
+  expect((await append(who, {})).sequence).toBe(MAX_RECORDS.day + 1);
 });
 
-test('only objects are records', async () => {
+test('a record must be a JSON object', async () => {
   for (const body of [[1], 'text', 1, null]) {
     const response = await post(player, body);
     expect([response.status, await response.json()]).toEqual([400, { error: 'the body must be an object' }]);
@@ -132,7 +132,7 @@ test('only objects are records', async () => {
   expect((await post(player, { x: 'x'.repeat(256 * 1024) })).status).toBe(413);
 });
 
-test('records need a session and a known game', async () => {
+test('records require a session and an existing game', async () => {
   expect((await send(t, PATH, { json: {} })).status).toBe(401);
   expect((await player.fetch('/game/nowhere/record', { json: {} })).status).toBe(404);
   expect((await post(player, {}, { Origin: 'https://evil.test' })).status).toBe(403);

@@ -7,8 +7,8 @@ import { readConfig } from '#config';
 import { openContext } from '#context';
 import { statement } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
-import { pause } from '#test/support/http/heartbeat.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { realDelay } from '#test/support/http/heartbeat.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -30,12 +30,12 @@ const game = (over: object = {}) => ({
 
 const put = (path: string, json: unknown, headers: Record<string, string> = {}) =>
   send(t, path, { method: 'PUT', json, headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...headers } });
-const games = () => bodyOf(send(t, '/config/games'), z.array(GameSummary));
-const cabinets = () => bodyOf(send(t, '/arcade/cabinets'), z.array(CabinetView));
-const stats = (id: string) => bodyOf(send(t, `/game/${id}/stats`), GameStatsView);
-const arcade = () => bodyOf(send(t, '/arcade/state'), ArcadeState);
+const games = () => jsonOf(send(t, '/config/games'), z.array(GameSummary));
+const cabinets = () => jsonOf(send(t, '/arcade/cabinets'), z.array(CabinetView));
+const stats = (id: string) => jsonOf(send(t, `/game/${id}/stats`), GameStatsView);
+const arcade = () => jsonOf(send(t, '/arcade/state'), ArcadeState);
 
-test('the seeded games are public, in the order of their ids, and say nothing of secrets', async () => {
+test('GET /config/games lists the seeded games by id, without secrets', async () => {
   const response = await send(t, '/config/games');
   expect(response.status).toBe(200);
   expect(response.headers.get('Cache-Control')).toBe('public, max-age=5');
@@ -56,8 +56,8 @@ test('the seeded games are public, in the order of their ids, and say nothing of
   expect(again.status).toBe(304);
 });
 
-test('the normalization is public, with the cap over all games', async () => {
-  const config = await bodyOf(send(t, '/config/normalization'), NormalizationConfig);
+test('GET /config/normalization returns the rules of every game and the daily cap over all games', async () => {
+  const config = await jsonOf(send(t, '/config/normalization'), NormalizationConfig);
   expect(config.scale).toBe(10_000);
   expect(config.dailyPointsCap).toBe(1_234);
   expect(new Set(config.games.map((g) => g.normalization.method))).toEqual(new Set(['linear', 'log', 'piecewise']));
@@ -69,7 +69,7 @@ test('seeding again fills nothing', async () => {
   expect(await t.app.tx((tx) => seedArcade(tx))).toEqual([]);
 });
 
-test('a game is created with 201, changed with 200 and a new version, and left alone when nothing changes', async () => {
+test('PUT /admin/games/{id} answers 201 for a new game, 200 with a new version for a change, and keeps the version when nothing changes', async () => {
   const created = await put('/admin/games/my-game', game());
   expect(created.status).toBe(201);
   expect(created.headers.get('ETag')).toBe('"1"');
@@ -112,7 +112,7 @@ test('a changed game takes effect in every process within a second', async () =>
     let name = '';
     while (name !== 'Newer' && performance.now() < deadline) {
       name = (await loadGames(other)).get('seen-elsewhere')?.name ?? '';
-      await pause(20);
+      await realDelay(20);
     }
     expect(name).toBe('Newer');
   } finally {
@@ -120,7 +120,7 @@ test('a changed game takes effect in every process within a second', async () =>
   }
 });
 
-test('a secret is set, kept, and removed, and never leaves', async () => {
+test('a secret can be set, kept and removed, and no response contains it', async () => {
   const secret = 'a-secret-of-this-test-0123456789';
   const set = await put('/admin/games/secretive', game({ secret }));
   expect(await set.clone().json()).toMatchObject({ hasSecret: true });
@@ -135,7 +135,7 @@ test('a secret is set, kept, and removed, and never leaves', async () => {
   expect([short.status, await short.json()]).toEqual([400, { error: 'secret must be at least 16 characters long' }]);
 });
 
-test('a stale If-Match is 412, also for a game that is not there', async () => {
+test('a stale If-Match gets 412, also for a game that does not exist', async () => {
   await put('/admin/games/matched', game());
   const stale = await put('/admin/games/matched', game({ name: 'B' }), { 'If-Match': '"7"' });
   expect([stale.status, await stale.json()]).toEqual([412, { error: 'If-Match must be the present ETag' }]);
@@ -143,7 +143,7 @@ test('a stale If-Match is 412, also for a game that is not there', async () => {
   expect((await put('/admin/games/not-there', game(), { 'If-Match': '*' })).status).toBe(412);
 });
 
-test('of twenty admins that change the same version exactly one succeeds, and of twenty that create exactly one gets 201', async () => {
+test('of twenty concurrent changes of one version exactly one succeeds, and of twenty concurrent creations exactly one gets 201', async () => {
   const all = Array.from({ length: 20 }, (_, i) => i);
   const created = await Promise.all(all.map((i) => put('/admin/games/contested', game({ name: `Creator ${i}` }))));
   expect(created.map((r) => r.status).sort()).toEqual([...all.slice(1).map(() => 200), 201]);
@@ -153,7 +153,7 @@ test('of twenty admins that change the same version exactly one succeeds, and of
   expect(changed.map((r) => r.status).sort()).toEqual([200, ...all.slice(1).map(() => 412)]);
 });
 
-test('a game that cannot be is refused with the field and what it must be', async () => {
+test('an invalid game is refused with an error that names the field and its rule', async () => {
   const refusals: [string, unknown, string][] = [
     ['/admin/games/referral', game(), 'id must not be a reserved word'],
     ['/admin/games/Bad_Id', game(), 'id must be 1 to 64 lower-case letters, digits and inner hyphens'],
@@ -172,20 +172,20 @@ test('a game that cannot be is refused with the field and what it must be', asyn
   }
 });
 
-test('games and cabinets are changed by admins of content only', async () => {
+test('changing games and cabinets requires the scope content', async () => {
   for (const path of ['/admin/games/x', '/admin/cabinets/x']) {
     expect((await send(t, path, { method: 'PUT', json: {} })).status).toBe(403);
     expect((await send(t, path, { method: 'PUT', json: {}, headers: { Authorization: `Bearer ${NARROW}` } })).status).toBe(403);
   }
 });
 
-test('the cabinets are public and normal', async () => {
+test('GET /arcade/cabinets lists the seeded cabinets, none of them possessed', async () => {
   const all = await cabinets();
   expect(all).toHaveLength(8);
   expect(all[0]).toMatchObject({ id: 'cabinet-1', gameId: 'star-raiders', status: 'normal', possessedBy: null, display: { name: 'Star Raiders' } });
 });
 
-test('a cabinet is created, changed and matched like a game', async () => {
+test('PUT /admin/cabinets/{id} creates and changes cabinets and honours If-Match, like games', async () => {
   const body = { gameId: 'star-raiders', display: { name: 'By the door', position: { row: 3, column: 1 }, lights: [1, 2] } };
   const created = await put('/admin/cabinets/by-the-door', body);
   expect([created.status, created.headers.get('ETag')]).toEqual([201, '"1"']);
@@ -197,7 +197,7 @@ test('a cabinet is created, changed and matched like a game', async () => {
   expect((await cabinets()).find((c) => c.id === 'by-the-door')).toMatchObject({ gameId: 'block-cascade', version: 2 });
 });
 
-test('a cabinet that cannot be is refused', async () => {
+test('an invalid cabinet is refused', async () => {
   const display = { name: 'x' };
   const refusals: [string, unknown, string][] = [
     ['/admin/cabinets/a', { gameId: 'nowhere', display }, 'gameId must be a game of this arcade'],
@@ -211,7 +211,7 @@ test('a cabinet that cannot be is refused', async () => {
   }
 });
 
-test('the state of the arcade shows the newest theme of the table', async () => {
+test('GET /arcade/state returns the newest version of the theme', async () => {
   const before = await arcade();
   expect(before).toMatchObject({ theme: { name: 'neon-night' }, themeVersion: 1, activeEvents: [], arcade: { name: 'Coinop', possessed: 0 } });
   expect(before.arcade.games).toBe((await games()).length);
@@ -219,7 +219,7 @@ test('the state of the arcade shows the newest theme of the table', async () => 
   expect(await arcade()).toMatchObject({ theme: { name: 'noir' }, themeVersion: 2 });
 });
 
-test('statistics count plays, players and scores, and are shared for two seconds', async () => {
+test('GET /game/{id}/stats counts plays, players and scores, and caches them for two seconds', async () => {
   await put('/admin/games/counted', game());
   expect(await stats('counted')).toEqual({
     gameId: 'counted',
@@ -249,13 +249,13 @@ test('statistics count plays, players and scores, and are shared for two seconds
   const deadline = performance.now() + 4_000;
   let seen = await stats('counted');
   while (seen.totalPlays === 0 && performance.now() < deadline) {
-    await pause(100);
+    await realDelay(100);
     seen = await stats('counted');
   }
   expect(seen).toEqual({ gameId: 'counted', totalPlays: 7, uniquePlayers: 2, totalScores: 3, averageScore: 3_333.33, bestScore: 6_000 });
 });
 
-test('an unknown game has no statistics', async () => {
+test('GET /game/{id}/stats answers 404 for an unknown game', async () => {
   for (const id of ['nowhere', 'Not_An_Id', 'referral']) {
     const response = await send(t, `/game/${id}/stats`);
     expect([response.status, await response.json()]).toEqual([404, { error: 'no such game' }]);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { judgeHeartbeats } from '#areas/arcade';
+import { evaluateHeartbeats } from '#areas/arcade';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { pause, SessionClient } from '#test/support/http/heartbeat.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { realDelay, SessionClient } from '#test/support/http/heartbeat.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -25,7 +25,7 @@ afterAll(() => t.close());
 
 const Ready = z.object({ msg: z.literal('api is ready'), address: z.object({ port: z.int() }) });
 
-/** Starts the API as an operator does. */
+/** Starts the API as a child process, with the operator's command. */
 async function startProcess(): Promise<{ child: ChildProcess; url: string }> {
   const env = { ...process.env, ...t.env, HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'info' };
   const child = spawn(process.execPath, ['src/server.ts'], {
@@ -38,47 +38,47 @@ async function startProcess(): Promise<{ child: ChildProcess; url: string }> {
     const ready = Ready.safeParse(JSON.parse(line));
     if (!ready.success) continue;
     const url = `http://127.0.0.1:${ready.data.address.port}`;
-    // It listens before it has reached its dependencies.
-    while ((await fetch(`${url}/readyz`)).status !== 200) await pause(10);
+    // Waits for readiness, because the process listens before its dependencies are connected.
+    while ((await fetch(`${url}/readyz`)).status !== 200) await realDelay(10);
     return { child, url };
   }
   throw new Error('the API ended before it was ready');
 }
 
 async function begin(url: string) {
-  const { playId, startedAt } = await bodyOf(player.fetch('/game/star-raiders/play', { method: 'POST' }), PlayReceipt);
+  const { playId, startedAt } = await jsonOf(player.fetch('/game/star-raiders/play', { method: 'POST' }), PlayReceipt);
   const client = await SessionClient.open(url, { playId, cookie: player.cookie });
-  await client.beat();
+  await client.sendHeartbeat();
   return { client, playId, startedAt: new Date(startedAt) };
 }
 
-/** The verdict on a score that comes 20 s from now, with nothing heard meanwhile. */
-async function judge({ playId, startedAt }: { playId: string; startedAt: Date }) {
-  return (await judgeHeartbeats(t.app, [{ playId, startedAt, endedAt: new Date(Date.now() + 20_000) }]))[0]?.verdict;
+/** Returns the verdict on a score that is submitted 20 s from now, without further heartbeats. */
+async function evaluate({ playId, startedAt }: { playId: string; startedAt: Date }) {
+  return (await evaluateHeartbeats(t.app, [{ playId, startedAt, endedAt: new Date(Date.now() + 20_000) }]))[0]?.verdict;
 }
 
-test('a client that leaves a running service is refused', async () => {
+test('a score is refused if its client leaves while the service runs', async () => {
   const { url } = await startProcess();
   const play = await begin(url);
   await play.client.leave();
-  while ((await t.app.redis.hget(`${t.env.REDIS_PREFIX}:beats:${play.playId}`, 'left')) !== 'client') await pause(10);
-  expect(await judge(play)).toBe('refused');
+  while ((await t.app.redis.hget(`${t.env.REDIS_PREFIX}:beats:${play.playId}`, 'left')) !== 'client') await realDelay(10);
+  expect(await evaluate(play)).toBe('refused');
 });
 
-test('a service that is told to stop sends its clients elsewhere, ends in order, and their scores are held', async () => {
+test('on SIGTERM the service closes sessions with 1012 and exits cleanly, and scores with a later silence are held', async () => {
   const { child, url } = await startProcess();
   const play = await begin(url);
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   expect((await play.client.closed).code).toBe(1012);
   expect(await exited).toEqual([0, null]);
-  expect(await judge(play)).toBe('held');
+  expect(await evaluate(play)).toBe('held');
 });
 
-test('a service that is killed leaves nothing written, and the scores of its clients are held', async () => {
+test('on SIGKILL the service records no cause, and scores with a later silence are held', async () => {
   const { child, url } = await startProcess();
   const play = await begin(url);
   child.kill('SIGKILL');
   await play.client.closed;
-  expect(await judge(play)).toBe('held');
+  expect(await evaluate(play)).toBe('held');
 });

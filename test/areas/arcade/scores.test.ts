@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { contradictions } from '#test/support/invariants.ts';
 import { createWallet, type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
@@ -41,10 +41,10 @@ function admin(path: string, json?: unknown) {
 
 async function expectConsistent(): Promise<void> {
   const places = { databaseUrl: t.env.DATABASE_URL ?? '', redisUrl: t.env.REDIS_URL ?? '', redisPrefix: t.env.REDIS_PREFIX ?? '' };
-  await eventually(async () => expect(await contradictions(places)).toEqual([]));
+  await retryUntilPass(async () => expect(await contradictions(places)).toEqual([]));
 }
 
-test('a score is answered with its points and the wallet’s place after the commit', async () => {
+test('POST /arcade/score returns the points and the wallet’s rank after the commit', async () => {
   const [best, second] = [await signIn(t), await signIn(t)];
   const first = await scoreOnce(best, 'test-game', 9_000);
   expect(first).toMatchObject({ status: 200, body: { status: 'accepted', normalizedScore: 9_000, pointsAwarded: 90, personalBest: true } });
@@ -55,14 +55,14 @@ test('a score is answered with its points and the wallet’s place after the com
   expect(other.body.rank).toMatchObject({ neighbours: expect.arrayContaining([expect.objectContaining({ wallet: best.wallet, score: 9_000 })]) });
 });
 
-test('a worse score of the same wallet is recorded and is no personal best', async () => {
+test('a lower score of the same wallet is recorded, but is not a personal best', async () => {
   const player = await signIn(t);
   await scoreOnce(player, 'test-game', 5_000);
   expect((await scoreOnce(player, 'test-game', 3_000)).body).toMatchObject({ status: 'accepted', personalBest: false, rank: { score: 5_000 } });
   expect((await scoreOnce(player, 'test-game', 6_000)).body).toMatchObject({ personalBest: true, rank: { score: 6_000 } });
 });
 
-test('points stop at the daily cap of the game and at the daily cap over all games, the scores still count', async () => {
+test('points stop at the daily cap of the game and at the cap over all games, but scores still count for the board', async () => {
   const player = await signIn(t);
   expect((await scoreOnce(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(100);
   expect((await scoreOnce(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(30);
@@ -71,7 +71,7 @@ test('points stop at the daily cap of the game and at the daily cap over all gam
   expect((await scoreOnce(player, 'test-game', 9_900)).body).toMatchObject({ pointsAwarded: 0, personalBest: true, rank: { score: 9_900 } });
 });
 
-test('fifty scores of one wallet at once never pass its caps', async () => {
+test('fifty concurrent scores of one wallet do not exceed its caps', async () => {
   const player = await signIn(t);
   const plays = await Promise.all(Array.from({ length: 50 }, () => play(player, 'capped-game')));
   const answers = await Promise.all(plays.map((playId) => submit(player, { gameId: 'capped-game', score: 1_000, playId })));
@@ -79,7 +79,7 @@ test('fifty scores of one wallet at once never pass its caps', async () => {
   expect(answers.reduce((sum, answer) => sum + Number(answer.body.pointsAwarded), 0)).toBe(130);
 });
 
-test('the same play with the same body answers the stored outcome, with another body 409', async () => {
+test('the same play with the same body gets the stored result, and with another body 409', async () => {
   const player = await signIn(t);
   const body = { gameId: 'test-game', score: 100, playId: await play(player, 'test-game') };
   const first = await submit(player, body);
@@ -87,7 +87,7 @@ test('the same play with the same body answers the stored outcome, with another 
   expect(await submit(player, { ...body, score: 101 })).toEqual({ status: 409, body: { error: 'playId was used before with another score' } });
 });
 
-test('twenty submissions of one play at once are one score', async () => {
+test('twenty concurrent submissions of one play record one score', async () => {
   const player = await signIn(t);
   const body = { gameId: 'test-game', score: 2_000, playId: await play(player, 'test-game') };
   const answers = await Promise.all(Array.from({ length: 20 }, () => submit(player, body)));
@@ -95,7 +95,7 @@ test('twenty submissions of one play at once are one score', async () => {
   expect(answers.map((answer) => answer.body.pointsAwarded)).toEqual(Array(20).fill(20));
 });
 
-test('an Idempotency-Key makes a score without a play one score', async () => {
+test('repeated requests with one Idempotency-Key and without a play record one score', async () => {
   const player = await signIn(t);
   const headers = { 'Idempotency-Key': randomUUID() };
   const body = { gameId: 'free-game', score: 700 };
@@ -109,7 +109,7 @@ test('an Idempotency-Key makes a score without a play one score', async () => {
   expect(other.status).toBe(200);
 });
 
-test('impossible scores are refused with the reason, leave no row and do not use up the play', async () => {
+test('an impossible score is refused with the reason, stores no row and leaves the play unused', async () => {
   const player = await signIn(t);
   const playId = await play(player, 'test-game');
   const refusals: [Record<string, unknown>, number, string][] = [
@@ -132,7 +132,7 @@ test('impossible scores are refused with the reason, leave no row and do not use
   expect(await submit(player, { gameId: 'test-game', score: 5, playId })).toMatchObject({ status: 200 });
 });
 
-test('a play of another wallet is refused, even when that wallet has used it', async () => {
+test('a score with a play of another wallet is refused, even if that play has a score', async () => {
   const [owner, thief] = [await signIn(t), await signIn(t)];
   const playId = await play(owner, 'test-game');
   const body = { gameId: 'test-game', score: 50, playId };
@@ -141,13 +141,13 @@ test('a play of another wallet is refused, even when that wallet has used it', a
   expect(await submit(thief, body)).toMatchObject({ status: 400, body: { error: 'playId must be a play of yours in this game' } });
 });
 
-test('a play that was too short or too old is refused', async () => {
+test('a score with a play that is too short or too old is refused', async () => {
   const player = await signIn(t);
   const body = { gameId: 'slow-game', score: 50, playId: await play(player, 'slow-game') };
   expect(await submit(player, body)).toMatchObject({ status: 400, body: { error: 'playId must be of a play that lasted 60000 ms or longer' } });
 });
 
-test('a signed game takes only scores signed with its secret', async () => {
+test('a game with a secret accepts only scores signed with it', async () => {
   const player = await signIn(t);
   const playId = await play(player, 'signed-game');
   const body = { gameId: 'signed-game', score: 800, playId, durationMs: 0 };
@@ -158,7 +158,7 @@ test('a signed game takes only scores signed with its secret', async () => {
   expect(await submit(player, { ...body, signature: sign(`v1:${playId}:${player.wallet}:800:0`) })).toMatchObject({ status: 200 });
 });
 
-test('a doubtful score is held: no points, no board, until a moderator accepts it', async () => {
+test('a doubtful score is held without points and is on no board until a moderator accepts it', async () => {
   const player = await signIn(t);
   const held = await scoreOnce(player, 'strict-game', 8_000);
   expect(held.body).toMatchObject({ status: 'held', pointsAwarded: 0, personalBest: false, rank: { rank: null } });
@@ -166,12 +166,12 @@ test('a doubtful score is held: no points, no board, until a moderator accepts i
   expect(list.find((score) => score.scoreId === held.body.scoreId)?.reasons).toEqual([expect.stringContaining('per second')]);
   const decided = await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept', reason: 'replay seen' });
   expect(await decided.json()).toMatchObject({ status: 'accepted', pointsAwarded: 80, decidedBy: 'admin-1' });
-  await eventually(async () => expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: 1, score: 8_000 }));
+  await retryUntilPass(async () => expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: 1, score: 8_000 }));
   expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })).status).toBe(409);
   await expectConsistent();
 });
 
-test('a rejected score stays without effect', async () => {
+test('a rejected score gives no points and is on no board', async () => {
   const player = await signIn(t);
   const held = await scoreOnce(player, 'strict-game', 7_000);
   expect(await (await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).json()).toMatchObject({
@@ -181,7 +181,7 @@ test('a rejected score stays without effect', async () => {
   expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: null, score: 0 });
 });
 
-test('twenty decisions at once on one held score are one decision', async () => {
+test('of twenty concurrent decisions on one held score exactly one succeeds', async () => {
   const player = await signIn(t);
   const held = await scoreOnce(player, 'strict-game', 7_500);
   const answers = await Promise.all(Array.from({ length: 20 }, () => admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })));
@@ -189,29 +189,29 @@ test('twenty decisions at once on one held score are one decision', async () => 
   await expectConsistent();
 });
 
-test('a voided score gives its points back, and the wallet’s best is what remains', async () => {
+test('a void takes the points back and recomputes the wallet’s best score', async () => {
   const player = await signIn(t);
   await scoreOnce(player, 'test-game', 3_000);
   const cheated = await scoreOnce(player, 'test-game', 9_999);
   expect(await (await admin(`/admin/scores/${cheated.body.scoreId}/void`, { reason: 'modified client' })).json()).toMatchObject({ status: 'voided' });
-  await eventually(async () => expect(await (await player.fetch('/game/test-game/rank')).json()).toMatchObject({ score: 3_000 }));
-  await eventually(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ score: 30 }));
+  await retryUntilPass(async () => expect(await (await player.fetch('/game/test-game/rank')).json()).toMatchObject({ score: 3_000 }));
+  await retryUntilPass(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ score: 30 }));
   expect((await admin(`/admin/scores/${cheated.body.scoreId}/void`, { reason: 'again' })).status).toBe(409);
   expect((await admin(`/admin/scores/${randomUUID()}/void`, { reason: 'nothing' })).status).toBe(404);
   await expectConsistent();
 });
 
-test('a wallet whose every score was voided is on no board and has no rank', async () => {
+test('a wallet without scores after voids is on no board and has no rank', async () => {
   const player = await signIn(t);
   const only = await scoreOnce(player, 'test-game', 1_234);
   await admin(`/admin/scores/${only.body.scoreId}/void`, { reason: 'gone' });
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     expect(await (await player.fetch('/game/test-game/rank')).json()).toMatchObject({ rank: null, score: 0, percentile: null });
     expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ rank: null, score: 0 });
   });
 });
 
-test('scores need a session, and decisions an administrator', async () => {
+test('submitting a score requires a session, and deciding requires an admin token', async () => {
   expect((await send(t, '/arcade/score', { json: { gameId: 'test-game', score: 1 } })).status).toBe(401);
   expect((await send(t, '/admin/scores')).status).toBe(403);
   expect((await send(t, `/admin/scores/${randomUUID()}/decision`, { json: { decision: 'accept' } })).status).toBe(403);
@@ -219,7 +219,7 @@ test('scores need a session, and decisions an administrator', async () => {
   expect((await admin(`/admin/scores/${randomUUID()}/decision`, { decision: 'maybe' })).status).toBe(400);
 });
 
-test('without a worker a score is answered with 503, and the same score again is recorded once', async () => {
+test('without a worker a score gets 503, and repeating the request records it once', async () => {
   const lonely = await startTestApp({ workers: false });
   try {
     await registerGame(lonely.url, ADMIN_TOKEN, 'test-game');
@@ -231,7 +231,7 @@ test('without a worker a score is answered with 503, and the same score again is
     const worker = await startWorker({ ...lonely.env });
     try {
       expect(await submit(player, body)).toMatchObject({ status: 200, body: { pointsAwarded: 1 } });
-      await eventually(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ rank: 1, score: 1 }));
+      await retryUntilPass(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ rank: 1, score: 1 }));
     } finally {
       await worker.close();
     }
@@ -240,7 +240,7 @@ test('without a worker a score is answered with 503, and the same score again is
   }
 });
 
-test('a banned wallet loses its session and its scores, and may neither score nor sign in', async () => {
+test('a ban ends the wallet’s session, voids its scores, and blocks scores and sign-in', async () => {
   const wallet = createWallet();
   const player = await signIn(t, wallet);
   const playId = await play(player, 'test-game');
@@ -249,7 +249,7 @@ test('a banned wallet loses its session and its scores, and may neither score no
   expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
   expect((await submit(player, { gameId: 'test-game', score: 1, playId })).status).toBe(401);
   await expect(signIn(t, wallet)).rejects.toThrow('403');
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const board = (await (await send(t, '/game/test-game/leaderboard?limit=500')).json()) as { wallet: string }[];
     expect(board.map((entry) => entry.wallet)).not.toContain(player.wallet);
   });
@@ -268,7 +268,7 @@ test('a held score of a banned wallet can only be rejected', async () => {
   expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).status).toBe(200);
 });
 
-test('what a void takes back counts for rewards as what it took back did, whatever the game is now', async () => {
+test('the ledger row of a void has the rewards flag of the original row, even if the game changed since', async () => {
   await registerGame(t.url, ADMIN_TOKEN, 'changed-game');
   const player = await signIn(t);
   const score = await scoreOnce(player, 'changed-game', 4_000);

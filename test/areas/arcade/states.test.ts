@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { StateSaved, StateView } from '#areas/arcade/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -14,22 +14,22 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const PATH = '/game/star-raiders/state';
-const read = (who: SignedIn, path = PATH) => bodyOf(who.fetch(path), StateView);
+const read = (who: SignedIn, path = PATH) => jsonOf(who.fetch(path), StateView);
 const put = (who: SignedIn, json: unknown, headers: Record<string, string> = {}, path = PATH) => who.fetch(path, { method: 'PUT', json, headers });
 
-test('a state that was never saved is null at version 0', async () => {
+test('before the first save, the state is null and the version is 0', async () => {
   const response = await player.fetch(PATH);
   expect([response.status, response.headers.get('ETag')]).toEqual([200, '"0"']);
   expect(await response.json()).toEqual({ gameId: 'star-raiders', state: null, version: 0, updatedAt: null });
 });
 
-test('a state is saved and read back, whatever JSON it is, and its owner is told', async () => {
+test('any JSON can be saved and read back, and the wallet gets a game_state event', async () => {
   const who = await signIn(t);
   const states = [{ level: 3, inventory: [{ id: 'a', n: 1.5 }], note: 'ünïcode 😀', nothing: null }, [1, 2, 3], 'text', 7, false, null];
   for (const [i, state] of states.entries()) {
     const saved = await put(who, state);
     expect([saved.status, saved.headers.get('ETag')]).toEqual([200, `"${i + 1}"`]);
-    const receipt = await bodyOf(saved, StateSaved);
+    const receipt = await jsonOf(saved, StateSaved);
     expect(receipt).toEqual({ gameId: 'star-raiders', version: i + 1, updatedAt: expect.any(String) });
     const response = await who.fetch(PATH);
     expect(response.headers.get('ETag')).toBe(`"${i + 1}"`);
@@ -42,14 +42,14 @@ test('a state is saved and read back, whatever JSON it is, and its owner is told
   expect(events.map((event) => event.payload)).toEqual(states.map((_, i) => ({ gameId: 'star-raiders', version: i + 1 })));
 });
 
-test('a state is its wallet’s and its game’s own', async () => {
+test('states are separate per wallet and per game', async () => {
   const [a, b] = [await signIn(t), await signIn(t)];
   await put(a, { of: 'a' });
   expect((await read(b)).state).toBeNull();
   expect((await read(a, '/game/block-cascade/state')).state).toBeNull();
 });
 
-test('If-None-Match with the present version is answered with 304', async () => {
+test('If-None-Match with the current version gets 304', async () => {
   const who = await signIn(t);
   await put(who, 1);
   for (const tag of ['"1"', 'W/"1"', '"0", "1"', '*']) {
@@ -59,7 +59,7 @@ test('If-None-Match with the present version is answered with 304', async () => 
   expect((await who.fetch(PATH, { headers: { 'If-None-Match': '"0"' } })).status).toBe(200);
 });
 
-test('If-Match saves over the version it names only', async () => {
+test('If-Match replaces only the named version', async () => {
   const who = await signIn(t);
   const stale = { error: 'If-Match must be the present ETag' };
   for (const tag of ['*', '"1"', 'W/"0"', 'nonsense']) {
@@ -73,7 +73,7 @@ test('If-Match saves over the version it names only', async () => {
   expect((await read(who)).state).toBe('third');
 });
 
-test('of twenty writers with the same If-Match exactly one wins, for a new state and for an old one', async () => {
+test('of twenty concurrent writers with the same If-Match exactly one succeeds, for a new and for an existing state', async () => {
   const who = await signIn(t);
   for (const version of [0, 1]) {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => put(who, { writer: i }, { 'If-Match': `"${version}"` })));
@@ -84,14 +84,14 @@ test('of twenty writers with the same If-Match exactly one wins, for a new state
   }
 });
 
-test('writers without If-Match all succeed, each with a version of its own', async () => {
+test('concurrent writers without If-Match all succeed, each with its own version', async () => {
   const who = await signIn(t);
   const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => put(who, i)));
-  const versions = await Promise.all(answers.map(async (answer) => (await bodyOf(answer, StateSaved)).version));
+  const versions = await Promise.all(answers.map(async (answer) => (await jsonOf(answer, StateSaved)).version));
   expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
 });
 
-test('a state that cannot be kept is refused', async () => {
+test('a state that cannot be stored is refused', async () => {
   const raw = (body: string, type = 'application/json') => player.fetch(PATH, { method: 'PUT', body, headers: { 'Content-Type': type } });
   expect((await raw('{"x":1e400}')).status).toBe(400);
   expect((await raw(`[${Array.from({ length: 1_001 }, () => '1e300').join()}]`)).status).toBe(400);
@@ -102,7 +102,7 @@ test('a state that cannot be kept is refused', async () => {
   expect((await raw(JSON.stringify('x'.repeat(256 * 1024 - 2)))).status).toBe(200);
 });
 
-test('a large state of many small parts is read without holding up the process', async () => {
+test('a large state with many small members does not block the event loop', async () => {
   const who = await signIn(t);
   const state = Array.from({ length: 60_000 }, (_, i) => [i % 10]);
   const started = performance.now();
@@ -111,7 +111,7 @@ test('a large state of many small parts is read without holding up the process',
   expect((await read(who)).state).toEqual(state);
 });
 
-test('states need a session and a known game', async () => {
+test('states require a session and an existing game', async () => {
   expect((await send(t, PATH)).status).toBe(401);
   expect((await send(t, PATH, { method: 'PUT', json: 1 })).status).toBe(401);
   expect((await player.fetch('/game/nowhere/state')).status).toBe(404);

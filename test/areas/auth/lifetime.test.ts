@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { expireAuth } from '#areas/auth';
+import { purgeExpiredAuth } from '#areas/auth';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { count, sessionKeys } from '#test/support/sign-in.ts';
-import { askNonce, cookiesOf, type SignedIn, send, signIn } from '#test/support/wallet.ts';
+import { countRows, sessionKeys } from '#test/support/sign-in.ts';
+import { cookiesOf, requestNonce, type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -28,7 +28,7 @@ async function stateOf(me: SignedIn): Promise<{ createdAt: string; expiresAt: st
   return { ...session, cookies: response.headers.getSetCookie().length };
 }
 
-test('a session that is used within a minute is neither written nor set again', async () => {
+test('a session used within a minute is not written, and its cookie is not set again', async () => {
   const me = await signIn(t);
   const first = await stateOf(me);
   expect(first.cookies).toBe(0);
@@ -36,7 +36,7 @@ test('a session that is used within a minute is neither written nor set again', 
   expect(await stateOf(me)).toEqual(first);
 });
 
-test('a session that is used after a minute lives seven days from then, and the cookie with it', async () => {
+test('a session used after a minute is extended to seven days, and so is its cookie', async () => {
   const me = await signIn(t);
   const first = await stateOf(me);
   await pass(MINUTE + 1_000);
@@ -48,7 +48,7 @@ test('a session that is used after a minute lives seven days from then, and the 
   expect(await stateOf(me)).toEqual({ ...extended, cookies: 0 });
 });
 
-test('of many requests at once, in two processes, one extends the session', async () => {
+test('of many concurrent requests in two processes, one extends the session', async () => {
   const me = await signIn(t);
   await pass(MINUTE + 1_000);
   const headers = { Cookie: me.cookie };
@@ -57,7 +57,7 @@ test('of many requests at once, in two processes, one extends the session', asyn
   expect(responses.filter((r) => r.headers.getSetCookie().length > 0)).toHaveLength(1);
 });
 
-test('a session that is not used for seven days is over', async () => {
+test('a session that is not used for seven days expires', async () => {
   const me = await signIn(t);
   await pass(7 * DAY - MINUTE);
   const last = await stateOf(me);
@@ -66,7 +66,7 @@ test('a session that is not used for seven days is over', async () => {
   expect((await me.fetch('/me')).status).toBe(401);
 });
 
-test('a session is over after thirty days, however much it is used', async () => {
+test('a session expires after thirty days, even when it is used', async () => {
   const me = await signIn(t);
   const { createdAt } = await stateOf(me);
   for (let day = 6; day < 30; day += 6) {
@@ -76,14 +76,14 @@ test('a session is over after thirty days, however much it is used', async () =>
   await pass(6 * DAY - 10 * MINUTE);
   const last = await stateOf(me);
   expect(Date.parse(last.expiresAt) - Date.parse(createdAt)).toBe(30 * DAY);
-  // There is nothing left to extend, so nothing is written.
+  // The session is at its maximum lifetime, so nothing is written.
   await pass(2 * MINUTE);
   expect(await stateOf(me)).toEqual({ ...last, cookies: 0 });
   await pass(9 * MINUTE);
   expect((await me.fetch('/me')).status).toBe(401);
 });
 
-test('an extension under way does not bring a session back that was signed out of', async () => {
+test('an in-flight extension does not restore a session after sign-out', async () => {
   const me = await signIn(t);
   await stateOf(me);
   await pass(MINUTE + 1_000);
@@ -93,24 +93,24 @@ test('an extension under way does not bring a session back that was signed out o
     const sql = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     while (((await other.app.db.query<{ n: number }>({ text: sql }))[0]?.n ?? 0) < n) await new Promise((resolve) => setTimeout(resolve, 10));
   };
-  // Holds the row: the extension waits for it first, the end behind it.
+  // Holds the row lock: the extension waits first, the sign-out behind it.
   await t.app.tx(async (tx) => {
     await tx.query({ text: 'select 1 from sessions where wallet = $1 for update' }, [me.wallet]);
     extending = me.fetch('/me');
     await waiting(1);
     leaving = send(other, '/auth/logout', { method: 'POST', headers: { Cookie: me.cookie } });
-    // Signing out reads the session too, and so wants to extend it first.
+    // The sign-out request also reads the session, so it tries to extend it first.
     await waiting(2);
   });
   expect((await extending)?.status).toBe(200);
   expect((await leaving)?.status).toBe(200);
   expect((await me.fetch('/me')).status).toBe(401);
-  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
+  expect(await countRows(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
   const values = await t.app.redis.mget(await sessionKeys(t));
   expect(values.some((value) => value?.startsWith(me.wallet))).toBe(false);
 });
 
-test('keys rotate: a cookie of the old key is read and signed anew, with all its attributes', async () => {
+test('after a key rotation, a cookie of the old key is accepted and signed again with all its attributes', async () => {
   const me = await signIn(t);
   const old = 'development-session-key-not-secret';
   const rotating = await startApi({ ...t.env, SESSION_KEYS: `the-new-key-that-signs-from-now-on,${old}` }, t.clock);
@@ -132,17 +132,17 @@ test('keys rotate: a cookie of the old key is read and signed anew, with all its
   }
 });
 
-test('what has expired is removed, and nothing else', async () => {
+test('the purge deletes expired nonces and sessions only', async () => {
   const gone = await signIn(t);
-  await askNonce(t);
+  await requestNonce(t);
   await pass(8 * DAY);
   const me = await signIn(t);
-  await askNonce(t);
-  const removed = await t.app.tx(expireAuth);
+  await requestNonce(t);
+  const removed = await t.app.tx(purgeExpiredAuth);
   expect(removed.more).toBe(false);
   expect(removed.sessions).toBeGreaterThanOrEqual(1);
-  expect(await count(t, 'sessions', 'wallet = $1', [gone.wallet])).toBe(0);
-  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(1);
-  expect(await count(t, 'nonces', 'expires_at > app_now() and $1', [true])).toBe(2);
-  expect(await count(t, 'nonces', '$1', [true])).toBe(2);
+  expect(await countRows(t, 'sessions', 'wallet = $1', [gone.wallet])).toBe(0);
+  expect(await countRows(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(1);
+  expect(await countRows(t, 'nonces', 'expires_at > app_now() and $1', [true])).toBe(2);
+  expect(await countRows(t, 'nonces', '$1', [true])).toBe(2);
 });

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Redis, startRedis } from '#dev/stack/redis.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { askNonce, send, signIn } from '#test/support/wallet.ts';
+import { requestNonce, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
 let redis: Redis;
 const folder = mkdtempSync(join(tmpdir(), 'coinop-auth-'));
 beforeAll(async () => {
   redis = await startRedis({ folder, durable: false });
-  t = await startTestApp({ workers: false, hurried: true, env: { REDIS_URL: redis.url } });
+  t = await startTestApp({ workers: false, productionTimeouts: true, env: { REDIS_URL: redis.url } });
 });
 afterAll(async () => {
   await t.close();
@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Asks until the answer has this status. */
+/** Repeats a request until the response has this status. */
 async function until(status: number, ask: () => Promise<Response>): Promise<Response> {
   for (;;) {
     const response = await ask();
@@ -30,10 +30,10 @@ async function until(status: number, ask: () => Promise<Response>): Promise<Resp
   }
 }
 
-test('signing in needs no Redis', async () => {
+test('a sign-in works without Redis', async () => {
   const api = await startApi({ ...t.env, REDIS_URL: 'unix:///nowhere/redis.sock' }, t.clock);
   try {
-    await askNonce(api);
+    await requestNonce(api);
     const me = await signIn(api);
     expect((await me.fetch('/me')).status).toBe(503);
     expect((await send(t, '/me', { headers: { Cookie: me.cookie } })).status).toBe(200);
@@ -42,7 +42,7 @@ test('signing in needs no Redis', async () => {
   }
 });
 
-test('a Redis that is gone is 503 within a second, and logs nobody out', async () => {
+test('without Redis, sessions give 503 within a second and stay valid', async () => {
   const me = await signIn(t);
   expect((await me.fetch('/me')).status).toBe(200);
   await redis.kill();
@@ -53,21 +53,21 @@ test('a Redis that is gone is 503 within a second, and logs nobody out', async (
     expect(response.headers.get('Retry-After')).toMatch(/^\d+$/);
     expect(performance.now() - started).toBeLessThan(5_000);
   }
-  // What needs no session goes on.
+  // Endpoints without a session still work.
   expect((await send(t, '/auth/nonce', { method: 'POST' })).status).toBe(200);
   expect((await send(t, '/me')).status).toBe(401);
   await redis.restart({ empty: true });
   await until(200, () => me.fetch('/me'));
 });
 
-test('a Redis that hangs is 503 as well, and soon', async () => {
+test('a hanging Redis gives 503 within seconds', async () => {
   const me = await signIn(t);
   expect((await me.fetch('/me')).status).toBe(200);
   process.kill(redis.pid, 'SIGSTOP');
   try {
     const started = performance.now();
     expect((await me.fetch('/me')).status).toBe(503);
-    // A command may wait for the one before it, which is given a second too.
+    // A command may wait for the previous one, which also has a timeout of a second.
     expect(performance.now() - started).toBeLessThan(8_000);
   } finally {
     process.kill(redis.pid, 'SIGCONT');
@@ -75,7 +75,7 @@ test('a Redis that hangs is 503 as well, and soon', async () => {
   await until(200, () => me.fetch('/me'));
 });
 
-test('while the record is down, sessions that are cached can be read, also when they are due to be extended', async () => {
+test('while the database is down, cached sessions can be read, even when they are due for an extension', async () => {
   const me = await signIn(t);
   const unread = await signIn(t);
   expect((await me.fetch('/me')).status).toBe(200);
@@ -89,7 +89,8 @@ test('while the record is down, sessions that are cached can be read, also when 
     await t.clock.set(new Date(t.clock.now().getTime() + 61_000));
     const response = await send(api, '/me', { headers: { Cookie: me.cookie } });
     expect({ status: response.status, cookies: response.headers.getSetCookie() }).toEqual({ status: 200, cookies: [] });
-    // The mark comes first: signing out holds, though it could not be confirmed. Asked again, it is not confirmed either: Redis may lose the mark.
+    // The sign-out first writes a mark to Redis, so the session is refused although the response is 503. A repeated sign-out also gives 503,
+    // because Redis may lose the mark.
     for (let times = 0; times < 2; times++) {
       expect((await send(api, '/auth/logout', { method: 'POST', headers: { Cookie: me.cookie } })).status).toBe(503);
     }

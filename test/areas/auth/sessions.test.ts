@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { endSessions } from '#areas/auth';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { count, sessionKeys, verifyText } from '#test/support/sign-in.ts';
-import { askNonce, cookiesOf, createWallet, send, signIn } from '#test/support/wallet.ts';
+import { countRows, sessionKeys, verifyText } from '#test/support/sign-in.ts';
+import { cookiesOf, createWallet, requestNonce, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
 let other: Awaited<ReturnType<typeof startApi>>;
@@ -20,8 +20,8 @@ const statusOf = async (at: { url: string }, cookie: string) => (await send(at, 
 const attributesOf = (response: Response) =>
   response.headers.getSetCookie().map((cookie) => cookie.replace(/=[^;]*/, '').replace(/expires=[^;]*/, 'expires'));
 
-test('the cookie and its signature are for this host, for HTTP alone, and for our own pages', async () => {
-  const response = await verifyText(t, createWallet(), await askNonce(t));
+test('the session cookie and its signature are HttpOnly, SameSite and without a Domain', async () => {
+  const response = await verifyText(t, createWallet(), await requestNonce(t));
   expect(attributesOf(response)).toEqual([
     'coinop.sid; path=/; expires; samesite=lax; httponly',
     'coinop.sid.sig; path=/; expires; samesite=lax; httponly',
@@ -30,10 +30,10 @@ test('the cookie and its signature are for this host, for HTTP alone, and for ou
   expect(Math.abs(expires - Date.now() - 7 * 86_400_000)).toBeLessThan(5_000);
 });
 
-test('over TLS the cookie is bound to the host and sent over TLS alone, also when TLS ends in front of us', async () => {
+test('over TLS the cookie has the __Host- prefix and Secure, also behind a TLS proxy', async () => {
   const secure = await startApi({ ...t.env, PUBLIC_URL: 'https://coinop.test' }, t.clock);
   try {
-    const response = await verifyText(secure, createWallet(), await askNonce(secure));
+    const response = await verifyText(secure, createWallet(), await requestNonce(secure));
     expect(response.status).toBe(200);
     expect(attributesOf(response)).toEqual([
       '__Host-coinop.sid; path=/; expires; samesite=lax; secure; httponly',
@@ -51,7 +51,7 @@ test('over TLS the cookie is bound to the host and sent over TLS alone, also whe
   }
 });
 
-test('neither the record nor Redis holds what is in the cookie', async () => {
+test('neither the database nor Redis contains the value of the cookie', async () => {
   const me = await signIn(t);
   await me.fetch('/me');
   const id = /coinop\.sid=([^;]*)/.exec(me.cookie)?.[1] ?? '';
@@ -62,7 +62,7 @@ test('neither the record nor Redis holds what is in the cookie', async () => {
   for (const text of [...rows.map((r) => r.row), ...keys, ...values]) expect(text).not.toContain(id);
 });
 
-test('signing out ends the session in every process at once, and clears the cookie', async () => {
+test('a sign-out ends the session in every process and clears the cookie', async () => {
   const me = await signIn(t);
   expect(await statusOf(other, me.cookie)).toBe(200);
   const response = await me.fetch('/auth/logout', { method: 'POST' });
@@ -71,15 +71,15 @@ test('signing out ends the session in every process at once, and clears the cook
   for (const cookie of response.headers.getSetCookie()) expect(cookie).toContain('expires=Thu, 01 Jan 1970');
   expect(await statusOf(t, me.cookie)).toBe(401);
   expect(await statusOf(other, me.cookie)).toBe(401);
-  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
+  expect(await countRows(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
 });
 
-test('no reader under way brings a session back that was signed out of', async () => {
+test('in-flight reads do not restore a session after sign-out', async () => {
   for (let round = 0; round < 10; round++) {
     const me = await signIn(t);
     let out = false;
     const late: number[] = [];
-    // Readers that never find the session cached, so that each reads the row and wants to cache it.
+    // The cached session is deleted again and again, so that each request reads the row and caches it.
     const reader = async (at: { url: string }) => {
       for (let i = 0; i < 6; i++) {
         if (!out) for (const key of await sessionKeys(t)) if ((await t.app.redis.strlen(key)) > 10) await t.app.redis.del(key);
@@ -99,15 +99,15 @@ test('no reader under way brings a session back that was signed out of', async (
   }
 });
 
-test('a session whose end was cut short is over, and its row is removed by whoever comes next', async () => {
+test('an interrupted sign-out ends the session, and the next request deletes its row', async () => {
   const me = await signIn(t);
   expect(await statusOf(t, me.cookie)).toBe(200);
   for (const key of await sessionKeys(t)) await t.app.redis.set(key, 'ending');
   expect(await statusOf(t, me.cookie)).toBe(401);
-  expect(await count(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
+  expect(await countRows(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
 });
 
-test('signing in again gives another session and ends the one it came with', async () => {
+test('a repeated sign-in creates a new session and ends the session of its cookie', async () => {
   const wallet = createWallet();
   const first = await signIn(t, wallet);
   const second = await signIn(t, createWallet(), { headers: { Cookie: first.cookie } });
@@ -117,14 +117,14 @@ test('signing in again gives another session and ends the one it came with', asy
   expect(await (await second.fetch('/me')).json()).toMatchObject({ wallet: second.wallet });
 });
 
-test('a sign-in that fails leaves the session alone that it came with', async () => {
+test('a failed sign-in keeps the session of its cookie', async () => {
   const me = await signIn(t);
   const response = await verifyText(t, createWallet(), 'hello', undefined, { headers: { Cookie: me.cookie } });
   expect(response.status).toBe(401);
   expect(await statusOf(t, me.cookie)).toBe(200);
 });
 
-test('an id planted before the sign-in is not the id afterwards', async () => {
+test('a session id set before the sign-in is replaced', async () => {
   const planted = `coinop.sid=${'A'.repeat(43)}; coinop.sid.sig=${'B'.repeat(43)}`;
   const me = await signIn(t, createWallet(), { headers: { Cookie: planted } });
   expect(me.cookie).not.toContain('A'.repeat(43));
@@ -132,24 +132,24 @@ test('an id planted before the sign-in is not the id afterwards', async () => {
 
 test.each([
   ['unsigned', (cookie: string) => cookie.replace(/; coinop\.sid\.sig=.*/, '')],
-  ['signed by nobody', (cookie: string) => cookie.replace(/sig=.*/, `sig=${'A'.repeat(43)}`)],
+  ['signed with a wrong signature', (cookie: string) => cookie.replace(/sig=.*/, `sig=${'A'.repeat(43)}`)],
   ['of another id', (cookie: string) => cookie.replace(/sid=./, (found) => (found === 'sid=A' ? 'sid=B' : 'sid=A'))],
   ['empty', () => 'coinop.sid=; coinop.sid.sig='],
-])('a cookie that is %s is no session, and no fault', async (_what, change) => {
+])('a cookie that is %s gives 401', async (_fault, change) => {
   const me = await signIn(t);
   const response = await send(t, '/me', { headers: { Cookie: change(me.cookie) } });
   expect(response.status).toBe(401);
   expect(response.headers.getSetCookie()).toEqual([]);
 });
 
-test('losing all of Redis’s memory logs nobody out', async () => {
+test('sessions survive the loss of all Redis data', async () => {
   const me = await signIn(t);
   expect(await statusOf(t, me.cookie)).toBe(200);
   await t.app.redis.unlink(await sessionKeys(t));
   expect(await statusOf(t, me.cookie)).toBe(200);
 });
 
-test('what Redis holds of a session is gone within ten minutes, and what it holds of its end stays longer', async () => {
+test('a session in Redis expires within ten minutes, and the mark of its end stays longer', async () => {
   const me = await signIn(t);
   await t.app.redis.unlink(await sessionKeys(t));
   await me.fetch('/me');
@@ -160,7 +160,7 @@ test('what Redis holds of a session is gone within ten minutes, and what it hold
   expect(await t.app.redis.pttl(key)).toBeGreaterThan(600_000);
 });
 
-test('all sessions of a wallet can be ended at once', async () => {
+test('endSessions ends all sessions of a wallet', async () => {
   const wallet = createWallet();
   const sessions = [await signIn(t, wallet), await signIn(t, wallet)];
   const bystander = await signIn(t);

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { advanceBattles } from '#areas/battles';
 import { BattleView } from '#areas/battles/schemas.ts';
-import { MOST_OWN } from '#areas/battles/seats.ts';
+import { MAX_OWN_BATTLES } from '#areas/battles/seats.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { battle, GAME, OTHER_GAME, pass, players, registerGames, submission, submit, told } from '#test/support/areas/battles.ts';
+import { advanceClock, battle, createPlayers, GAME, OTHER_GAME, readEvents, registerGames, submission, submit } from '#test/support/areas/battles.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { answered } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { statusAndBody } from '#test/support/areas/epochs.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -27,15 +27,15 @@ async function two(): Promise<[SignedIn, SignedIn]> {
 const create = (who: SignedIn, terms: object = {}, headers: Record<string, string> = {}) =>
   who.fetch('/battle/create', { json: { gameId: GAME, ...terms }, headers });
 const opened = async (who: SignedIn, terms: object = {}) => {
-  const { id } = await bodyOf(create(who, terms), BattleView);
+  const { id } = await jsonOf(create(who, terms), BattleView);
   return id;
 };
 const join = (who: SignedIn, id: string) => who.fetch(`/battle/${id}/join`, { method: 'POST' });
 const start = (who: SignedIn, id: string) => who.fetch(`/battle/${id}/start`, { method: 'POST' });
-const look = (id: string) => bodyOf(send(t, `/battle/${id}`), BattleView);
+const look = (id: string) => jsonOf(send(t, `/battle/${id}`), BattleView);
 const walletsOf = ({ participants }: { readonly participants: readonly { readonly wallet: string }[] }) => participants.map(({ wallet }) => wallet);
 async function refused(asked: Promise<Response>): Promise<string> {
-  const [status, body] = await answered(asked);
+  const [status, body] = await statusAndBody(asked);
   return `${status} ${(body as { error: string }).error}`;
 }
 const ban = (wallet: string, at: string | null) => sql(t.app, 'update players set banned_at = $2::timestamptz where wallet = $1', [wallet, at]);
@@ -45,11 +45,11 @@ test.each(['create', `${ANY}/join`, `${ANY}/start`])('POST /battle/%s requires a
   expect(await refused(send(t, `/battle/${path}`, { json: { gameId: GAME } }))).toMatch(/^401 /);
 });
 
-test('a battle is created with its game, how to join it, and its creator on the first seat', async () => {
+test('POST /battle/create returns the battle with its game, its join path and its creator on seat 1', async () => {
   const me = await signIn(t);
   const answer = await create(me, { maxPlayers: 3, durationSec: 60 });
   expect(answer.status).toBe(201);
-  const made = await bodyOf(answer, BattleView);
+  const made = await jsonOf(answer, BattleView);
   expect(answer.headers.get('Location')).toBe(`/battle/${made.id}`);
   expect(made).toMatchObject({
     ...{ status: 'open', maxPlayers: 3, durationSec: 60, createdBy: me.wallet, startedAt: null, endsAt: null, endedAt: null, winners: [] },
@@ -68,8 +68,8 @@ test('a battle is created with its game, how to join it, and its creator on the 
   expect(await look(made.id)).toEqual(made);
 });
 
-test('a battle is for two and five minutes unless said otherwise', async () => {
-  expect(await bodyOf(create(someone), BattleView)).toMatchObject({ maxPlayers: 2, durationSec: 300 });
+test('a battle has two seats and lasts five minutes by default', async () => {
+  expect(await jsonOf(create(someone), BattleView)).toMatchObject({ maxPlayers: 2, durationSec: 300 });
 });
 
 test.each([
@@ -82,42 +82,42 @@ test.each([
   [{ durationSec: 59 }, '400 durationSec'],
   [{ durationSec: 86_401 }, '400 durationSec'],
   [{ stake: 5 }, '400 stake is not a known field'],
-])('terms like %j are refused', async (terms, error) => {
+])('terms with %j are refused', async (terms, error) => {
   expect(await refused(create(someone, terms))).toContain(error);
 });
 
-test('the same Idempotency-Key makes one battle', async () => {
+test('repeated requests with one Idempotency-Key create one battle', async () => {
   const me = await signIn(t);
   const headers = { 'Idempotency-Key': randomUUID() };
-  const all = await Promise.all(Array.from({ length: 5 }, () => bodyOf(create(me, {}, headers), BattleView)));
+  const all = await Promise.all(Array.from({ length: 5 }, () => jsonOf(create(me, {}, headers), BattleView)));
   expect(new Set(all.map(({ id }) => id)).size).toBe(1);
   expect(await refused(create(me, { maxPlayers: 3 }, headers))).toMatch(/^409 Idempotency-Key/);
 });
 
-test(`a wallet has ${MOST_OWN} battles open or running, also when it asks for more at once, and more when one is over`, async () => {
+test(`a wallet can have at most ${MAX_OWN_BATTLES} open or running battles, even with concurrent requests, and a further one after one ends`, async () => {
   const me = await signIn(t);
-  const answers = await Promise.all(Array.from({ length: MOST_OWN + 5 }, () => create(me)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(MOST_OWN).fill(201), ...Array(5).fill(409)]);
-  expect(await refused(create(me))).toBe('409 a wallet has at most 5 battles that are open or running, wait for one to end');
+  const answers = await Promise.all(Array.from({ length: MAX_OWN_BATTLES + 5 }, () => create(me)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(MAX_OWN_BATTLES).fill(201), ...Array(5).fill(409)]);
+  expect(await refused(create(me))).toBe('409 a wallet can have at most 5 open or running battles, wait until one ends');
   await sql(t.app, `update battles set state = 'expired', ended_at = app_now() where id = (select id from battles where created_by = $1 limit 1)`, [
     me.wallet,
   ]);
   expect((await create(me)).status).toBe(201);
 });
 
-test('the last seat starts a battle; who joins again gets it as it is', async () => {
+test('taking the last seat starts the battle, and joining again returns it unchanged', async () => {
   const [me, other] = await two();
   const third = await signIn(t);
   const id = await opened(me, { maxPlayers: 3 });
-  const open = await bodyOf(join(other, id), BattleView);
+  const open = await jsonOf(join(other, id), BattleView);
   expect(open).toMatchObject({ status: 'open', join: { seatsLeft: 1 } });
-  expect(await answered(join(other, id))).toEqual([200, open]);
-  const running = await bodyOf(join(third, id), BattleView);
+  expect(await statusAndBody(join(other, id))).toEqual([200, open]);
+  const running = await jsonOf(join(third, id), BattleView);
   expect(running).toMatchObject({ status: 'running', join: null });
   expect(walletsOf(running)).toEqual([me, other, third].map(({ wallet }) => wallet));
   expect(Date.parse(running.endsAt ?? '') - Date.parse(running.startedAt ?? '')).toBe(300_000);
-  for (const who of [me, other, third]) expect(await answered(join(who, id))).toEqual([200, running]);
-  expect(await told(t.app, id)).toEqual([
+  for (const who of [me, other, third]) expect(await statusAndBody(join(who, id))).toEqual([200, running]);
+  expect(await readEvents(t.app, id)).toEqual([
     { type: 'battle_started', payload: { battleId: id, gameId: GAME, players: walletsOf(running), endsAt: running.endsAt } },
   ]);
 });
@@ -138,7 +138,7 @@ test('a battle that is full, running, expired or unknown cannot be joined', asyn
     await advanceBattles(t.app);
   }
   expect(await look(stale)).toMatchObject({ status: 'expired', startedAt: null, endsAt: null, endedAt: expect.any(String), winners: [] });
-  expect(await told(t.app, stale)).toEqual([]);
+  expect(await readEvents(t.app, stale)).toEqual([]);
   for (const path of ['', '/join', '/start']) {
     const method = path === '' ? 'GET' : 'POST';
     expect(await refused(me.fetch(`/battle/${randomUUID()}${path}`, { method }))).toBe('404 no such battle');
@@ -146,20 +146,20 @@ test('a battle that is full, running, expired or unknown cannot be joined', asyn
   }
 });
 
-test('only its creator starts a battle, once, and not alone', async () => {
+test('only the creator can start a battle, once, and only with a second participant', async () => {
   const [me, other] = await two();
   const id = await opened(me, { maxPlayers: 16, durationSec: 3_600 });
-  expect(await refused(start(me, id))).toBe('409 the battle must have 2 participants to be started');
+  expect(await refused(start(me, id))).toBe('409 the battle must have at least 2 participants to be started');
   await join(other, id);
   expect(await refused(start(other, id))).toBe('403 only the creator of a battle may start it');
-  const running = await bodyOf(start(me, id), BattleView);
+  const running = await jsonOf(start(me, id), BattleView);
   expect(running).toMatchObject({ status: 'running', join: null });
   expect(Date.parse(running.endsAt ?? '') - Date.parse(running.startedAt ?? '')).toBe(3_600_000);
   expect(await refused(start(me, id))).toBe('409 the battle must be open to be started, it is running');
-  expect(await told(t.app, id)).toHaveLength(1);
+  expect(await readEvents(t.app, id)).toHaveLength(1);
 });
 
-test('a banned wallet neither creates, joins nor starts battles', async () => {
+test('a banned wallet cannot create, join or start battles', async () => {
   const [me, other] = await two();
   const [mine, theirs] = [await opened(me), await opened(other)];
   await ban(me.wallet, '2026-01-01');
@@ -168,12 +168,12 @@ test('a banned wallet neither creates, joins nor starts battles', async () => {
   expect((await join(me, theirs)).status).toBe(200);
 });
 
-test('active battles are listed newest first, by page and game; what is over is not', async () => {
+test('GET /battle/active lists open and running battles newest first, with paging and a filter by game', async () => {
   await sql(t.app, `update battles set state = 'expired', ended_at = app_now() where state = 'open'`);
   await sql(t.app, `update battles set state = 'finished', ended_at = app_now() where state = 'running'`);
   const list = async (query = '') => {
     const answer = await send(t, `/battle/active${query}`);
-    return { total: answer.headers.get('X-Total-Count'), battles: await bodyOf(answer, z.array(BattleView)) };
+    return { total: answer.headers.get('X-Total-Count'), battles: await jsonOf(answer, z.array(BattleView)) };
   };
   expect(await list()).toEqual({ total: '0', battles: [] });
   const [me, other] = await two();
@@ -192,7 +192,7 @@ test('active battles are listed newest first, by page and game; what is over is 
   expect([headers.get('Cache-Control'), again.status]).toEqual(['no-cache', 304]);
 });
 
-test('of fifty who join at once as many get a seat as there are', async () => {
+test('of fifty concurrent joins only as many succeed as there are seats', async () => {
   const [me, ...others] = await people(51);
   if (!me) throw new Error('nobody');
   const id = await opened(me, { maxPlayers: 16 });
@@ -202,10 +202,10 @@ test('of fifty who join at once as many get a seat as there are', async () => {
   const full = await battle(t.app, id);
   expect([full.status, full.participants.map(({ seat }) => seat)]).toEqual(['running', Array.from({ length: 16 }, (_, i) => i + 1)]);
   expect(walletsOf(full).sort()).toEqual([me.wallet, ...seated].sort());
-  expect(await told(t.app, id)).toHaveLength(1);
+  expect(await readEvents(t.app, id)).toHaveLength(1);
 });
 
-test('fifty joins of one wallet at once are one seat', async () => {
+test('fifty concurrent joins of one wallet take one seat', async () => {
   const [me, other] = await two();
   const id = await opened(me, { maxPlayers: 3 });
   const answers = await Promise.all(Array.from({ length: 50 }, () => join(other, id)));
@@ -213,13 +213,13 @@ test('fifty joins of one wallet at once are one seat', async () => {
   expect(walletsOf(await battle(t.app, id))).toEqual([me.wallet, other.wallet]);
 });
 
-test('starts, joins and expiry at once leave a battle that is one thing, with whoever was told so in it', async () => {
+test('concurrent starts, joins and expiry leave one consistent state, and every successful join has a seat', async () => {
   const [me, first, ...others] = await people(8);
   if (!me || !first) throw new Error('nobody');
   for (let round = 0; round < 4; round++) {
     const id = await opened(me, { maxPlayers: 6 });
     await join(first, id);
-    // It expires while they ask.
+    // Lets the battle expire while the requests run.
     await sql(t.app, `update battles set due_at = app_now() + make_interval(secs => $2) where id = $1`, [id, 0.005 * round]);
     const asked = [...others.map((who) => join(who, id)), ...[me, me, me].map((who) => start(who, id))];
     const sweeps = [advanceBattles(t.app), advanceBattles(t.app)];
@@ -234,12 +234,12 @@ test('starts, joins and expiry at once leave a battle that is one thing, with wh
     const isFull = end.participants.length === end.maxPlayers;
     expect(end.status).toBe(started > 0 || isFull ? 'running' : 'expired');
     expect(started).toBeLessThanOrEqual(1);
-    expect(await told(t.app, id)).toHaveLength(end.status === 'running' ? 1 : 0);
+    expect(await readEvents(t.app, id)).toHaveLength(end.status === 'running' ? 1 : 0);
     await sql(t.app, `update battles set state = 'finished', ended_at = app_now() where id = $1 and state = 'running'`, [id]);
   }
 });
 
-test('open battles expire after an hour, however many there are', async () => {
+test('hundreds of open battles expire after an hour', async () => {
   await sql(
     t.app,
     `insert into battles (id, game_id, created_by, max_players, duration_sec, created_at, due_at)
@@ -247,16 +247,16 @@ test('open battles expire after an hour, however many there are', async () => {
     [GAME],
   );
   const open = async () => (await sql<{ n: number }>(t.app, `select count(*)::int as n from battles where state = 'open'`))[0]?.n;
-  await pass(t, 3_590);
+  await advanceClock(t, 3_590);
   await advanceBattles(t.app);
   expect(await open()).toBeGreaterThanOrEqual(250);
-  await pass(t, 20);
+  await advanceClock(t, 20);
   await Promise.all([advanceBattles(t.app), advanceBattles(t.app)]);
   expect(await open()).toBe(0);
 });
 
-test('hundreds of battles that end at once all have their result', async () => {
-  const wallets = await players(t.app, 2);
+test('hundreds of battles that end at the same time all get their result', async () => {
+  const wallets = await createPlayers(t.app, 2);
   const [a = '', b = ''] = wallets;
   await sql(
     t.app,
@@ -271,7 +271,7 @@ test('hundreds of battles that end at once all have their result', async () => {
     t.app,
     due.map(({ id }, i) => submission(t.app, { wallet: i % 2 === 0 ? a : b, battleId: id, score: i })),
   );
-  await pass(t, 61);
+  await advanceClock(t, 61);
   await Promise.all([advanceBattles(t.app), advanceBattles(t.app), advanceBattles(t.app)]);
   await advanceBattles(t.app);
   const results = await sql<{ id: string; winner: string }>(

@@ -1,17 +1,17 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { findGame } from '#areas/arcade/registry.ts';
+import { findGame } from '#areas/arcade/games/registry.ts';
 import { decideScore } from '#areas/arcade/scores/decide.ts';
 import { admitScores, advanceBattles, battleConsumer } from '#areas/battles';
 import { BattleView } from '#areas/battles/schemas.ts';
-import { type Happened, openDay } from '#areas/points';
+import { type ActivityEvent, openDay } from '#areas/points';
 import type { Statement } from '#platform/db/sql.ts';
 import { startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
 import * as battles from '#test/support/areas/battles.ts';
-import { GAME, pass, STRICT_GAME } from '#test/support/areas/battles.ts';
-import { eventually } from '#test/support/areas/player.ts';
-import { takeBack } from '#test/support/areas/referrals.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { advanceClock, GAME, STRICT_GAME } from '#test/support/areas/battles.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
+import { voidTestScore } from '#test/support/areas/referrals.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { openEvents } from '#test/support/http/sse.ts';
 import { signIn } from '#test/support/wallet.ts';
 
@@ -34,11 +34,11 @@ interface Scored {
   readonly wallet: string;
   readonly value: number;
   status: string;
-  /** When it was accepted. */
+  /** Time of acceptance, ms since 1970. */
   at: number;
 }
 
-/** A battle in the plainest way: all that was scored in it is kept, and looked through each time. */
+/** A naive model of a battle: it keeps every score and scans all of them for each question. */
 class Model {
   readonly id: string;
   readonly max: number;
@@ -62,7 +62,7 @@ class Model {
     this.due = now + 120_000;
   }
 
-  /** Best and number of scores that count, by seat. */
+  /** Returns the best score and the number of scores that count, by seat. */
   table(): (number | null)[][] {
     return this.seats.map((wallet) => {
       const counting = this.scores.filter((s) => s.wallet === wallet && s.status === 'accepted' && s.at >= this.start && s.at < this.due);
@@ -89,14 +89,14 @@ class Model {
   }
 }
 
-test('battles are what a naive model says, whatever happens in whatever order', async () => {
-  const wallets = await battles.players(t.app, 5);
+test('battles match a naive model for random actions in random order', async () => {
+  const wallets = await battles.createPlayers(t.app, 5);
   const models: Model[] = [];
   const finals = new Map<string, unknown>();
   const game = await findGame(t.app, STRICT_GAME);
   if (!game) throw new Error('no game');
   const now = () => t.clock.now().getTime();
-  /** Time passes; never to within a moment of an end, so that a machine that stands still changes nothing. */
+  /** Advances the clock to a random time that is not close to an end, so that a stall of the machine changes no result. */
   const leap = async () => {
     let to = now() + randomInt(1_000, 40_000);
     while (models.some(({ due }) => due > to - 1_000 && due < to + 20_000)) to += 20_000;
@@ -105,9 +105,9 @@ test('battles are what a naive model says, whatever happens in whatever order', 
   const check = async (model: Model) => {
     const { status: state, participants } = await battles.battle(t.app, model.id);
     expect([model.id, state, participants.map(({ wallet }) => wallet)]).toEqual([model.id, model.state, model.seats]);
-    if (state === 'running') expect(await battles.table(t.app, model.id)).toEqual(model.table().map((row) => [...row, null]));
+    if (state === 'running') expect(await battles.readSeats(t.app, model.id)).toEqual(model.table().map((row) => [...row, null]));
     if (state !== 'finished') return;
-    const final = await battles.table(t.app, model.id);
+    const final = await battles.readSeats(t.app, model.id);
     if (!finals.has(model.id))
       finals.set(
         model.id,
@@ -120,7 +120,7 @@ test('battles are what a naive model says, whatever happens in whatever order', 
     async create() {
       if (models.filter(({ state }) => state === 'open' || state === 'running').length >= 4) return;
       const [creator, max] = [pick(wallets), randomInt(2, 5)];
-      const id = await battles.open(t.app, [creator], { gameId: STRICT_GAME, maxPlayers: max, durationSec: 120 });
+      const id = await battles.openBattle(t.app, [creator], { gameId: STRICT_GAME, maxPlayers: max, durationSec: 120 });
       models.push(new Model(id, max, creator, now()));
     },
     async join() {
@@ -169,17 +169,17 @@ test('battles are what a naive model says, whatever happens in whatever order', 
         .filter(({ status }) => status === 'accepted');
       if (accepted.length === 0) return;
       const one = pick(accepted);
-      await takeBack(t.app, one.id);
+      await voidTestScore(t.app, one.id);
       one.status = 'voided';
     },
     async consume() {
-      if (chance(0.3)) await expect(battles.consume(battles.dying(t.app))).rejects.toThrow('killed');
-      await battles.consume(t.app);
+      if (chance(0.3)) await expect(battles.consumeBattles(battles.failCommits(t.app))).rejects.toThrow('killed');
+      await battles.consumeBattles(t.app);
       for (const model of models) await check(model);
       for (const model of models) model.consumed(now());
     },
     async advance() {
-      if (chance(0.3)) await advanceBattles(battles.dying(t.app)).catch((error) => expect(String(error)).toContain('killed'));
+      if (chance(0.3)) await advanceBattles(battles.failCommits(t.app)).catch((error) => expect(String(error)).toContain('killed'));
       await Promise.all([advanceBattles(t.app), advanceBattles(t.app)]);
       for (const model of models) model.advance(now());
       for (const model of models) if (model.state !== 'running') await check(model);
@@ -190,18 +190,18 @@ test('battles are what a naive model says, whatever happens in whatever order', 
     await leap();
     await acts[pick(['create', 'join', 'join', 'start', 'score', 'score', 'score', 'score', 'score', 'decide', 'void', 'consume', 'advance'])]?.();
   }
-  await pass(t, 7_200);
+  await advanceClock(t, 7_200);
   await acts.consume?.();
   await acts.advance?.();
   for (const model of models) {
     await check(model);
-    const types = (await battles.told(t.app, model.id)).map(({ type }) => type);
+    const types = (await battles.readEvents(t.app, model.id)).map(({ type }) => type);
     expect(types).toEqual(model.state === 'finished' ? ['battle_started', 'battle_result'] : []);
   }
   expect(models.some(({ state }) => state === 'finished')).toBe(true);
 });
 
-test('scores that name no battle cost nothing: no statement, neither where they are recorded nor where they are consumed', async () => {
+test('scores without a battle cause no statement, neither when they are admitted nor when they are consumed', async () => {
   const { wallet, ...one } = battles.submission(t.app, { wallet: 'w', score: 1 });
   const deaf = { ...t.app, db: { query: () => Promise.reject(new Error('asked')) } };
   expect(
@@ -210,8 +210,8 @@ test('scores that name no battle cost nothing: no statement, neither where they 
       Array.from({ length: 500 }, () => ({ ...one, wallet })),
     ),
   ).toEqual(new Map());
-  const activity: Happened = { kind: 'score', sourceId: randomUUID(), wallet, gameId: GAME, battleId: null, amount: 1n, day: 0, at: 0 };
-  const count = async (activities: Happened[]) => {
+  const activity: ActivityEvent = { kind: 'score', sourceId: randomUUID(), wallet, gameId: GAME, battleId: null, amount: 1n, day: 0, at: 0 };
+  const count = async (activities: ActivityEvent[]) => {
     const names: string[] = [];
     await t.app.tx(async (tx) => {
       const query = <Row>(asked: Statement<Row>, values?: readonly unknown[]) => {
@@ -223,51 +223,51 @@ test('scores that name no battle cost nothing: no statement, neither where they 
     return names.length;
   };
   expect(await count(Array.from({ length: 1_000 }, () => activity))).toBe(0);
-  const [id, a] = await battles.running(t.app, 2);
+  const [id, a] = await battles.startRunningBattle(t.app, 2);
   const sourceId = await battles.score(t.app, a, id, 100);
-  await battles.consume(t.app);
+  await battles.consumeBattles(t.app);
   expect(await count(Array.from({ length: 1_000 }, () => ({ ...activity, sourceId, battleId: id })))).toBe(3);
 });
 
-test('a consumer or a worker that is killed before its commit has done nothing, and what comes after does it once', async () => {
-  const [id, a, b] = await battles.running(t.app, 2);
-  const types = async () => [(await battles.battle(t.app, id)).status, ...(await battles.told(t.app, id)).map(({ type }) => type)];
+test('a consumer or a worker that is killed before its commit has no effect, and the retry has it once', async () => {
+  const [id, a, b] = await battles.startRunningBattle(t.app, 2);
+  const types = async () => [(await battles.battle(t.app, id)).status, ...(await battles.readEvents(t.app, id)).map(({ type }) => type)];
   await battles.score(t.app, a, id, 100);
-  await expect(battles.consume(battles.dying(t.app))).rejects.toThrow('killed');
-  expect((await battles.table(t.app, id))[0]).toEqual([null, 0, null]);
-  await Promise.all([1, 2, 3].map(() => battles.consume(t.app)));
-  await battles.consume(t.app);
-  expect((await battles.table(t.app, id))[0]).toEqual([100, 1, null]);
+  await expect(battles.consumeBattles(battles.failCommits(t.app))).rejects.toThrow('killed');
+  expect((await battles.readSeats(t.app, id))[0]).toEqual([null, 0, null]);
+  await Promise.all([1, 2, 3].map(() => battles.consumeBattles(t.app)));
+  await battles.consumeBattles(t.app);
+  expect((await battles.readSeats(t.app, id))[0]).toEqual([100, 1, null]);
   await battles.score(t.app, b, id, 200);
-  await pass(t, 301);
-  await expect(advanceBattles(battles.dying(t.app))).rejects.toThrow('killed');
+  await advanceClock(t, 301);
+  await expect(advanceBattles(battles.failCommits(t.app))).rejects.toThrow('killed');
   expect(await types()).toEqual(['running', 'battle_started']);
   await advanceBattles(t.app);
-  await battles.consume(t.app);
+  await battles.consumeBattles(t.app);
   expect(await types()).toEqual(['finished', 'battle_started', 'battle_result']);
 });
 
-test('a battle runs by itself from its last seat to its result, across a worker’s restart, and a score is answered again after it', async () => {
+test('workers run a battle from its last seat to its result across a restart, and a repeated score still gets its receipt', async () => {
   const [me, other] = [await signIn(t), await signIn(t)];
   const worker = await startWorker(t.env, t.clock);
   leaving.push(worker);
   const stream = await openEvents(t, { query: 'categories=gameplay' });
   leaving.push(stream);
-  const { id } = await bodyOf(me.fetch('/battle/create', { json: { gameId: GAME } }), BattleView);
+  const { id } = await jsonOf(me.fetch('/battle/create', { json: { gameId: GAME } }), BattleView);
   const headers = { 'Idempotency-Key': randomUUID() };
   const submit = (who: typeof me, score: number) => who.fetch('/arcade/score', { json: { gameId: GAME, score, battleId: id }, headers });
   const refused = async (asked: Promise<Response>) => [(await asked).status, await (await asked).json()];
   expect(await refused(submit(me, 500))).toEqual([409, { error: 'battleId must be a battle that is running' }]);
   expect(await refused(submit(other, 500))).toEqual([403, { error: 'battleId must be a battle that you have joined' }]);
   expect((await other.fetch(`/battle/${id}/join`, { method: 'POST' })).status).toBe(200);
-  const look = () => bodyOf(fetch(`${t.url}/battle/${id}`), BattleView);
+  const look = () => jsonOf(fetch(`${t.url}/battle/${id}`), BattleView);
   const first = (await (await submit(me, 500)).json()) as { scoreId: string };
-  await eventually(async () => expect((await look()).participants.map(({ score }) => score)).toEqual([500, null]));
+  await retryUntilPass(async () => expect((await look()).participants.map(({ score }) => score)).toEqual([500, null]));
   await worker.close();
   leaving.shift();
   leaving.push(await startWorker(t.env, t.clock));
   expect((await submit(other, 400)).status).toBe(200);
-  await eventually(async () => expect((await look()).status).toBe('finished'), 40_000);
+  await retryUntilPass(async () => expect((await look()).status).toBe('finished'), 40_000);
   await stream.until('the result', () => stream.values('battleId', 'battle_result').includes(id));
   const end = await look();
   expect(end).toMatchObject({

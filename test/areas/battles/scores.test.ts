@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { banWallet, voidBannedScores } from '#areas/arcade';
-import { findGame } from '#areas/arcade/registry.ts';
-import { appendScores } from '#areas/arcade/scores/battles.ts';
+import { findGame } from '#areas/arcade/games/registry.ts';
+import { appendScoreActivities } from '#areas/arcade/scores/activities.ts';
 import { decideScore } from '#areas/arcade/scores/decide.ts';
 import { admitScores, advanceBattles, battleConsumer } from '#areas/battles';
 import type { Statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import * as battles from '#test/support/areas/battles.ts';
-import { GAME, OTHER_GAME, pass, STRICT_GAME } from '#test/support/areas/battles.ts';
+import { advanceClock, GAME, OTHER_GAME, STRICT_GAME } from '#test/support/areas/battles.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { takeBack } from '#test/support/areas/referrals.ts';
+import { voidTestScore } from '#test/support/areas/referrals.ts';
 
 let t: TestApp;
 beforeAll(async () => {
@@ -19,13 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const consume = (consumer = battleConsumer) => battles.consume(t.app, consumer);
-const table = (id: string) => battles.table(t.app, id);
+const consume = (consumer = battleConsumer) => battles.consumeBattles(t.app, consumer);
+const table = (id: string) => battles.readSeats(t.app, id);
 const score = (wallet: string, id: string, value: number) => battles.score(t.app, wallet, id, value);
-const results = async (id: string) => (await battles.told(t.app, id)).filter(({ type }) => type === 'battle_result').map(({ payload }) => payload);
+const results = async (id: string) =>
+  (await battles.readEvents(t.app, id)).filter(({ type }) => type === 'battle_result').map(({ payload }) => payload);
 const stateOf = async (id: string) => (await battles.battle(t.app, id)).status;
 
-const running = (n: number, terms?: Parameters<typeof battles.open>[2]) => battles.running(t.app, n, terms);
+const running = (n: number, terms?: Parameters<typeof battles.openBattle>[2]) => battles.startRunningBattle(t.app, n, terms);
 async function scoreHeld(wallet: string, id: string, value: number): Promise<string> {
   const outcome = await battles.tryScore(t.app, wallet, id, value);
   if (outcome.status !== 200 || outcome.receipt.status !== 'held') throw new Error(`not held: ${JSON.stringify(outcome)}`);
@@ -37,7 +38,7 @@ async function accept(scoreId: string, verdict: 'accept' | 'reject' = 'accept'):
   await decideScore(t.app, game, scoreId, verdict, { by: 'test', reason: undefined });
 }
 
-test('the best score of each counts, whatever batches it comes in', async () => {
+test('the best score of each wallet counts, across several batches', async () => {
   const [id, a, b] = await running(3);
   for (const value of [300, 700, 500]) await score(a, id, value);
   await consume();
@@ -56,14 +57,14 @@ test('the best score of each counts, whatever batches it comes in', async () => 
   ]);
 });
 
-test('when its time is up the best one wins, told once', async () => {
+test('when its time is over the best score wins, with one battle_result event', async () => {
   const [id, a, b, c] = await running(3, { durationSec: 60 });
   await score(a, id, 300);
   await score(b, id, 400);
-  await pass(t, 59);
+  await advanceClock(t, 59);
   await advanceBattles(t.app);
   expect(await stateOf(id)).toBe('running');
-  await pass(t, 2);
+  await advanceClock(t, 2);
   await Promise.all(Array.from({ length: 5 }, () => advanceBattles(t.app)));
   await advanceBattles(t.app);
   expect(await battles.battle(t.app, id)).toMatchObject({ status: 'finished', endedAt: expect.any(String) });
@@ -84,12 +85,12 @@ test('when its time is up the best one wins, told once', async () => {
   ]);
 });
 
-test('who has the same score shares a place, and the next place is left out', async () => {
-  const wallets = await battles.players(t.app, 5);
-  const id = await battles.open(t.app, wallets);
+test('equal scores share a place, and the next place is skipped', async () => {
+  const wallets = await battles.createPlayers(t.app, 5);
+  const id = await battles.openBattle(t.app, wallets);
   const values = [500, 900, 500, 900, 100];
   for (const [i, wallet] of wallets.entries()) await score(wallet, id, values[i] ?? 0);
-  await pass(t, 301);
+  await advanceClock(t, 301);
   await advanceBattles(t.app);
   expect((await table(id)).map(([, , place]) => place)).toEqual([3, 1, 3, 1, 5]);
   const order = [1, 3, 0, 2, 4].map((i) => ({ wallet: wallets[i] ?? '', score: values[i] ?? 0 }));
@@ -97,15 +98,15 @@ test('who has the same score shares a place, and the next place is left out', as
   expect(await results(id)).toMatchObject([{ winners: sorted.slice(0, 2), results: sorted.map((wallet) => ({ wallet })) }]);
 });
 
-test('nobody wins where nobody has scored', async () => {
+test('a battle without scores has no winners', async () => {
   const [id] = await running(2);
-  await pass(t, 301);
+  await advanceClock(t, 301);
   await advanceBattles(t.app);
   expect(await stateOf(id)).toBe('finished');
   expect(await results(id)).toMatchObject([{ winners: [], results: [{ place: null }, { place: null }] }]);
 });
 
-test('it ends at once when everybody has a score that counts, with what all had scored by then', async () => {
+test('a battle ends at once when every participant has a score that counts, and scores until then count', async () => {
   const [id, a, b] = await running(2, { durationSec: 86_400 });
   await score(a, id, 100);
   await consume();
@@ -114,7 +115,7 @@ test('it ends at once when everybody has a score that counts, with what all had 
   await score(b, id, 0);
   await score(a, id, 200);
   await consume();
-  await pass(t, 1);
+  await advanceClock(t, 1);
   expect(await battles.submit(t.app, [battles.submission(t.app, { wallet: b, battleId: id, score: 900 })])).toMatchObject({ status: 409 });
   await advanceBattles(t.app);
   const { endsAt, now } = { endsAt: Date.parse((await battles.battle(t.app, id)).dueAt), now: t.clock.now().getTime() };
@@ -125,12 +126,12 @@ test('it ends at once when everybody has a score that counts, with what all had 
   ]);
 });
 
-test('a score counts by when it was recorded: what comes after the end does not, also where it was let in before', async () => {
+test('a score that is recorded after the end does not count, even if it was admitted before the end', async () => {
   const [id, a] = await running(2);
   await score(a, id, 100);
   const late = await battles.submit(t.app, [battles.submission(t.app, { wallet: a, battleId: id, score: 900 })], async (app, submissions) => {
     const admitted = await admitScores(app, submissions);
-    await pass(t, 301);
+    await advanceClock(t, 301);
     return admitted;
   });
   expect(late.status).toBe(200);
@@ -140,7 +141,7 @@ test('a score counts by when it was recorded: what comes after the end does not,
   expect((await table(id))[0]).toEqual([100, 1, 1]);
 });
 
-test('a score that was on its way at the end counts, however late it commits', async () => {
+test('a score of a transaction that began before the end counts, even if it commits later', async () => {
   const [id, a, b] = await running(2);
   await score(a, id, 100);
   const scoreId = randomUUID();
@@ -151,12 +152,12 @@ test('a score that was on its way at the end counts, however late it commits', a
              values ($1, $2, $3, 1, '', 900, 900, 0, false, 'accepted', 'regular', $4, app_day(), app_now())`,
     };
     await tx.query(insert, [scoreId, b, GAME, id]);
-    await appendScores(tx, 'score', [{ id: scoreId, wallet: b, gameId: GAME, normalized: 900, battleId: id }]);
+    await appendScoreActivities(tx, 'score', [{ id: scoreId, wallet: b, gameId: GAME, normalized: 900, battleId: id }]);
     begun.resolve();
     await gate.promise;
   });
   await begun.promise;
-  await pass(t, 301);
+  await advanceClock(t, 301);
   await advanceBattles(t.app);
   expect(await stateOf(id)).toBe('running');
   gate.resolve();
@@ -168,11 +169,11 @@ test('a score that was on its way at the end counts, however late it commits', a
   ]);
 });
 
-test('the result does not wait for consumers, and is not changed by what they consume later', async () => {
+test('the result does not wait for consumers, and later consumption does not change it', async () => {
   const [id, a, b] = await running(2);
   await score(a, id, 100);
   await score(b, id, 200);
-  await pass(t, 301);
+  await advanceClock(t, 301);
   await advanceBattles(t.app);
   const end = [
     [100, 1, 2],
@@ -183,32 +184,35 @@ test('the result does not wait for consumers, and is not changed by what they co
   expect(await table(id)).toEqual(end);
 });
 
-test('a score that is taken back before the result does not count, afterwards the result stays', async () => {
+test('a score that is voided before the result does not count, and a later void does not change the result', async () => {
   const [id, a, b] = await running(2);
   const bad = await score(a, id, 900);
   await score(a, id, 300);
   await consume();
-  await takeBack(t.app, bad);
+  await voidTestScore(t.app, bad);
   expect((await table(id))[0]).toEqual([900, 2, null]);
   await consume();
   expect((await table(id))[0]).toEqual([300, 1, null]);
-  // One that was never consumed, and all that there is of a wallet.
-  await takeBack(t.app, await score(a, id, 800));
+  // Voids a score before it is consumed, and then the only score of a wallet.
+  await voidTestScore(t.app, await score(a, id, 800));
   await consume();
   const only = await score(b, id, 400);
-  await takeBack(t.app, only);
+  await voidTestScore(t.app, only);
   await consume();
   expect(await table(id)).toEqual([
     [300, 1, null],
     [null, 0, null],
   ]);
-  // After the end and before the result, and not consumed.
+  // Voids a score after the end, before the result and before it is consumed.
   const [winner] = [await score(a, id, 700)];
-  await pass(t, 301);
-  await takeBack(t.app, winner);
+  await advanceClock(t, 301);
+  await voidTestScore(t.app, winner);
   await advanceBattles(t.app);
   expect((await table(id))[0]).toEqual([300, 1, 1]);
-  await takeBack(t.app, (await sql<{ id: string }>(t.app, `select id from scores where battle_id = $1 and normalized = 300`, [id]))[0]?.id ?? '');
+  await voidTestScore(
+    t.app,
+    (await sql<{ id: string }>(t.app, `select id from scores where battle_id = $1 and normalized = 300`, [id]))[0]?.id ?? '',
+  );
   await consume();
   expect((await table(id))[0]).toEqual([300, 1, 1]);
 });
@@ -222,7 +226,7 @@ test('a held score counts if it is accepted before the end', async () => {
   await accept(never, 'reject');
   await consume();
   expect((await table(id)).map(([best]) => best)).toEqual([5_000, null, null]);
-  await pass(t, 301);
+  await advanceClock(t, 301);
   await accept(late);
   await consume();
   await advanceBattles(t.app);
@@ -233,10 +237,10 @@ test('a held score counts if it is accepted before the end', async () => {
   ]);
 });
 
-test('refused are scores for battles that are unknown, of another game, not joined, or not running; they leave no row and use up no play', async () => {
+test('a score is refused if its battle is unknown, of another game, not joined or not running, and then it stores no row and uses no play', async () => {
   const [id, a, b] = await running(2, { gameId: STRICT_GAME });
-  const [stranger = ''] = await battles.players(t.app, 1);
-  const open = await battles.open(t.app, [stranger], { gameId: STRICT_GAME });
+  const [stranger = ''] = await battles.createPlayers(t.app, 1);
+  const open = await battles.openBattle(t.app, [stranger], { gameId: STRICT_GAME });
   const plays = new Map<string, string>();
   for (const wallet of [a, stranger]) {
     const [play] = await sql<{ id: string }>(
@@ -259,15 +263,15 @@ test('refused are scores for battles that are unknown, of another game, not join
   const body = { idempotencyKey: randomUUID() };
   const first = await submit(a, id, body);
   expect(first).toMatchObject({ status: 200, receipt: { status: 'accepted' } });
-  await pass(t, 301);
+  await advanceClock(t, 301);
   expect(await submit(b, id, { playId: null })).toEqual(error(409, 'that is running'));
   await advanceBattles(t.app);
-  // Told again, though the battle is over.
+  // A repeated request gets its receipt although the battle is over.
   expect(await submit(a, id, body)).toEqual(first);
   expect(await submit(a, id)).toEqual(first);
 });
 
-test('a batch mixes scores with and without battles, each judged by itself', async () => {
+test('a batch can mix scores with and without battles, and each is checked separately', async () => {
   const [id, a, b] = await running(2);
   const of = (wallet: string, battleId: string | null) => battles.submission(t.app, { wallet, battleId, score: 10 });
   const submissions = [of(a, id), of(a, null), of(b, randomUUID()), of(b, id.toUpperCase())];
@@ -281,7 +285,7 @@ test('a batch mixes scores with and without battles, each judged by itself', asy
   expect((await table(id)).map(([best]) => best)).toEqual([10, 10]);
 });
 
-test('a ban takes a wallet out of its battles', async () => {
+test('the scores of a banned wallet do not count in its battles', async () => {
   const [id, a, b] = await running(3);
   await score(a, id, 900);
   await score(a, id, 800);
@@ -290,7 +294,7 @@ test('a ban takes a wallet out of its battles', async () => {
   await banWallet(t.app, a, 'a test');
   await voidBannedScores(t.app, a);
   expect(await battles.submit(t.app, [battles.submission(t.app, { wallet: a, battleId: id, score: 1 })])).toMatchObject({ status: 403 });
-  await pass(t, 301);
+  await advanceClock(t, 301);
   await advanceBattles(t.app);
   expect(await table(id)).toEqual([
     [null, 0, null],

@@ -29,59 +29,59 @@ const eventsOf = async (text: string) =>
 const worked = (verdict: string) => ({ state: 'worked', verdict });
 const failed = (verdict: string) => ({ state: 'failed', verdict });
 
-test('a bridged message is shown with its handle', async () => {
+test('a bridged message is stored with its author’s handle', async () => {
   const message = bridged({ text: 'hello,\n\tworld', extra: { badges: ['founder'] } });
-  expect(await verdictOn(t, message)).toEqual(worked('shown'));
+  expect(await verdictOn(t, message)).toEqual(worked('stored'));
   const shown = { source: 'twitch', handle: 'ada', wallet: null, text: 'hello, world' };
   expect(await storedAs(message.messageId)).toEqual([{ ...shown, account: message.author.id, entry: null }]);
   expect(await eventsOf('hello, world')).toEqual([{ ...shown, messageId: expect.any(String), entryId: null }]);
 });
 
-test('and with its wallet, where its author has linked one', async () => {
+test('a bridged message of a linked account is stored with the wallet', async () => {
   const { author, wallet } = await linkedAuthor(t);
   const message = bridged({ author });
-  expect(await verdictOn(t, message)).toEqual(worked('shown'));
+  expect(await verdictOn(t, message)).toEqual(worked('stored'));
   expect(await storedAs(message.messageId)).toMatchObject([{ wallet, handle: 'grace' }]);
 });
 
-test('!enter is an entry of a wallet that linked the account before the round opened', async () => {
+test('a bridged !enter makes an entry if the account was linked before the round opened', async () => {
   const { author, wallet } = await linkedAuthor(t);
   const round = await openRound(t, { opensAt: new Date(t.clock.now().getTime() + 5).toISOString() });
   const message = bridged({ author, text: '!enter 9 8 7 6 5' });
-  expect(await verdictOn(t, message)).toEqual(worked(`shown, and entry 0 of round ${round}`));
+  expect(await verdictOn(t, message)).toEqual(worked(`stored as entry 0 of round ${round}`));
   const [entry] = await entriesOf(t.app, round);
   expect(entry).toMatchObject({ index: 0, wallet, source: 'twitch', message: message.messageId, numbers: [5, 6, 7, 8, 9] });
   expect(await storedAs(message.messageId)).toMatchObject([{ wallet, entry: entry?.id }]);
   expect(await eventsOf('!enter 9 8 7 6 5')).toMatchObject([{ entryId: entry?.id }]);
 });
 
-test('an account that was linked after the round had opened, or not at all, is shown without an entry', async () => {
+test('a bridged !enter of an account that was linked after the opening, or not at all, is stored without an entry', async () => {
   const round = await openRound(t);
   const { author, wallet } = await linkedAuthor(t);
   const [late, unlinked] = [bridged({ author, text: '!enter' }), bridged({ text: '!enter' })];
-  expect(await verdictOn(t, late)).toEqual(worked('shown without an entry: the account was linked after the round had opened'));
-  expect(await verdictOn(t, unlinked)).toEqual(worked('shown without an entry: the account is linked to no wallet'));
+  expect(await verdictOn(t, late)).toEqual(worked('stored without an entry: the account was linked after the opening of the round'));
+  expect(await verdictOn(t, unlinked)).toEqual(worked('stored without an entry: no wallet is linked to the account'));
   expect(await storedAs(late.messageId)).toMatchObject([{ wallet, text: '!enter', entry: null }]);
   expect(await storedAs(unlinked.messageId)).toMatchObject([{ wallet: null, entry: null }]);
   expect(await entriesOf(t.app, round)).toEqual([]);
 });
 
-test('so is one where no round takes entries, or the wallet has as many as it may have', async () => {
+test('a bridged !enter is stored without an entry when no round is active or the wallet has the maximum number of entries', async () => {
   const { author } = await linkedAuthor(t);
   const enter = () => bridged({ author, text: '!enter' });
-  expect(await verdictOn(t, enter())).toEqual(worked('shown without an entry: no round takes entries at the moment'));
+  expect(await verdictOn(t, enter())).toEqual(worked('stored without an entry: no round accepts entries now'));
   const round = await openRound(t, { opensAt: new Date(t.clock.now().getTime() + 5).toISOString() });
-  expect(await verdictOn(t, enter())).toEqual(worked(`shown, and entry 0 of round ${round}`));
-  expect(await verdictOn(t, enter())).toEqual(worked('shown without an entry: a wallet has at most 1 entries in this round'));
+  expect(await verdictOn(t, enter())).toEqual(worked(`stored as entry 0 of round ${round}`));
+  expect(await verdictOn(t, enter())).toEqual(worked('stored without an entry: a wallet can have at most 1 entries in this round'));
 });
 
-test('wrong numbers are not shown, and the verdict says so, whether the account is linked or not', async () => {
+test('a bridged !enter with wrong numbers is not stored, and the verdict names the error', async () => {
   const { author } = await linkedAuthor(t);
   const round = await openRound(t, { opensAt: new Date(t.clock.now().getTime() + 5).toISOString() });
   for (const [text, verdict] of [
-    ['!enter 1 2 3', 'the numbers of an entry must be 5'],
+    ['!enter 1 2 3', 'the numbers of an entry must be 5 numbers'],
     ['!enter 1 2 3 4 99', 'the numbers of an entry must be from 1 to 50'],
-    ['!enter now', 'text must be !enter, alone or with numbers, such as !enter 3 7 12 30 41'],
+    ['!enter now', 'text must be !enter, alone or with numbers, for example !enter 3 7 12 30 41'],
   ] as const) {
     for (const message of [bridged({ author, text }), bridged({ text })]) {
       expect(await verdictOn(t, message)).toEqual(failed(verdict));
@@ -92,25 +92,25 @@ test('wrong numbers are not shown, and the verdict says so, whether the account 
   expect(await entriesOf(t.app, round)).toEqual([]);
 });
 
-test('twice is once, whatever the deliveries are called', async () => {
+test('a message that is delivered twice under different delivery ids is stored once', async () => {
   const { author } = await linkedAuthor(t);
   const round = await openRound(t, { maxEntriesPerWallet: 10, opensAt: new Date(t.clock.now().getTime() + 5).toISOString() });
   const message = bridged({ author, text: '!enter' });
-  expect(await verdictOn(t, message)).toEqual(worked(`shown, and entry 0 of round ${round}`));
-  expect(await verdictOn(t, message)).toEqual(worked('the message was known already'));
+  expect(await verdictOn(t, message)).toEqual(worked(`stored as entry 0 of round ${round}`));
+  expect(await verdictOn(t, message)).toEqual(worked('the message is stored already'));
   const again = bridged({ author, text: '!enter' });
   const verdicts = await Promise.all(Array.from({ length: 6 }, () => verdictOn(t, again)));
-  expect(verdicts.filter(({ verdict }) => verdict === 'the message was known already').length).toBe(5);
+  expect(verdicts.filter(({ verdict }) => verdict === 'the message is stored already').length).toBe(5);
   const quiet = bridged({ text: 'six times' });
   await Promise.all(Array.from({ length: 6 }, () => verdictOn(t, quiet)));
   expect((await storedAs(quiet.messageId)).length).toBe(1);
   expect((await eventsOf('six times')).length).toBe(1);
   expect((await entriesOf(t.app, round)).length).toBe(2);
-  // Another chat may call another message the same.
-  expect(await verdictOn(t, { ...message, platform: 'discord', text: 'hi' })).toEqual(worked('shown'));
+  // Another platform may use the same message id.
+  expect(await verdictOn(t, { ...message, platform: 'discord', text: 'hi' })).toEqual(worked('stored'));
 });
 
-test('the same delivery again is acknowledged, with another body 409', async () => {
+test('a repeated delivery is acknowledged, and one with the same id and another body is 409', async () => {
   const message = bridged();
   const first = await deliverBridged(t, message);
   expect((await deliverBridged(t, message, { id: first.id })).status).toBe(200);
@@ -124,7 +124,7 @@ test.each([
   [{ platform: undefined }, 'platform is required and must be text'],
   [{ messageId: 'x'.repeat(257) }, 'messageId must be at most 256 characters'],
   [{ messageId: '' }, 'messageId must not be empty'],
-  [{ messageId: 'a\u0007b' }, 'messageId must not hold control characters'],
+  [{ messageId: 'a\u0007b' }, 'messageId must not contain control characters'],
   [{ author: { id: 7, handle: 'ada' } }, 'author.id must be text'],
   [{ author: { id: '7', handle: '' } }, 'author.handle must not be empty'],
   [{ author: 'ada' }, 'author must be an object'],
@@ -132,20 +132,20 @@ test.each([
   [{ text: '\n' }, 'text must not be empty'],
   [{ at: 'yesterday' }, 'at must be an ISO 8601 date and time'],
   [{ at: '0000-01-01T00:00:00Z' }, 'at must be an ISO 8601 date and time, of 1970 or later'],
-])('%#: a body that does not fit is acknowledged, and has failed for good', async (given, verdict) => {
+])('%#: a malformed body is acknowledged and fails permanently', async (given, verdict) => {
   expect(await verdictOn(t, bridged(given))).toEqual(failed(verdict));
 });
 
-test('who does not hold the secret is 401; what is no JSON object 400', async () => {
+test('a delivery with a wrong signature is 401, and a body that is no JSON object is 400', async () => {
   expect((await deliverBridged(t, bridged(), { secret: createSecret() })).status).toBe(401);
   expect((await deliverBridged(t, [bridged()])).status).toBe(400);
 });
 
-test('an author who writes too much is not shown; others are', async () => {
+test('messages above an author’s rate limit are not stored, and other authors are not affected', async () => {
   const author = { id: 'spammer', handle: 'spammer' };
   const verdicts = await Promise.all(Array.from({ length: 25 }, (_, i) => verdictOn(t, bridged({ author, text: `buy ${i}` }))));
   const tooMany = 'the author sends too many messages: at most 20 are accepted in 10 s, try again later';
   expect(verdicts.filter(({ state }) => state === 'worked').length).toBe(20);
   expect(verdicts.filter(({ verdict }) => verdict === tooMany).length).toBe(5);
-  expect(await verdictOn(t, bridged())).toEqual(worked('shown'));
+  expect(await verdictOn(t, bridged())).toEqual(worked('stored'));
 });

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readEntries, readRound } from '#areas/lottery';
-import { brokenRule } from '#lib/draw/rules.ts';
+import { readEntries } from '#areas/lottery/entries.ts';
+import { readRound } from '#areas/lottery/rows.ts';
+import { findBrokenRule } from '#lib/draw/rules.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { type Answer, closeRound, entriesOf, openRound, say, verifyReceipt } from '#test/support/areas/chat.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { type ChatResponse, closeRound, entriesOf, openRound, sendMessage, verifyReceipt } from '#test/support/areas/chat.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { openEvents } from '#test/support/http/sse.ts';
 import { createWallet, type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
@@ -13,7 +14,7 @@ let t: TestApp;
 let second: Awaited<ReturnType<typeof startApi>>;
 let players: SignedIn[];
 beforeAll(async () => {
-  // Of the workers, only the publisher of events is needed.
+  // This test needs only the event publisher, which runs in every worker.
   t = await startTestApp({ env: { CHAT_MESSAGES_PER_10_SEC: '1000', QUEUES: 'webhooks' } });
   second = await startApi(t.env, t.clock);
   players = await Promise.all(Array.from({ length: 20 }, () => signIn(t, createWallet())));
@@ -23,7 +24,7 @@ afterAll(async () => {
   await t.close();
 });
 
-/** A player, through the other process. */
+/** Returns a player whose requests go to the other process. */
 const elsewhere = ({ cookie }: SignedIn): Pick<SignedIn, 'fetch'> => ({
   fetch: (path, init = {}) => {
     const headers = new Headers(init.headers);
@@ -33,48 +34,48 @@ const elsewhere = ({ cookie }: SignedIn): Pick<SignedIn, 'fetch'> => ({
 });
 const one = (i: number): SignedIn => {
   const player = players[i % players.length];
-  if (!player) throw new Error('there are no players');
+  if (!player) throw new Error('the list of players is empty');
   return player;
 };
-const confirmed = (answers: readonly Answer[]) => answers.flatMap(({ status, body }) => (status === 201 && body.entry ? [body.entry] : []));
-const statusesOf = (answers: readonly Answer[]): Record<number, number> => {
+const confirmed = (answers: readonly ChatResponse[]) => answers.flatMap(({ status, body }) => (status === 201 && body.entry ? [body.entry] : []));
+const statusesOf = (answers: readonly ChatResponse[]): Record<number, number> => {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 };
 
-/** Whether what the record has keeps the round's rules. */
-async function broken(round: string) {
+/** Checks the stored entries against the round's rules. @returns the first violation */
+async function findViolation(round: string) {
   const parameters = (await readRound(t.app.db, round))?.parameters;
   if (!parameters) throw new Error('the round has no parameters');
-  return brokenRule(parameters, await readEntries(t.app.db, round));
+  return findBrokenRule(parameters, await readEntries(t.app.db, round));
 }
 
-test('of fifty entries of one wallet at once, through two processes, as many count as it may have', async () => {
+test('fifty concurrent entries of a wallet, through two processes, give at most its maximum number of entries', async () => {
   const round = await openRound(t, { maxEntriesPerWallet: 7 });
   const me = one(0);
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => say(i % 2 ? me : elsewhere(me), '!enter')));
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => sendMessage(i % 2 ? me : elsewhere(me), '!enter')));
   expect(statusesOf(answers)).toEqual({ 201: 7, 409: 43 });
   expect((await entriesOf(t.app, round)).length).toBe(7);
-  expect(await broken(round)).toBeNull();
+  expect(await findViolation(round)).toBeNull();
 });
 
-test('indexes have no gaps and no doubles, whatever two processes accept and refuse at once', async () => {
+test('indexes have no gaps and no duplicates when two processes accept and refuse entries concurrently', async () => {
   const round = await openRound(t, { maxEntriesPerWallet: 4 });
   const texts = ['!enter', '!enter 1 2 3 4 5', '!enter 1 2', 'hello', '!enter nothing', '!enter 50 49 48 47 46'];
   const answers = await Promise.all(
     Array.from({ length: 400 }, async (_, i) => {
       const player = one(Math.floor(Math.random() * players.length));
       await sleep(Math.random() * 200);
-      return await say(i % 2 ? player : elsewhere(player), texts[Math.floor(Math.random() * texts.length)]);
+      return await sendMessage(i % 2 ? player : elsewhere(player), texts[Math.floor(Math.random() * texts.length)]);
     }),
   );
   expect(Object.keys(statusesOf(answers)).filter((status) => !['201', '400', '409'].includes(status))).toEqual([]);
   const stored = await entriesOf(t.app, round);
   expect(stored.map(({ index }) => index)).toEqual(stored.map((_, i) => i));
   expect((await readRound(t.app.db, round))?.entries).toBe(stored.length);
-  expect(await broken(round)).toBeNull();
-  // What was confirmed is what is stored, and nothing else is.
+  expect(await findViolation(round)).toBeNull();
+  // The stored entries are exactly the confirmed ones.
   const entries = confirmed(answers);
   expect(entries.map(({ id }) => id).sort()).toEqual(stored.map(({ id }) => id).sort());
   for (const { id, sequence, numbers, receipt } of entries) {
@@ -83,18 +84,18 @@ test('indexes have no gaps and no doubles, whatever two processes accept and ref
   }
 });
 
-test('entries that race with the freeze are in or refused; none comes after it', async () => {
+test('each entry that races with the freeze is either stored or refused, and none is stored after it', async () => {
   const round = await openRound(t, { maxEntriesPerWallet: 1_000 });
   const stop = new AbortController();
-  const answers: Answer[] = [];
+  const answers: ChatResponse[] = [];
   const sending = Array.from({ length: 16 }, async (_, i) => {
     const player = i % 2 ? one(i) : elsewhere(one(i));
-    while (!stop.signal.aborted) answers.push(await say(player, '!enter'));
+    while (!stop.signal.aborted) answers.push(await sendMessage(player, '!enter'));
   });
-  await eventually(() => expect(confirmed(answers).length).toBeGreaterThan(50));
+  await retryUntilPass(() => expect(confirmed(answers).length).toBeGreaterThan(50));
   await closeRound(t.app);
   const atFreeze = await entriesOf(t.app, round);
-  await eventually(() => expect(statusesOf(answers)[409] ?? 0).toBeGreaterThan(50));
+  await retryUntilPass(() => expect(statusesOf(answers)[409] ?? 0).toBeGreaterThan(50));
   stop.abort();
   await Promise.all(sending);
   expect(Object.keys(statusesOf(answers)).sort()).toEqual(['201', '409']);
@@ -107,13 +108,13 @@ test('entries that race with the freeze are in or refused; none comes after it',
   ).toEqual(stored.map(({ id }) => id).sort());
   const closedAt = Date.parse((await readRound(t.app.db, round))?.closedAt ?? '');
   expect(stored.filter(({ at }) => at > closedAt)).toEqual([]);
-  expect(await broken(round)).toBeNull();
+  expect(await findViolation(round)).toBeNull();
 });
 
-test('subscribers of either process are told in the order of acceptance', async () => {
+test('subscribers of both processes receive entries in the order of acceptance', async () => {
   const round = await openRound(t, { maxEntriesPerWallet: 1_000 });
   const clients = await Promise.all([openEvents(t), openEvents(second)]);
-  const answers = await Promise.all(Array.from({ length: 120 }, (_, i) => say(i % 2 ? one(i) : elsewhere(one(i)), '!enter')));
+  const answers = await Promise.all(Array.from({ length: 120 }, (_, i) => sendMessage(i % 2 ? one(i) : elsewhere(one(i)), '!enter')));
   const stored = await entriesOf(t.app, round);
   expect(statusesOf(answers)).toEqual({ 201: 120 });
   for (const client of clients) {

@@ -3,13 +3,13 @@ import type { ChatStatus } from '#areas/chat/schemas.ts';
 import { notification } from '#areas/social/events.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { closeRound, openRound, say } from '#test/support/areas/chat.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { closeRound, openRound, sendMessage } from '#test/support/areas/chat.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { createWallet, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
 beforeAll(async () => {
-  // Nobody publishes events.
+  // No workers run, so events are not published.
   t = await startTestApp({ workers: false });
 });
 afterAll(() => t.close());
@@ -19,30 +19,30 @@ async function status(at: { url: string } = t): Promise<ChatStatus> {
   expect(response.status).toBe(200);
   return (await response.json()) as ChatStatus;
 }
-/** Asks until what is known is as new as that. */
-const until = (expected: Partial<ChatStatus>, at?: { url: string }) => eventually(async () => expect(await status(at)).toMatchObject(expected));
+/** Polls the status until it matches. */
+const until = (expected: Partial<ChatStatus>, at?: { url: string }) => retryUntilPass(async () => expect(await status(at)).toMatchObject(expected));
 
-test('a chat in which nothing was said is well', async () => {
+test('the status is ok in a chat without messages', async () => {
   expect(await status()).toEqual({
     ...{ status: 'ok', takesMessages: true, checks: { database: 'ok', redis: 'ok' }, activeRound: null },
     ...{ messagesLastMinute: 0, lastMessageAt: null, streamLagMs: 0, stuckRounds: 0 },
   });
 });
 
-test('it tells of the active round, of how much is said, and of what subscribers do not know yet', async () => {
+test('the status has the active round, the number of recent messages and the lag of the event stream', async () => {
   const closesAt = new Date(t.clock.now().getTime() + 60_000).toISOString();
   const id = await openRound(t, { closesAt });
   const me = await signIn(t, createWallet());
-  await say(me, 'one');
-  await say(me, '!enter');
+  await sendMessage(me, 'one');
+  await sendMessage(me, '!enter');
   await until({ status: 'ok', activeRound: { id, closesAt }, messagesLastMinute: 2 });
   expect((await status()).lastMessageAt).toEqual(expect.any(String));
-  await eventually(async () => expect((await status()).streamLagMs).toBeGreaterThan(0));
+  await retryUntilPass(async () => expect((await status()).streamLagMs).toBeGreaterThan(0));
   await closeRound(t.app);
   await until({ activeRound: null });
 });
 
-test('a stream that is behind, and rounds that are stuck, degrade it', async () => {
+test('the status is degraded when the event stream lags or rounds are stuck', async () => {
   await t.app.tx(async (tx) => tx.emit(notification, { text: 'hello' }));
   await t.app.tx((tx) => tx.query({ text: `update outbox set at = app_now() - interval '10 seconds'` }));
   await until({ status: 'degraded', takesMessages: true });
@@ -56,7 +56,7 @@ test('a stream that is behind, and rounds that are stuck, degrade it', async () 
   await until({ status: 'ok', stuckRounds: 0 });
 });
 
-test('without Redis no messages are taken: they are 503, and the status says so', async () => {
+test('without Redis messages are 503 and the status is down', async () => {
   const me = await signIn(t, createWallet());
   const api = await startApi({ ...t.env, REDIS_URL: 'unix:///nowhere/redis.sock' }, t.clock);
   try {
@@ -68,7 +68,7 @@ test('without Redis no messages are taken: they are 503, and the status says so'
   }
 });
 
-test('without the database as well', async () => {
+test('without the database messages are 503 and the status is down', async () => {
   const api = await startApi({ ...t.env, DATABASE_URL: 'postgresql:///coinop?host=/nowhere' }, t.clock);
   try {
     expect(await status(api)).toEqual({

@@ -4,16 +4,16 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Upload } from '#areas/clips/rows.ts';
+import type { ReceivedUpload } from '#areas/clips/rows.ts';
 import { sweepClips } from '#areas/clips/sweep.ts';
-import { keepUpload } from '#areas/clips/upload.ts';
+import { storeUpload } from '#areas/clips/upload.ts';
 import type { App } from '#platform/app.ts';
-import { storageDown } from '#platform/storage/down.ts';
+import { storageUnavailable } from '#platform/storage/unavailable.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { clipOf, door, filesIn, GAME, mp4, until, upload, withStorage } from '#test/support/areas/clips.ts';
-import { anyWallet } from '#test/support/areas/epochs.ts';
+import { createGate, filesIn, GAME, mp4, upload, uploadClip, waitUntil, withStorage } from '#test/support/areas/clips.ts';
+import { randomWallet } from '#test/support/areas/epochs.ts';
 import { join as joinArcade } from '#test/support/areas/referrals.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
 
@@ -30,12 +30,12 @@ const folder = () => t.env.MEDIA_FOLDER ?? '';
 const send = (who: SignedIn, file = mp4(), headers = {}) => upload(who, { gameId: GAME, file }, headers);
 const rows = () => sql<{ id: string; state: string; wallet: string }>(t.app, 'select id, state, wallet from clips order by created_at, id');
 const of = async (wallet: string) => (await rows()).filter((row) => row.wallet === wallet).map(({ state }) => state);
-/** Later than anybody may still be uploading, with the sweep done. */
+/** Advances the clock beyond the upload timeout and runs the sweep. */
 async function later(): Promise<void> {
   await t.clock.set(new Date(t.clock.now().getTime() + 16 * 60_000));
   await sweepClips(t.app);
 }
-/** Of whatever happened, what is a clip is whole, counted once, and nothing else is left. */
+/** After each test: every clip has its complete file and one activity, and no other file is left. */
 afterEach(async () => {
   await later();
   const clips = await rows();
@@ -48,7 +48,7 @@ afterEach(async () => {
 
 const bodyOf = (bytes: number) => `--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${mp4(bytes).toString('latin1')}`;
 
-test('a sender who goes away in the middle has left nothing, and may begin again as often as he likes', async () => {
+test('an aborted upload leaves nothing and can be repeated without a limit', async () => {
   const drafts: { closed: boolean }[] = [];
   const { draft } = t.app.storage;
   const watched = async () => {
@@ -68,9 +68,9 @@ test('a sender who goes away in the middle has left nothing, and may begin again
       const socket = connect(Number(new URL(t.url).port), '127.0.0.1').on('error', () => undefined);
       const head = `POST /clip/upload HTTP/1.1\r\nHost: x\r\nCookie: ${me.cookie}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 900000\r\n\r\n`;
       socket.write(Buffer.from(head + bodyOf(200_000), 'latin1'));
-      await until(() => drafts.length === i);
+      await waitUntil(() => drafts.length === i);
       socket.destroy();
-      await until(() => drafts.every(({ closed }) => closed));
+      await waitUntil(() => drafts.every(({ closed }) => closed));
     }
   });
   expect(await of(me.wallet)).toEqual([]);
@@ -78,52 +78,52 @@ test('a sender who goes away in the middle has left nothing, and may begin again
   expect((await send(me)).status).toBe(201);
 });
 
-test('a storage that fails is 503, and the same file is taken as soon as it works again', async () => {
+test('a failing storage gives 503, and the same file is accepted when it works again', async () => {
   const who = await signIn(t);
   const file = mp4();
   const headers = { 'Idempotency-Key': randomUUID() };
-  const put = () => Promise.reject(storageDown(new Error('no space left on device')));
+  const put = () => Promise.reject(storageUnavailable(new Error('no space left on device')));
   const failed = await withStorage(t.app, { put }, () => send(who, file, headers));
   expect([failed.status, failed.headers.get('Retry-After')]).toEqual([503, '5']);
   expect(await of(who.wallet)).toEqual(['abandoned']);
   expect((await send(who, file, headers)).status).toBe(201);
-  const draft = () => Promise.reject(storageDown(new Error('read-only file system')));
+  const draft = () => Promise.reject(storageUnavailable(new Error('read-only file system')));
   expect((await withStorage(t.app, { draft }, () => send(who))).status).toBe(503);
 });
 
-test.each(['before anything is kept', 'while it is being kept', 'when it is kept'])(
-  'killed %s, an upload is swept away, or done again',
+test.each(['before the file is written', 'while the file is written', 'after the file is written'])(
+  'an upload whose process is killed %s is swept or can be repeated',
   async (when) => {
     const who = await signIn(t);
     const file = mp4();
     const { put } = t.app.storage;
     const killed: { close(): Promise<void> }[] = [];
     const dies = async (...[id, draft, type]: Parameters<typeof put>) => {
-      if (when === 'while it is being kept') {
+      if (when === 'while the file is written') {
         await mkdir(join(folder(), id.slice(-2)), { recursive: true });
         await writeFile(join(folder(), id.slice(-2), `${id}.part`), 'half of it');
       }
-      if (when === 'when it is kept') await put(id, draft, type);
+      if (when === 'after the file is written') await put(id, draft, type);
       killed.push(draft);
       await new Promise(() => undefined);
     };
     await withStorage(t.app, { put: dies }, async () => {
       void send(who, file).catch(() => undefined);
-      await until(() => killed.length > 0);
+      await waitUntil(() => killed.length > 0);
     });
-    // The system does it for whoever is killed.
+    // The operating system closes the files of a killed process.
     for (const draft of killed) await draft.close();
     expect(await of(who.wallet)).toEqual(['uploading']);
-    // Nobody may come and sweep it yet: it might be alive.
+    // The sweep must not touch the upload yet, because its process may be alive.
     await sweepClips(t.app);
     expect(await of(who.wallet)).toEqual(['uploading']);
     const other = await signIn(t);
-    if (when === 'when it is kept') expect((await send(who, file)).status).toBe(201);
+    if (when === 'after the file is written') expect((await send(who, file)).status).toBe(201);
     expect((await send(other, file)).status).toBe(201);
   },
 );
 
-test('a commit that nobody heard of stands: the clip is there, and is answered under its key', async () => {
+test('a commit whose response is lost is valid: the clip exists, and a retry with its key returns it', async () => {
   const who = await signIn(t);
   const file = mp4();
   const headers = { 'Idempotency-Key': randomUUID() };
@@ -131,7 +131,7 @@ test('a commit that nobody heard of stands: the clip is there, and is answered u
   let commits = 0;
   const deaf: App['tx'] = async (work) => {
     const value = await tx(work);
-    // The first one takes the place, the second one makes it a clip.
+    // The first commit inserts the row, the second one marks it as a clip.
     if (++commits === 2) throw new Error('Connection terminated unexpectedly');
     return value;
   };
@@ -144,9 +144,9 @@ test('a commit that nobody heard of stands: the clip is there, and is answered u
   expect((await send(who, file)).status).toBe(409);
 });
 
-test('an upload that comes to its end after it was swept away is no clip, and tidies up', async () => {
+test('an upload that ends after the sweep is no clip and removes its file', async () => {
   const who = await signIn(t);
-  const gate = door();
+  const gate = createGate();
   const { put } = t.app.storage;
   let waiting = false;
   const slow = async (...args: Parameters<typeof put>) => {
@@ -156,7 +156,7 @@ test('an upload that comes to its end after it was swept away is no clip, and ti
   };
   const late = await withStorage(t.app, { put: slow }, async () => {
     const answer = send(who);
-    await until(() => waiting);
+    await waitUntil(() => waiting);
     await later();
     expect(await of(who.wallet)).toEqual([]);
     gate.open();
@@ -166,7 +166,7 @@ test('an upload that comes to its end after it was swept away is no clip, and ti
   expect(await of(who.wallet)).toEqual([]);
 });
 
-test('the same file at the same time is one clip', async () => {
+test('concurrent uploads of the same file are one clip', async () => {
   const who = await signIn(t);
   const file = mp4();
   const statuses = (await Promise.all(Array.from({ length: 4 }, () => send(who, file)))).map(({ status }) => status);
@@ -175,7 +175,7 @@ test('the same file at the same time is one clip', async () => {
   expect((await of(who.wallet)).filter((state) => state === 'ready')).toHaveLength(1);
 });
 
-test('as it is under the same Idempotency-Key, whoever waits for it', async () => {
+test('concurrent uploads with the same Idempotency-Key are one clip', async () => {
   const who = await signIn(t);
   const file = mp4();
   const headers = { 'Idempotency-Key': randomUUID() };
@@ -186,7 +186,7 @@ test('as it is under the same Idempotency-Key, whoever waits for it', async () =
   expect((await send(who, file, headers)).status).toBe(201);
 });
 
-test('a wallet that is banned while it uploads has uploaded nothing', async () => {
+test('a wallet that is banned during its upload gets no clip', async () => {
   const who = await signIn(t);
   const { put } = t.app.storage;
   const banning = async (...args: Parameters<typeof put>) => {
@@ -196,9 +196,9 @@ test('a wallet that is banned while it uploads has uploaded nothing', async () =
   expect((await withStorage(t.app, { put: banning }, () => send(who))).status).toBe(403);
 });
 
-test('a wallet has four uploads on their way at most, others are not kept waiting by it', async () => {
+test('a wallet has at most four concurrent uploads, and they do not delay other wallets', async () => {
   const who = await signIn(t);
-  const gate = door();
+  const gate = createGate();
   const { put } = t.app.storage;
   let waiting = 0;
   const slow = async (...args: Parameters<typeof put>) => {
@@ -208,25 +208,33 @@ test('a wallet has four uploads on their way at most, others are not kept waitin
   };
   await withStorage(t.app, { put: slow }, async () => {
     const four = Array.from({ length: 4 }, () => send(who));
-    await until(() => waiting === 4);
+    await waitUntil(() => waiting === 4);
     const fifth = await send(who);
     expect([fifth.status, fifth.headers.get('Retry-After')]).toEqual([429, '5']);
     const other = send(me);
-    await until(() => waiting === 5);
+    await waitUntil(() => waiting === 5);
     gate.open();
     expect((await Promise.all([...four, other])).map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
   });
   expect((await send(who)).status).toBe(201);
 });
 
-/** Uploads of one wallet that have all arrived, kept at once. */
+/** Stores several received uploads of one wallet concurrently. */
 async function keepAll(wallet: string, files: readonly Buffer[]) {
   const one = async (file: Buffer) => {
     const draft = await t.app.storage.draft();
     try {
       await draft.fill(Readable.from([file]), file.length, () => undefined);
-      const given: Upload = { wallet, gameId: GAME, title: null, type: 'video/mp4', bytes: draft.bytes, sha256: draft.sha256, idempotencyKey: null };
-      return await keepUpload(t.app, given, draft);
+      const given: ReceivedUpload = {
+        wallet,
+        gameId: GAME,
+        title: null,
+        type: 'video/mp4',
+        bytes: draft.bytes,
+        sha256: draft.sha256,
+        idempotencyKey: null,
+      };
+      return await storeUpload(t.app, given, draft);
     } finally {
       await draft.close();
     }
@@ -235,8 +243,8 @@ async function keepAll(wallet: string, files: readonly Buffer[]) {
   return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 201 : (outcome.reason as { status: number }).status));
 }
 
-test('of 60 uploads at once, 50 are clips', async () => {
-  const wallet = anyWallet();
+test('of 60 concurrent uploads, 50 become clips', async () => {
+  const wallet = randomWallet();
   await joinArcade(t.app, wallet);
   const statuses = await keepAll(
     wallet,
@@ -246,10 +254,10 @@ test('of 60 uploads at once, 50 are clips', async () => {
   expect((await of(wallet)).filter((state) => state === 'ready')).toHaveLength(50);
 });
 
-test('uploads that come to nothing do not count', async () => {
-  const wallet = anyWallet();
+test('failed uploads do not count towards the daily limit', async () => {
+  const wallet = randomWallet();
   await joinArcade(t.app, wallet);
-  const put = () => Promise.reject(storageDown(new Error('no')));
+  const put = () => Promise.reject(storageUnavailable(new Error('no')));
   const failed = await withStorage(t.app, { put }, () =>
     keepAll(
       wallet,
@@ -260,15 +268,15 @@ test('uploads that come to nothing do not count', async () => {
   expect(await keepAll(wallet, [mp4(), mp4()])).toEqual([201, 201]);
 });
 
-test('a file that cannot be removed is tried again, and keeps none of the others', async () => {
+test('a file that cannot be removed is retried and does not delay the others', async () => {
   const who = await signIn(t);
-  const [stuck, ...others] = (await Promise.all([clipOf(who), clipOf(who), clipOf(who)])).map(({ id }) => id);
-  if (!stuck) throw new Error('nothing was uploaded');
+  const [stuck, ...others] = (await Promise.all([uploadClip(who), uploadClip(who), uploadClip(who)])).map(({ id }) => id);
+  if (!stuck) throw new Error('a clip is missing');
   for (const id of [stuck, ...others]) {
     await fetch(`${t.url}/admin/clips/${id}`, { method: 'DELETE', headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
   }
   const { remove } = t.app.storage;
-  const refuses = (id: string) => (id === stuck ? Promise.reject(storageDown(new Error('busy'))) : remove(id));
+  const refuses = (id: string) => (id === stuck ? Promise.reject(storageUnavailable(new Error('busy'))) : remove(id));
   await withStorage(t.app, { remove: refuses }, () => Promise.all([sweepClips(t.app), sweepClips(t.app)]));
   expect((await of(who.wallet)).sort()).toEqual(['removed', 'removed', 'removing']);
   await later();

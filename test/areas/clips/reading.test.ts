@@ -7,7 +7,20 @@ import { sweepClips } from '#areas/clips/sweep.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { ban, clipOf, door, filesIn, GAME, gif, listed, mp4, refused, until, upload, withStorage } from '#test/support/areas/clips.ts';
+import {
+  createGate,
+  filesIn,
+  GAME,
+  gif,
+  listClipIds,
+  mp4,
+  readRefusal,
+  setBan,
+  upload,
+  uploadClip,
+  waitUntil,
+  withStorage,
+} from '#test/support/areas/clips.ts';
 import { asAdmin } from '#test/support/areas/quests.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
@@ -25,12 +38,12 @@ afterAll(() => t.close());
 const mediaOf = (id: string, headers: Record<string, string> = {}, method = 'GET') => fetch(`${t.url}/clips/${id}/media`, { method, headers });
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-test('clips are listed newest first, by game, by wallet, by both, in pages', async () => {
+test('clips are listed newest first, by game, wallet or both, in pages', async () => {
   const [one, two] = await Promise.all([signIn(t), signIn(t)]);
   const made: { id: string; wallet: string; gameId: string }[] = [];
-  for (let i = 0; i < 8; i++) made.unshift(await clipOf(i % 2 ? one : two, { file: mp4(), gameId: GAMES[i < 4 ? 0 : 1] }));
+  for (let i = 0; i < 8; i++) made.unshift(await uploadClip(i % 2 ? one : two, { file: mp4(), gameId: GAMES[i < 4 ? 0 : 1] }));
   const idsOf = (is: (clip: (typeof made)[number]) => boolean) => made.filter(is).map(({ id }) => id);
-  const list = (query: string) => listed(t, query);
+  const list = (query: string) => listClipIds(t, query);
   expect(await list('')).toEqual({ ids: idsOf(() => true), total: 8 });
   expect(await list('gameId=list-a')).toEqual({ ids: idsOf(({ gameId }) => gameId === 'list-a'), total: 4 });
   expect(await list(`wallet=${one.wallet}`)).toEqual({ ids: idsOf(({ wallet }) => wallet === one.wallet), total: 4 });
@@ -45,23 +58,23 @@ test('clips are listed newest first, by game, by wallet, by both, in pages', asy
   const known = { 'If-None-Match': first.headers.get('ETag') ?? '' };
   expect((await fetch(`${t.url}/clips?gameId=list-a`, { headers: known })).status).toBe(304);
 
-  await ban(t.app, one.wallet, '2026-01-01');
+  await setBan(t.app, one.wallet, '2026-01-01');
   expect([(await list('gameId=list-a')).total, (await list('')).total]).toEqual([2, 4]);
-  await ban(t.app, one.wallet, null);
+  await setBan(t.app, one.wallet, null);
   await asAdmin(t, `/admin/clips/${made[0]?.id}`, { method: 'DELETE' });
   expect([(await list('gameId=list-b')).total, (await list('')).total]).toEqual([3, 7]);
 });
 
-test('what is no clip is 404, what is no id is 400', async () => {
+test('an unknown clip gives 404, an invalid id gives 400', async () => {
   for (const path of ['', '/media']) {
-    expect(await refused(fetch(`${t.url}/clips/${randomUUID()}${path}`))).toBe('404 no such clip');
-    expect(await refused(fetch(`${t.url}/clips/..%2f..%2fetc${path}`))).toBe('400 id must be a UUID');
+    expect(await readRefusal(fetch(`${t.url}/clips/${randomUUID()}${path}`))).toBe('404 no such clip');
+    expect(await readRefusal(fetch(`${t.url}/clips/..%2f..%2fetc${path}`))).toBe('400 id must be a UUID');
   }
 });
 
-test('a file is sent as what it is, and may do nothing but be shown', async () => {
+test('a file is sent with its media type and a policy that forbids active content', async () => {
   const file = mp4(100_000);
-  const { id } = await clipOf(me, { gameId: GAME, file });
+  const { id } = await uploadClip(me, { gameId: GAME, file });
   const media = await mediaOf(id);
   expect((await bytesOf(media)).equals(file)).toBe(true);
   expect(Object.fromEntries(media.headers)).toMatchObject({
@@ -73,13 +86,13 @@ test('a file is sent as what it is, and may do nothing but be shown', async () =
     'x-content-type-options': 'nosniff',
     'content-security-policy': expect.stringMatching(/^default-src 'none';.* sandbox$/),
   });
-  const picture = await clipOf(me, { gameId: GAME, file: gif() });
+  const picture = await uploadClip(me, { gameId: GAME, file: gif() });
   expect((await mediaOf(picture.id)).headers.get('Content-Type')).toBe('image/gif');
 });
 
-test('a part of a file is sent where one is asked for', async () => {
+test('a Range request gets a part of the file', async () => {
   const file = mp4(1_000);
-  const { id } = await clipOf(me, { gameId: GAME, file });
+  const { id } = await uploadClip(me, { gameId: GAME, file });
   const part = async (range: string, headers: Record<string, string> = {}) => {
     const response = await mediaOf(id, { Range: range, ...headers });
     const bytes = await bytesOf(response);
@@ -99,7 +112,7 @@ test('a part of a file is sent where one is asked for', async () => {
   for (const range of ['bytes=1000-', 'bytes=5000-6000', 'bytes=-0']) {
     const response = await mediaOf(id, { Range: range });
     expect(response.headers.get('Content-Range')).toBe('bytes */1000');
-    expect(await refused(response)).toBe('416 Range must lie within the 1000 bytes of the file');
+    expect(await readRefusal(response)).toBe('416 Range must lie within the 1000 bytes of the file');
   }
   const etag = (await mediaOf(id)).headers.get('ETag') ?? '';
   expect(await part('bytes=0-9', { 'If-Range': etag })).toEqual(some(0, 9));
@@ -110,9 +123,9 @@ test('a part of a file is sent where one is asked for', async () => {
   expect([known.status, known.headers.get('ETag'), known.headers.get('Cache-Control')]).toEqual([304, etag, 'public, max-age=86400, immutable']);
 });
 
-test('a moderator removes a clip: it is gone at once, its file soon after, and it does not come back', async () => {
+test('a removed clip disappears at once, its file soon after, and its content cannot be uploaded again', async () => {
   const file = mp4();
-  const { id } = await clipOf(me, { gameId: GAME, title: 'Rude', file });
+  const { id } = await uploadClip(me, { gameId: GAME, title: 'Rude', file });
   const folder = t.env.MEDIA_FOLDER ?? '';
   expect(await filesIn(folder)).toContain(id);
   const remove = (headers: Record<string, string>) => send(t, `/admin/clips/${id}`, { method: 'DELETE', headers });
@@ -122,14 +135,14 @@ test('a moderator removes a clip: it is gone at once, its file soon after, and i
   const answers = await Promise.all(Array.from({ length: 5 }, () => remove(admin)));
   expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404, 404]);
   for (const path of ['', '/media']) expect((await fetch(`${t.url}/clips/${id}${path}`)).status).toBe(404);
-  expect((await listed(t, `wallet=${me.wallet}`)).ids).not.toContain(id);
+  expect((await listClipIds(t, `wallet=${me.wallet}`)).ids).not.toContain(id);
   await sweepClips(t.app);
   expect(await filesIn(folder)).not.toContain(id);
   expect(await sql(t.app, 'select state, title from clips where id = $1', [id])).toEqual([{ state: 'removed', title: null }]);
-  expect(await refused(upload(me, { gameId: GAME, file }))).toBe('409 file was uploaded by this wallet before, and removed');
+  expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe('409 file was uploaded by this wallet before, and removed');
 });
 
-/** A file that is made while it is read, and knows how much of it was. */
+/** Returns a stream that generates its bytes when they are read, and counts them. */
 function counted(bytes: number) {
   const seen = { bytes: 0 };
   const stream = new Readable({
@@ -143,33 +156,33 @@ function counted(bytes: number) {
   return { stream, seen };
 }
 
-test('a reader who takes nothing is not read for, and one who leaves ends the reading', async () => {
-  const { id } = await clipOf(me);
+test('a file is read only as fast as the client reads, and a disconnect ends the reading', async () => {
+  const { id } = await uploadClip(me);
   const bytes = 512 * 1024 * 1024;
   const { stream, seen } = counted(bytes);
   await sql(t.app, 'update clips set bytes = $2 where id = $1', [id, bytes]);
   await withStorage(t.app, { open: async () => stream }, async () => {
     const socket = connect(Number(new URL(t.url).port), '127.0.0.1').on('error', () => undefined);
     socket.pause().write(`GET /clips/${id}/media HTTP/1.1\r\nHost: x\r\n\r\n`);
-    // What the system keeps of the connection fills up first.
+    // The socket buffers fill up first.
     let before = -1;
-    await until(async () => {
+    await waitUntil(async () => {
       before = seen.bytes;
       await sleep(200);
       return before > 0 && seen.bytes === before;
     });
     expect(seen.bytes).toBeLessThan(64 * 1024 * 1024);
     socket.destroy();
-    await until(() => stream.destroyed);
+    await waitUntil(() => stream.destroyed);
   });
 });
 
-test('a file that breaks off in the middle breaks off for its reader', async () => {
-  const { id } = await clipOf(me);
+test('a read error in the middle of a file aborts the response', async () => {
+  const { id } = await uploadClip(me);
   async function* breaking() {
     yield Buffer.alloc(100);
     await sleep(20);
-    throw new Error('the disk is gone');
+    throw new Error('the disk failed');
   }
   await withStorage(t.app, { open: async () => Readable.from(breaking()) }, async () => {
     const answer = await mediaOf(id);
@@ -178,23 +191,23 @@ test('a file that breaks off in the middle breaks off for its reader', async () 
   });
 });
 
-test('a reader who leaves before the file is open leaves it closed', async () => {
-  const { id } = await clipOf(me);
-  const gate = door();
+test('a disconnect before the file is open closes the file', async () => {
+  const { id } = await uploadClip(me);
+  const gate = createGate();
   const { stream } = counted(1_000_000);
-  let asked = false;
+  let isOpening = false;
   const open = async () => {
-    asked = true;
+    isOpening = true;
     await gate.closed;
     return stream;
   };
   await withStorage(t.app, { open }, async () => {
     const abort = new AbortController();
     const answer = fetch(`${t.url}/clips/${id}/media`, { signal: abort.signal }).catch(() => undefined);
-    await until(() => asked);
+    await waitUntil(() => isOpening);
     abort.abort();
     await answer;
     gate.open();
-    await until(() => stream.destroyed);
+    await waitUntil(() => stream.destroyed);
   });
 });

@@ -18,7 +18,7 @@ let port: number;
 beforeAll(async () => {
   t = await startTestApp();
   port = Number(new URL(t.url).port);
-  // What is to be seen must come by itself, not with a sign of life.
+  // Turns heartbeats off, so that each event must arrive without one.
   streamsOf(t.app).setTimes({ heartbeatMs: 600_000 });
 });
 afterAll(() => t.close());
@@ -26,7 +26,7 @@ afterAll(() => t.close());
 const notify = (text: string) => t.app.tx(async (tx) => tx.emit(notification, { text }));
 const request = (path: string, version = '1.1') => `GET ${path} HTTP/${version}\r\nHost: coinop.test\r\n\r\n`;
 
-/** A client that reads bytes, not HTTP: what came so far, and whether more may come. */
+/** Opens a client that reads raw bytes: `text` returns the received bytes, `isOpen` whether the server can still send. */
 async function listen(bytes: string): Promise<{ socket: Socket; text(): string; isOpen(): boolean; until(pattern: RegExp): Promise<void> }> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   let text = '';
@@ -44,7 +44,7 @@ async function listen(bytes: string): Promise<{ socket: Socket; text(): string; 
   return { socket, text: () => text, isOpen: () => isOpen, until };
 }
 
-test('whoever is cut off, by whichever side, sees every event once and in order', async () => {
+test('a client that reconnects after disconnects by either side sees every event once and in order', async () => {
   const other = await startApi(t.env, t.clock);
   streamsOf(other.app).setTimes({ heartbeatMs: 20, rotateMs: 150 });
   const texts = Array.from({ length: 120 }, (_, i) => `${i}`);
@@ -74,15 +74,15 @@ test('whoever is cut off, by whichever side, sees every event once and in order'
   }
 }, 60_000);
 
-test('of many subscribers, too, each sees every event once and in order, also what comes while others are being told', async () => {
+test('each of 500 subscribers sees every event once and in order, including events that arrive during a broadcast', async () => {
   const clients = [];
   for (let i = 0; i < 10; i++) clients.push(...(await Promise.all(Array.from({ length: 50 }, () => listen(request('/events?categories=system'))))));
   const texts = Array.from({ length: 100 }, (_, i) => `many ${i}`);
   const key = eventStreamKey(t.app.config);
   for (const text of texts) {
-    // Faster than publishers do, so that several come while a round is under way.
+    // Appends faster than a publisher, so that several events arrive during one broadcast.
     const tail = await readTail(t.app.redis, key);
-    if (tail === null) throw new Error('there is no feed');
+    if (tail === null) throw new Error('the event stream does not exist');
     const data = JSON.stringify({ type: 'notification', category: 'system', text });
     await append(t.app.redis, key, tail, [
       { id: `${tail.publication}-${tail.seq + 1}`, type: 'notification', category: 'system', wallet: '', data, own: '' },
@@ -95,7 +95,7 @@ test('of many subscribers, too, each sees every event once and in order, also wh
   }
 }, 60_000);
 
-test.each(['1.0', '1.1'])('to a client of HTTP/%s the body is the messages themselves, and ends with the connection', async (version) => {
+test.each(['1.0', '1.1'])('an HTTP/%s response has the messages as its raw body, which ends with the connection', async (version) => {
   const client = await listen(request('/events?categories=system', version));
   await notify('hello');
   await client.until(/"text":"hello".*\n\n/);
@@ -107,7 +107,7 @@ test.each(['1.0', '1.1'])('to a client of HTTP/%s the body is the messages thems
   client.socket.destroy();
 });
 
-test('a stream keeps neither the request that asked for it nor the response', async () => {
+test('an open stream does not keep its request and response objects in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   const kept: WeakRef<object>[] = [];
@@ -130,7 +130,7 @@ test('a stream keeps neither the request that asked for it nor the response', as
   }
 });
 
-test('what a client sends after its request is not answered, and does not disturb its stream', async () => {
+test('bytes that a client sends after its request get no response and do not disturb its stream', async () => {
   const client = await listen(request('/events'));
   client.socket.write(`${request('/healthz')}${'x'.repeat(100_000)}`);
   await notify('undisturbed');
@@ -139,7 +139,7 @@ test('what a client sends after its request is not answered, and does not distur
   client.socket.destroy();
 });
 
-test('requests that were sent ahead on one connection get no stream that mixes with their answers', async () => {
+test('pipelined requests on one connection never mix a stream with other responses', async () => {
   const after = await sendRaw(port, request('/events') + request('/healthz'));
   expect(after).not.toContain('"status"');
   const before = await sendRaw(port, request('/healthz') + request('/events'), /never/);
@@ -147,7 +147,7 @@ test('requests that were sent ahead on one connection get no stream that mixes w
   await notify('the process lives');
 });
 
-test('a client that ends its side ends the stream', async () => {
+test('a stream ends when its client closes its side of the connection', async () => {
   const client = await listen(request('/events'));
   const { size } = streamsOf(t.app);
   client.socket.end();
@@ -155,7 +155,7 @@ test('a client that ends its side ends the stream', async () => {
   while (streamsOf(t.app).size >= size) await sleep(5);
 });
 
-test('a stream that cannot be told of an event is cut off, and holds up no other', async () => {
+test('a subscriber whose socket throws is dropped, and other subscribers are not delayed', async () => {
   const sockets: Socket[] = [];
   const note = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
   subscribe('http.server.request.start', note);
@@ -164,13 +164,13 @@ test('a stream that cannot be told of an event is cut off, and holds up no other
   const other = await listen(request('/events'));
   for (const socket of sockets) {
     socket.write = () => {
-      throw new Error('this stream cannot be told');
+      throw new Error('this socket cannot be written');
     };
   }
-  await notify('told to the others');
-  await other.until(/told to the others/);
+  await notify('for the others');
+  await other.until(/for the others/);
   while (broken.isOpen()) await sleep(5);
-  expect(broken.text()).not.toContain('told to the others');
+  expect(broken.text()).not.toContain('for the others');
   await notify('and what comes after');
   await other.until(/and what comes after/);
   other.socket.destroy();

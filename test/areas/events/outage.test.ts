@@ -10,7 +10,7 @@ import { testRedisUrl } from '#test/support/database.ts';
 import { openEvents } from '#test/support/http/sse.ts';
 import { publishEvents } from '#workers/publish-events.ts';
 
-/** A way to Redis that can be cut. */
+/** Starts a proxy to Redis whose connections can be cut. */
 async function startDetour() {
   const target = new URL(testRedisUrl());
   const sockets = new Set<Socket>();
@@ -44,7 +44,7 @@ async function startDetour() {
   };
 }
 
-test('while Redis is away new streams are refused and open ones stay; when it is back they go on, with all that happened', async () => {
+test('during an outage of Redis new streams get 503 and open streams stay open, and afterwards they continue without a gap', async () => {
   const redis = await startDetour();
   const t = await startTestApp({ workers: false, env: { REDIS_URL: redis.url } });
   const publisher = publishEvents(t.app);
@@ -81,7 +81,7 @@ test('while Redis is away new streams are refused and open ones stay; when it is
   }
 });
 
-test('whoever is being told what it missed while Redis loses the end of the feed is told of a reset, not to go back in silence', async () => {
+test('a client that is replaying when Redis loses the end of the stream gets a reset', async () => {
   const t = await startTestApp({ workers: false });
   const key = eventStreamKey(t.app.config);
   const [startsAt, endsAt] = [new Date(0).toISOString(), new Date(1).toISOString()];
@@ -95,7 +95,7 @@ test('whoever is being told what it missed while Redis loses the end of the feed
     );
     for (let again: number | null = 0; again !== null; again = await publishTick(t.app)) await sleep(again);
   };
-  // More than the buffers on the way hold for a client that does not read.
+  // Exceeds the socket buffers of a client that does not read.
   const long = 'x'.repeat(20_000);
   const first = await openEvents(t);
   try {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { gameState } from '#areas/arcade/events.ts';
 import { notification } from '#areas/social/events.ts';
 import { statement } from '#platform/db/sql.ts';
-import { expireOutbox } from '#platform/events/outbox.ts';
+import { purgeOutbox } from '#platform/events/outbox.ts';
 import { eventStreamKey } from '#platform/events/redis-stream.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
@@ -51,7 +51,7 @@ const countRows = statement<{ rows: number; numbered: number }>(
 );
 const forgetEvents = statement('test_forget_events', 'with gone as (delete from outbox) update outbox_counter set publication = 1, appended = 1');
 
-test('with several publishers and writers, all subscribers see every event once, in one order that keeps each writer’s own', async () => {
+test('with several publishers and writers, all subscribers see every event once and in one order, which keeps the order of each writer', async () => {
   publish();
   publish();
   closeLater(await startWorker({ ...t.env }));
@@ -63,7 +63,7 @@ test('with several publishers and writers, all subscribers see every event once,
     Array.from({ length: writers }, async (_, writer) => {
       for (let n = 0; n < each; n++) {
         await t.app.tx(async (tx) => {
-          // Ids are taken here, in an order that is not that of the commits.
+          // Takes an id now, so that ids and commits have different orders.
           if (n % 3 === 0) await tx.query(insertRow, [`w${writer}:${n}`]);
           else tx.emit(notification, { text: `w${writer}:${n}` });
           tx.emit(gameState, { gameId: `w${writer}`, version: n });
@@ -85,7 +85,7 @@ test('with several publishers and writers, all subscribers see every event once,
   }
 }, 60_000);
 
-test('an event that commits after later ones were published is not left out', async () => {
+test('an event that commits after later events were published is published too', async () => {
   publish();
   const client = await open();
   await t.app.tx(async (tx) => {
@@ -97,7 +97,7 @@ test('an event that commits after later ones were published is not left out', as
   expect(texts(client)).toEqual(['fast', 'slow']);
 });
 
-test('what a killed publisher had numbered but not published is published by the next, once', async () => {
+test('events that a killed publisher numbered but did not publish are published once by the next publisher', async () => {
   const first = publish();
   const client = await open();
   await notify('1');
@@ -114,7 +114,7 @@ test('what a killed publisher had numbered but not published is published by the
   expect(texts(client)).toEqual(['1', '2', '3', '4', '5']);
 });
 
-test('a Redis restored from an older dump is given what it lacks', async () => {
+test('after Redis is restored from an older dump, the publisher appends the missing events', async () => {
   publish();
   const key = eventStreamKey(t.app.config);
   const client = await open();
@@ -137,7 +137,7 @@ test('a Redis restored from an older dump is given what it lacks', async () => {
   expect(texts(recent)).toEqual(['5']);
 });
 
-test('a lost stream is begun anew: those who listen are told, and so are those who come back', async () => {
+test('after Redis lost the stream, a new one begins, and open and returning clients get a reset', async () => {
   publish();
   const client = await open();
   await notify('1');
@@ -157,7 +157,7 @@ test('a lost stream is begun anew: those who listen are told, and so are those w
   expect(texts(known)).toEqual(['2']);
 });
 
-test('a dump older than what the outbox holds is not filled up with a gap: the stream begins anew', async () => {
+test('after a restore from a dump that is older than the outbox, a new stream begins with a reset', async () => {
   publish();
   const key = eventStreamKey(t.app.config);
   const client = await open();
@@ -169,7 +169,7 @@ test('a dump older than what the outbox holds is not filled up with a gap: the s
     await client.count(n);
   }
   await t.clock.set(new Date(t.clock.now().getTime() + 2 * 3_600_000));
-  await t.app.tx(expireOutbox);
+  await t.app.tx(purgeOutbox);
   await t.app.redis.restore(key, 0, dump, 'REPLACE');
   await notify('5');
   await client.until('a reset', () => client.types.includes('reset'));
@@ -179,7 +179,7 @@ test('a dump older than what the outbox holds is not filled up with a gap: the s
   expect(client.types.slice(0, 5)).toEqual(['notification', 'notification', 'notification', 'notification', 'reset']);
 });
 
-test('a record restored from an older backup is noticed, too', async () => {
+test('after the database is restored from an older backup, clients get a reset', async () => {
   publish();
   const client = await open();
   for (let i = 0; i < 5; i++) {
@@ -193,7 +193,7 @@ test('a record restored from an older backup is noticed, too', async () => {
   expect(client.types.slice(5)).toEqual(['reset', 'notification']);
 });
 
-test('published rows go after an hour, those that are not in the stream yet stay', async () => {
+test('published rows are purged after an hour, and unpublished rows stay', async () => {
   const publisher = publish();
   const client = await open();
   for (let i = 0; i < 4; i++) {
@@ -204,10 +204,10 @@ test('published rows go after an hour, those that are not in the stream yet stay
   await notify('numbered');
   await t.app.tx((tx) => tx.query(numberRows));
   await notify('unnumbered');
-  expect(await t.app.tx(expireOutbox)).toBe(false);
+  expect(await t.app.tx(purgeOutbox)).toBe(false);
   expect(await t.app.db.query(countRows)).toEqual([{ rows: 6, numbered: 5 }]);
   await t.clock.set(new Date(t.clock.now().getTime() + 61 * 60_000));
-  await t.app.tx(expireOutbox);
+  await t.app.tx(purgeOutbox);
   const [left] = await t.app.db.query(countRows);
   expect(left?.rows).toBeLessThanOrEqual(3);
   publish();
@@ -215,7 +215,7 @@ test('published rows go after an hour, those that are not in the stream yet stay
   expect(texts(client)).toEqual(['0', '1', '2', '3', 'numbered', 'unnumbered']);
 });
 
-test('a clock that is set back does not hold up events', async () => {
+test('a clock that is set back does not delay events', async () => {
   publish();
   const client = await open();
   await notify('now');
@@ -226,7 +226,7 @@ test('a clock that is set back does not hold up events', async () => {
   expect(Date.parse(`${client.messages[1]?.data.at}`)).toBeLessThan(Date.parse(`${client.messages[0]?.data.at}`));
 });
 
-test('a stream trimmed since a client left is a reset, at a process that has not seen it', async () => {
+test('a client whose missed events were trimmed gets a reset, also from another process', async () => {
   publish();
   const client = await open();
   for (let i = 0; i < 3; i++) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type ScoreUpdate, scoreUpdate } from '#areas/arcade/events.ts';
-import { newestBest, type ReadRanks, scoreBroadcast } from '#areas/arcade/scores/broadcast.ts';
+import { type RankSource, scoreBroadcast, selectBroadcast } from '#areas/arcade/scores/broadcast.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { openEvents, type SseClient, type SseOptions } from '#test/support/http/sse.ts';
@@ -18,12 +18,12 @@ const open = async (options?: SseOptions) => {
   return client;
 };
 
-/** Ranks that tell whose they are. */
-const ranks: ReadRanks = async (_app, entries) => entries.map(({ wallet }) => (wallet.startsWith('unranked') ? null : wallet.length));
+/** Returns a fake rank per wallet: the length of its name, or null for `unranked…`. */
+const ranks: RankSource = async (_app, entries) => entries.map(({ wallet }) => (wallet.startsWith('unranked') ? null : wallet.length));
 
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
-  publishers.push(publishEvents(t.app, scoreBroadcast(ranks)), publishEvents(t.app, scoreBroadcast(ranks)));
+  publishers.push(publishEvents(t.app, scoreBroadcast(t.app, ranks)), publishEvents(t.app, scoreBroadcast(t.app, ranks)));
 });
 afterEach(() => {
   for (const client of clients.splice(0)) client.close();
@@ -44,11 +44,11 @@ const score = (wallet: string, value: number, more: Partial<ScoreUpdate> = {}): 
 });
 const commit = (...updates: ScoreUpdate[]) => t.app.tx(async (tx) => tx.emit(scoreUpdate, { updates }));
 const updatesOf = (client: SseClient) => client.values('updates', 'score_update') as Record<string, unknown>[][];
-/** Updates with a score's id are somebody's own. */
+/** Returns the updates for the client's own wallet; only they have a score id. */
 const own = (client: SseClient) => updatesOf(client).filter(([first]) => first && 'scoreId' in first);
 const broadcasts = (client: SseClient) => updatesOf(client).filter(([first]) => first && !('scoreId' in first));
 
-test('everybody is shown wallet, game, score and rank, and nothing else of a score', async () => {
+test('a broadcast contains only wallet, game, score and rank of each score', async () => {
   const client = await open();
   await commit(score('walletA', 40), score('unrankedB', 90));
   await client.count(1);
@@ -61,19 +61,19 @@ test('everybody is shown wallet, game, score and rank, and nothing else of a sco
   ]);
 });
 
-test('a broadcast shows the best of each wallet and game, personal bests first, then the newest, a hundred at most', () => {
+test('a broadcast has at most 100 scores: the best per wallet and game, personal bests first, then newest first', () => {
   const many = Array.from({ length: 150 }, (_, i) => score(`w${i}`, i, { personalBest: i % 2 === 0 }));
-  const shown = newestBest(many);
+  const shown = selectBroadcast(many);
   expect(shown).toHaveLength(100);
   expect(shown.slice(0, 75).map((u) => u.wallet)).toEqual(Array.from({ length: 75 }, (_, i) => `w${148 - 2 * i}`));
   expect(shown.slice(75).every((u) => !u.personalBest)).toBe(true);
   const [low, high, later] = [score('w', 1), score('w', 5), score('w', 3, { personalBest: false })];
-  expect(newestBest([low, high, later])).toEqual([high]);
+  expect(selectBroadcast([low, high, later])).toEqual([high]);
   const other = score('w', 2, { gameId: 'other' });
-  expect(newestBest([high, other])).toEqual([other, high]);
+  expect(selectBroadcast([high, other])).toEqual([other, high]);
 });
 
-test('a burst is broadcast at most 20 times a second, and each wallet gets each of its own, in order', async () => {
+test('a burst causes at most 20 broadcasts a second, and each wallet gets all its own scores in order', async () => {
   const [alice, bob] = [await signIn(t), await signIn(t)];
   const [mine, others, everybody] = [await open({ cookie: alice.cookie }), await open({ cookie: bob.cookie }), await open()];
   const strangers = Array.from({ length: 40 }, () => createWallet().address);
@@ -99,7 +99,7 @@ test('a burst is broadcast at most 20 times a second, and each wallet gets each 
   expect(broadcasts(everybody).length).toBeLessThanOrEqual(20 * seconds + 1);
   expect(broadcasts(everybody).length).toBeGreaterThan(5 * seconds);
   expect(broadcasts(mine)).toEqual(broadcasts(everybody));
-  // Wherever the stream breaks off, also between two scores of one batch, it goes on with the next.
+  // A stream can be resumed after each message, also between two scores of one batch.
   const tail = mine.messages.slice(-9);
   for (const [i, message] of tail.entries()) {
     const resumed = await open({ cookie: alice.cookie, lastEventId: message.id });
@@ -116,7 +116,7 @@ const insertBacklog = statement(
    update outbox_counter set publication = (select max(publication) from rows)`,
 );
 
-test('a backlog is caught up with at most 20 broadcasts a second by all publishers together', async () => {
+test('all publishers together send at most 20 broadcasts a second while they publish a backlog', async () => {
   const client = await open();
   const started = performance.now();
   await t.app.tx((tx) => tx.query(insertBacklog, [JSON.stringify({ updates: [score('walletA', 1)] })]));
@@ -127,11 +127,11 @@ test('a backlog is caught up with at most 20 broadcasts a second by all publishe
   expect(broadcasts(client).length).toBeLessThanOrEqual(20 * seconds + 1);
 });
 
-test('ranks that cannot be told do not hold up scores', async () => {
+test('scores are broadcast without ranks when the ranks cannot be read', async () => {
   const failing = await startTestApp({ workers: false });
   const publisher = publishEvents(
     failing.app,
-    scoreBroadcast(() => Promise.reject(new Error('no boards'))),
+    scoreBroadcast(failing.app, () => Promise.reject(new Error('no boards'))),
   );
   try {
     const client = await openEvents(failing);

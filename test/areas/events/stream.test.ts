@@ -33,7 +33,7 @@ const notify = (...texts: string[]) =>
   });
 const tell = (wallet: string, version: number) => t.app.tx(async (tx) => tx.emit(gameState, { gameId: 'star-raiders', version }, wallet));
 
-test('a subscriber is told what happens, as Server-Sent Events that no proxy holds back', async () => {
+test('a subscriber receives events as Server-Sent Events, with headers that disable buffering by proxies', async () => {
   const client = await open();
   expect(client.status).toBe(200);
   expect(client.headers).toMatchObject({
@@ -50,7 +50,7 @@ test('a subscriber is told what happens, as Server-Sent Events that no proxy hol
   expect(client.retryMs).toBeGreaterThanOrEqual(1_000);
 });
 
-test('a transaction that is rolled back reports nothing', async () => {
+test('a transaction that is rolled back publishes no event', async () => {
   const client = await open();
   const refused = t.app.tx(async (tx) => {
     tx.emit(notification, { text: 'never' });
@@ -62,7 +62,7 @@ test('a transaction that is rolled back reports nothing', async () => {
   expect(client.values('text')).toEqual(['after']);
 });
 
-test('a subscriber chooses categories', async () => {
+test('a subscriber receives only the requested categories', async () => {
   const system = await open({ query: 'categories=system,round' });
   const gameplay = await open({ query: 'categories=gameplay' });
   const all = await open();
@@ -81,7 +81,7 @@ test('a subscriber chooses categories', async () => {
 });
 
 test.each(['categories=gossip', 'categories=', 'categories=system&categories=round', 'lastEventId=a&lastEventId=b'])(
-  'a query that cannot be is refused: %s',
+  'an invalid query is refused: %s',
   async (query) => {
     const response = await fetch(`${t.url}/events?${query}`);
     expect(response.status).toBe(400);
@@ -89,7 +89,7 @@ test.each(['categories=gossip', 'categories=', 'categories=system&categories=rou
   },
 );
 
-test('a page of an allowed origin may listen, with its session', async () => {
+test('a page of an allowed origin can open a stream with its session', async () => {
   const abort = new AbortController();
   const response = await fetch(`${t.url}/events`, { headers: { Origin: t.origin }, signal: abort.signal });
   abort.abort();
@@ -97,13 +97,13 @@ test('a page of an allowed origin may listen, with its session', async () => {
   expect(response.headers.get('access-control-allow-credentials')).toBe('true');
 });
 
-test('HEAD answers with the head of a stream and ends', async () => {
+test('HEAD /events returns the headers of a stream and ends', async () => {
   const response = await fetch(`${t.url}/events`, { method: 'HEAD' });
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toContain('text/event-stream');
 });
 
-test('who connects again gets exactly what it missed, by header and by query', async () => {
+test('a client that reconnects gets exactly the missed events, by header and by query', async () => {
   const client = await open();
   await notify('1', '2');
   await client.count(2);
@@ -120,7 +120,7 @@ test('who connects again gets exactly what it missed, by header and by query', a
   }
 });
 
-test('every message is a place to go on from', async () => {
+test('a stream can be resumed after every message', async () => {
   const client = await open({ query: 'categories=system' });
   const texts = Array.from({ length: 12 }, (_, i) => `m${i}`);
   for (const text of texts) await Promise.all([notify(text), tell(createWallet().address, 1)]);
@@ -133,7 +133,7 @@ test('every message is a place to go on from', async () => {
   }
 });
 
-test('a quiet stream keeps its place: heartbeats carry the id', async () => {
+test('heartbeats of a stream without events carry the current id', async () => {
   const client = await open({ query: 'categories=round' });
   await client.until('the first id', () => client.lastEventId !== '');
   const before = client.lastEventId;
@@ -146,7 +146,7 @@ test('a quiet stream keeps its place: heartbeats carry the id', async () => {
   expect(resumed.comments[0]).toBe('resumed');
 });
 
-test('a stream goes on at another process where it ended at the first', async () => {
+test('a stream can be resumed at another process', async () => {
   const other = await startApi(t.env, t.clock);
   try {
     let client = await open();
@@ -157,7 +157,7 @@ test('a stream goes on at another process where it ended at the first', async ()
       client.close();
       await notify(`${i}b`, `${i}c`);
       seen.push(...client.values('text'));
-      // The other process may not have read so far yet.
+      // The other process may not have read these events from Redis yet.
       client = keep(await client.reconnect({ url: `${i % 2 === 0 ? other.url : t.url}/events` }));
       await client.count(2);
       seen.push(...client.values('text'));
@@ -176,7 +176,7 @@ test.each([
   ['from the future', (id: string) => id.replace(/:.*/, ':999999999-0')],
   ['malformed', () => 'what?'],
   ['of another service', () => '1526919030474-55'],
-])('an id %s is answered with a reset, then the stream is live', async (_, make) => {
+])('an id %s gets a reset, and then the stream is live', async (_, make) => {
   const client = await open();
   await notify('before');
   await client.count(1);
@@ -194,7 +194,7 @@ test.each([
   expect(again.values('text')).toEqual(['after']);
 });
 
-test('a wallet’s own events reach all of its streams, and nobody else’s', async () => {
+test('events of a wallet reach all streams of this wallet and no other streams', async () => {
   const [alice, bob] = [await signIn(t), await signIn(t)];
   const streams = {
     phone: await open({ cookie: alice.cookie }),
@@ -214,7 +214,7 @@ test('a wallet’s own events reach all of its streams, and nobody else’s', as
   expect(streams.bob.values('version', 'game_state')).toEqual([7]);
   expect(streams.nobody.types).toEqual(['notification']);
   expect(streams.rounds.types).toEqual([]);
-  // Nor does a resumed stream tell what its caller may not see.
+  // A resumed stream does not contain events of other wallets either.
   const first = streams.phone.messages[0]?.id ?? '';
   const stranger = await open({ lastEventId: first, cookie: bob.cookie });
   await stranger.count(2);
@@ -222,7 +222,7 @@ test('a wallet’s own events reach all of its streams, and nobody else’s', as
   expect(stranger.values('version', 'game_state')).toEqual([7]);
 });
 
-test('a stream ends with its session, and comes back as nobody’s', async () => {
+test('a stream ends with its session, and a new stream has no events of the wallet', async () => {
   const alice = await signIn(t);
   const client = await open({ cookie: alice.cookie });
   await tell(alice.wallet, 1);
@@ -236,7 +236,7 @@ test('a stream ends with its session, and comes back as nobody’s', async () =>
   expect(again.types).toEqual(['notification']);
 });
 
-test('a client that does not read is dropped, and goes on without a gap', async () => {
+test('a client that does not read is dropped, and can resume without a gap', async () => {
   const streams = streamsOf(t.app);
   const fast = await open();
   const slow = await open({ paused: true });
@@ -262,7 +262,7 @@ test('a client that does not read is dropped, and goes on without a gap', async 
   expect(fast.values('id')).toEqual(ids);
 }, 60_000);
 
-test('streams end now and then by themselves, and at once when the process stops', async () => {
+test('streams end after their rotation time, and at once when the process stops', async () => {
   const other = await startApi(t.env, t.clock);
   streamsOf(other.app).setTimes({ heartbeatMs: 20, rotateMs: 300 });
   try {
@@ -280,7 +280,7 @@ test('streams end now and then by themselves, and at once when the process stops
   }
 });
 
-test('a message that is kept for those who come back holds no memory but its own', () => {
+test('a message in the replay buffer does not keep a larger buffer in memory', () => {
   const entry = { ...{ id: '1-0', epoch: '0123456789ab', publication: 1, category: 'system', wallet: '', type: 'notification', own: '' }, seq: 0 };
   const window = new ReplayBuffer({ ...entry, data: '' }, t.app.events.batched);
   for (let seq = 1; seq <= 3; seq++) window.push({ ...entry, seq, data: '{"text":"short"}' });

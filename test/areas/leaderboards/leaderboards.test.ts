@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Ranked, rebuildBoard } from '#areas/points';
+import { type RankedLine, rebuildBoard } from '#areas/points';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { createGame, givePoints, loseBoards, scoreBest } from '#test/support/areas/boards.ts';
 import { createWallet, type SignedIn, signIn } from '#test/support/wallet.ts';
@@ -9,7 +9,7 @@ const BOARDS = ['global', 'quests', 'game:alpha-run'];
 
 let t: TestApp;
 let me: SignedIn;
-/** Three others; the caller shares second place with the one whose address is listed after it. */
+/** Three other wallets. The caller shares rank 2 with the wallet whose address is listed after its own. */
 let others: string[];
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ const PAGES = [
 ] as const;
 const PATHS = PAGES.map(([path]) => path);
 
-test.each(PAGES)('GET %s lists wallets best first, ties under one rank', async (path, more) => {
+test.each(PAGES)('GET %s lists wallets best first, with one rank for equal scores', async (path, more) => {
   const response = await get(`${path}?period=day`);
   expect(response.status).toBe(200);
   expect(response.headers.get('X-Total-Count')).toBe('4');
@@ -65,12 +65,12 @@ test.each(PAGES)('GET %s lists wallets best first, ties under one rank', async (
   expect(await past.json()).toEqual([]);
 });
 
-test('converted points count for all time alone, beta points never', async () => {
-  const list = (await (await get('/leaderboard/global')).json()) as Ranked[];
+test('converted points count for all time only, and beta points do not count', async () => {
+  const list = (await (await get('/leaderboard/global')).json()) as RankedLine[];
   expect(list[0]).toEqual({ rank: 1, wallet: others[2], score: 1_047 });
 });
 
-test('stats add up what was given', async () => {
+test('stats return the sums of granted points', async () => {
   const response = await get('/leaderboard/global/stats');
   expect(response.status).toBe(200);
   const quests = 500 + 300 + 300 + 40;
@@ -91,7 +91,7 @@ test('stats add up what was given', async () => {
   });
 });
 
-test('period stats tell the day unless another period is asked for', async () => {
+test('period stats are of the current day by default', async () => {
   const day = await (await get('/leaderboard/global/period-stats')).json();
   expect(day).toEqual({ period: 'day', from: DAY, to: DAY, participants: 4, points: 1_168, topScore: 507, averageScore: 292 });
   const week = await (await get(`/leaderboard/global/period-stats?period=week&at=${DAY}`)).json();
@@ -102,7 +102,7 @@ test('period stats tell the day unless another period is asked for', async () =>
   expect((await get('/leaderboard/global/period-stats?at=2032-05-13')).status).toBe(400);
 });
 
-test.each(PATHS)('GET %s answers 304 to who has the page, and 200 once it changed', async (path) => {
+test.each(PATHS)('GET %s answers 304 for an unchanged page and 200 after a change', async (path) => {
   const tag = (await get(path)).headers.get('ETag') ?? '';
   const again = await fetch(`${t.url}${path}`, { headers: { 'If-None-Match': tag } });
   expect(again.status).toBe(304);
@@ -113,8 +113,8 @@ test.each(PATHS)('GET %s answers 304 to who has the page, and 200 once it change
   expect(changed.status).toBe(200);
 });
 
-test.each(PATHS)('GET %s centres on the caller when asked to', async (path) => {
-  const whole = (await (await get(path)).json()) as Ranked[];
+test.each(PATHS)('GET %s centres the page on the caller with around=me', async (path) => {
+  const whole = (await (await get(path)).json()) as RankedLine[];
   const place = whole.findIndex((line) => line.wallet === me.wallet);
   const response = await me.fetch(`${path}?around=me&limit=2&offset=3`);
   expect(response.headers.get('Cache-Control')).toBe('private, no-cache');
@@ -123,7 +123,7 @@ test.each(PATHS)('GET %s centres on the caller when asked to', async (path) => {
   expect(await (await stranger.fetch(`${path}?around=me&limit=2&offset=3`)).json()).toEqual(whole.slice(0, 2));
 });
 
-test.each(PATHS)('GET %s refuses what it cannot do, naming the field', async (path) => {
+test.each(PATHS)('GET %s refuses invalid queries with an error that names the field', async (path) => {
   expect(await error(await get(`${path}?around=me`))).toEqual([401, 'around requires a session, sign in first']);
   expect(await error(await get(`${path}?limit=0`))).toEqual([400, 'limit must be at least 1']);
   expect(await error(await get(`${path}?limit=501`))).toEqual([400, 'limit must be at most 500']);
@@ -136,15 +136,15 @@ test.each(PATHS)('GET %s refuses what it cannot do, naming the field', async (pa
   expect(await error(await get(`${path}?period=month&at=2032-05-13`))).toEqual([400, 'at must not be in the future']);
 });
 
-test('a past from before the service is empty', async () => {
+test('a period before the first data is empty', async () => {
   const response = await get('/leaderboard/global?period=year&at=1984-01-01');
   expect([response.headers.get('X-Total-Count'), await response.json()]).toEqual(['0', []]);
 });
 
 const RANKS = ['/leaderboard/global/rank', '/leaderboard/quests/rank', '/game/alpha-run/rank'] as const;
 
-test.each(RANKS)('GET %s tells the caller’s place as the list does, in Redis and by SQL', async (path) => {
-  const list = (await (await get(`${path.replace('/rank', path.startsWith('/game') ? '/leaderboard' : '')}?period=day`)).json()) as Ranked[];
+test.each(RANKS)('GET %s returns the same rank as the list, from Redis and by SQL', async (path) => {
+  const list = (await (await get(`${path.replace('/rank', path.startsWith('/game') ? '/leaderboard' : '')}?period=day`)).json()) as RankedLine[];
   const own = list.find((line) => line.wallet === me.wallet);
   const response = await me.fetch(`${path}?period=day`);
   expect(response.headers.get('Cache-Control')).toBe('no-store');
@@ -158,26 +158,26 @@ test.each(RANKS)('GET %s tells the caller’s place as the list does, in Redis a
   for (const board of BOARDS) await rebuildBoard(t.app, board);
 });
 
-test.each(RANKS)('GET %s tells a wallet without points that it has no rank', async (path) => {
+test.each(RANKS)('GET %s returns rank null for a wallet without points', async (path) => {
   const stranger = await signIn(t);
   const response = await stranger.fetch(path);
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ rank: null, score: 0, percentile: null, pointsToNext: null, neighbours: [] });
 });
 
-test.each(RANKS)('GET %s needs a session, and a day that has begun', async (path) => {
+test.each(RANKS)('GET %s requires a session, and refuses a day in the future', async (path) => {
   expect((await get(path)).status).toBe(401);
   expect(await error(await me.fetch(`${path}?at=${DAY}`))).toEqual([400, 'at must come with a period']);
   expect(await error(await me.fetch(`${path}?period=day&at=2032-05-13`))).toEqual([400, 'at must not be in the future']);
 });
 
-test('boards of unknown games are 404', async () => {
+test('leaderboards of unknown games get 404', async () => {
   expect(await error(await get('/game/no-such-game/leaderboard'))).toEqual([404, 'no such game']);
   expect(await error(await me.fetch('/game/no-such-game/rank'))).toEqual([404, 'no such game']);
   expect((await get('/game/No%20Game/leaderboard')).status).toBe(400);
 });
 
-test('a write shows in every read that begins after it, however many read', async () => {
+test('every read that begins after a write shows it, even with many concurrent reads', async () => {
   const { address } = createWallet();
   let reading = true;
   const readers = Array.from({ length: 8 }, async () => {
@@ -185,7 +185,7 @@ test('a write shows in every read that begins after it, however many read', asyn
   });
   for (let i = 1; i <= 25; i++) {
     await givePoints(t.app, { wallet: address, points: 10_000 });
-    const [top] = (await (await get('/leaderboard/global?limit=1')).json()) as Ranked[];
+    const [top] = (await (await get('/leaderboard/global?limit=1')).json()) as RankedLine[];
     expect(top).toEqual({ rank: 1, wallet: address, score: 10_000 * i });
   }
   reading = false;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getRound, postFinalize } from '#areas/lottery/legacy/routes.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
-import { askTicket, inMs, newPayer, openRound, PURSE, payFor, purseOf } from '#test/support/areas/tickets.ts';
+import { balanceOf, inMs, newPayer, openRound, PURSE, payFor, requestTicket } from '#test/support/areas/tickets.ts';
 import { clientOf } from '#test/support/http/client.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
@@ -16,11 +16,11 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('a round is drawn after its creator has closed it, and the winner gets the price of all tickets', async () => {
+test('a round is drawn after its creator has closed it, and the winner gets the sum of all ticket prices', async () => {
   const creator = await signIn(t);
   const round = await openRound(t, creator);
   const payers = await Promise.all([1, 2, 3].map(() => newPayer(t)));
-  for (const payer of payers) expect((await askTicket(payer, round, await payFor(t, payer, round))).status).toBe(201);
+  for (const payer of payers) expect((await requestTicket(payer, round, await payFor(t, payer, round))).status).toBe(201);
   const params = { id: round.id };
   expect((await clientOf(t, creator).ok(postFinalize, { params })).status).toBe(202);
   await untilState(t, round.id, 'finalized', 60_000);
@@ -40,15 +40,15 @@ test('a round is drawn after its creator has closed it, and the winner gets the 
     winningTicket,
     winner,
   });
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     expect((await clientOf(t, player).ok(postFinalize, { params })).body).toMatchObject({
       payout: { status: 'completed', signature: expect.any(String) },
     });
   }, 60_000);
-  expect(await purseOf(t, won?.wallet ?? '')).toBe(PURSE - 1_000n + 3_000n);
+  expect(await balanceOf(t, won?.wallet ?? '')).toBe(PURSE - 1_000n + 3_000n);
 });
 
-test('a free round has a winner and no prize, and is drawn by itself once its time is over', async () => {
+test('a free round is drawn without a request after its closing time and has a winner but no prize', async () => {
   const round = await openRound(t, player, { ticketPrice: '0', closesAt: inMs(t, 2_000) });
   expect((await player.fetch(`/round/${round.id}/ticket`, { json: {} })).status).toBe(201);
   await untilState(t, round.id, 'finalized', 60_000);
@@ -56,7 +56,7 @@ test('a free round has a winner and no prize, and is drawn by itself once its ti
   expect([drawn.status, drawn.body]).toEqual([200, { winningTicket: 0, winner: player.wallet, prizePool: '0', payout: null }]);
 });
 
-test('a round without tickets is void, and anybody may close it once its time is over', async () => {
+test('any wallet can close a round after its closing time, and a round without tickets becomes void', async () => {
   const creator = await signIn(t);
   const round = await openRound(t, creator, { closesAt: inMs(t, 60_000) });
   const params = { id: round.id };
@@ -68,7 +68,7 @@ test('a round without tickets is void, and anybody may close it once its time is
   expect((await clientOf(t).ok(getRound, { params })).body).toMatchObject({ status: 'void', voidReason: 'no-entries' });
 
   const short = await openRound(t, creator, { closesAt: inMs(t, 500) });
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     expect((await clientOf(t, player).call(postFinalize, { params: { id: short.id } })).status).toBe(409);
   });
 });

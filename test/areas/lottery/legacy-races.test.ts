@@ -4,16 +4,16 @@ import { refundTickets } from '#areas/lottery/legacy/refund.ts';
 import { getTicket, postTicket } from '#areas/lottery/legacy/routes.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
 import {
-  askTicket,
+  balanceOf,
   newPayer,
   openRound,
   PURSE,
   payFor,
-  purseOf,
   refundsOf,
+  requestTicket,
   storedEntries,
   storedTickets,
   untilFinal,
@@ -33,35 +33,35 @@ afterAll(() => t.close());
 
 const statusesOf = async (answers: readonly Promise<Response>[]) => (await Promise.all(answers)).map(({ status }) => status).sort();
 
-test('one transaction is one ticket, for fifty requests at once, for other wallets and for other rounds', async () => {
+test('one transaction gives one ticket, also with fifty concurrent requests, other wallets and other rounds', async () => {
   const [payer, other] = await Promise.all([newPayer(t), newPayer(t)]);
   const [round, elsewhere] = [await openRound(t, creator), await openRound(t, creator)];
   const signature = await payFor(t, payer, round);
-  const first = Array.from({ length: 50 }, () => askTicket(payer, round, signature));
+  const first = Array.from({ length: 50 }, () => requestTicket(payer, round, signature));
   const [answers, stolen] = await Promise.all([
     statusesOf(first),
-    statusesOf([askTicket(other, round, signature), askTicket(other, elsewhere, signature)]),
+    statusesOf([requestTicket(other, round, signature), requestTicket(other, elsewhere, signature)]),
   ]);
   expect(answers.filter((status) => status === 201).length).toBeGreaterThan(0);
   expect(answers.every((status) => status === 201 || status === 409)).toBe(true);
   expect(stolen).toEqual([409, 409]);
-  expect((await askTicket(payer, elsewhere, signature)).status).toBe(409);
+  expect((await requestTicket(payer, elsewhere, signature)).status).toBe(409);
   expect(await storedEntries(t, round)).toMatchObject([{ index: 0, wallet: payer.wallet, source: 'chain', messageId: signature }]);
   expect(await storedEntries(t, elsewhere)).toEqual([]);
   expect((await storedTickets(t, round)).filter(({ state }) => state === 'confirmed')).toHaveLength(1);
   expect(await refundsOf(t, signature)).toEqual([]);
 });
 
-test('named for two rounds at once, it is a ticket of its own or paid back, and never both', async () => {
+test('a transaction that is named for two rounds concurrently becomes a ticket or a refund, never both', async () => {
   const payer = await newPayer(t);
   const [round, elsewhere] = [await openRound(t, creator), await openRound(t, creator)];
   const signature = await payFor(t, payer, round);
-  await statusesOf([askTicket(payer, elsewhere, signature), askTicket(payer, round, signature)]);
+  await statusesOf([requestTicket(payer, elsewhere, signature), requestTicket(payer, round, signature)]);
   const entries = [...(await storedEntries(t, round)), ...(await storedEntries(t, elsewhere))];
   expect(entries.length + (await refundsOf(t, signature)).length).toBe(1);
 });
 
-test('what is not final yet is waited for; asked again meanwhile, it is the same', async () => {
+test('a request waits for a transaction that is not finalized, and repeated requests return the same ticket', async () => {
   const payer = await newPayer(t);
   const round = await openRound(t, await signIn(t));
   await t.chain.control.pause();
@@ -78,50 +78,50 @@ test('what is not final yet is waited for; asked again meanwhile, it is the same
   expect([again.status, again.body]).toEqual([202, first.body]);
   expect(await storedEntries(t, round)).toEqual([]);
   await t.chain.control.resume();
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { body } = await client.ok(getTicket, { params: { id: round.id, ticketId: first.body.ticketId } });
     expect(body).toMatchObject({ status: 'confirmed', ticketNumber: 0 });
   }, 30_000);
 });
 
-test('a node that does not answer decides nothing', async () => {
+test('a ticket stays undecided while the RPC node does not answer', async () => {
   const payer = await newPayer(t);
   const round = await openRound(t, await signIn(t));
   const signature = await untilFinal(t, await payFor(t, payer, round));
   const down = await t.chain.control.fault({ kind: 'fail', methods: ['getTransaction'] });
-  expect((await askTicket(payer, round, signature, { Prefer: 'wait=2' })).status).toBe(202);
+  expect((await requestTicket(payer, round, signature, { Prefer: 'wait=2' })).status).toBe(202);
   expect(await storedTickets(t, round)).toMatchObject([{ state: 'checking' }]);
   await down.clear();
-  expect((await askTicket(payer, round, signature)).status).toBe(201);
+  expect((await requestTicket(payer, round, signature)).status).toBe(201);
 });
 
-test('a round never has more tickets than it may; those that are too many are paid back', async () => {
+test('tickets above a round’s maximum are refused and refunded', async () => {
   const payers = await Promise.all(Array.from({ length: 5 }, () => newPayer(t)));
   const round = await openRound(t, await signIn(t), { maxTickets: 2 });
   const paid = await Promise.all(payers.map(async (payer) => ({ payer, signature: await payFor(t, payer, round) })));
-  const statuses = await statusesOf(paid.map(({ payer, signature }) => askTicket(payer, round, signature)));
+  const statuses = await statusesOf(paid.map(({ payer, signature }) => requestTicket(payer, round, signature)));
   expect(statuses).toEqual([201, 201, 409, 409, 409]);
   const tickets = await storedTickets(t, round);
   const refused = tickets.filter(({ state }) => state === 'refused');
-  expect(refused.map(({ reason }) => reason)).toEqual(Array(3).fill('the round has its 2 tickets already'));
+  expect(refused.map(({ reason }) => reason)).toEqual(Array(3).fill('all 2 tickets of the round are taken'));
   await untilRefunded(
     t,
     refused.map(({ signature }) => signature ?? ''),
   );
-  const purses = await Promise.all(payers.map(({ wallet }) => purseOf(t, wallet)));
+  const purses = await Promise.all(payers.map(({ wallet }) => balanceOf(t, wallet)));
   expect(purses.filter((purse) => purse === PURSE)).toHaveLength(3);
   expect((await storedEntries(t, round)).map(({ index }) => index)).toEqual([0, 1]);
 });
 
-test('a payment that races with the close counts or is paid back', async () => {
+test('a payment that races with the close becomes a ticket or a refund', async () => {
   const payers = await Promise.all(Array.from({ length: 4 }, () => newPayer(t)));
   const owner = await signIn(t);
   const round = await openRound(t, owner);
   const paid = await Promise.all(payers.map(async (payer) => ({ payer, signature: await untilFinal(t, await payFor(t, payer, round)) })));
   const [one, ...others] = paid;
-  if (!one) throw new Error('nobody has paid');
-  expect((await askTicket(one.payer, round, one.signature)).status).toBe(201);
-  const answers = others.map(({ payer, signature }) => askTicket(payer, round, signature));
+  if (!one) throw new Error('there is no payer');
+  expect((await requestTicket(one.payer, round, one.signature)).status).toBe(201);
+  const answers = others.map(({ payer, signature }) => requestTicket(payer, round, signature));
   expect((await owner.fetch(`/round/${round.id}/finalize`, { method: 'POST' })).status).toBe(202);
   const statuses = await statusesOf(answers);
   const late = (await storedTickets(t, round)).filter(({ state }) => state === 'refused');
@@ -133,14 +133,14 @@ test('a payment that races with the close counts or is paid back', async () => {
   );
 });
 
-test('tickets of a round that is void are paid back, once', async () => {
+test('tickets of a void round are refunded exactly once', async () => {
   const payer = await newPayer(t);
   const round = await openRound(t, await signIn(t));
   const signature = await payFor(t, payer, round);
   const { ticketId } = (await clientOf(t, payer).ok(postTicket, { params: { id: round.id }, body: { transaction: signature } })).body;
   for (let n = 0; n < 2; n++) await t.app.tx((tx) => refundTickets(tx, t.app, round.id));
   await untilRefunded(t, [signature]);
-  expect(await purseOf(t, payer.wallet)).toBe(PURSE);
+  expect(await balanceOf(t, payer.wallet)).toBe(PURSE);
   const { body } = await clientOf(t).ok(getTicket, { params: { id: round.id, ticketId } });
   expect(body).toMatchObject({
     status: 'refunded',
@@ -150,24 +150,24 @@ test('tickets of a round that is void are paid back, once', async () => {
   });
 });
 
-test('a worker that dies, and a queue that is lost, cost a ticket nothing but time', async () => {
+test('a ticket is decided despite a killed worker and a lost queue', async () => {
   const quiet = await startRoundsTest({ workers: false, chain: t.chain });
   try {
     const payer = await newPayer(quiet);
     const round = await openRound(quiet, payer);
     const signature = await untilFinal(t, await payFor(t, payer, round));
-    const asked = await askTicket(payer, round, signature, { Prefer: 'respond-async' });
+    const asked = await requestTicket(payer, round, signature, { Prefer: 'respond-async' });
     expect(asked.status).toBe(202);
     const keys = await quiet.app.redis.keys(`*${quiet.env.REDIS_PREFIX}*rounds*`);
     expect(keys.length).toBeGreaterThan(0);
     await quiet.app.redis.unlink(...keys);
 
-    // The first worker is gone before it has decided; the next finds the row.
+    // The first worker stops before it has decided the ticket; the next worker finds the row.
     const dying = await startWorker(quiet.env, quiet.clock);
     await dying.close();
     const worker = await startWorker(quiet.env, quiet.clock);
     try {
-      await eventually(async () => {
+      await retryUntilPass(async () => {
         expect(await (await send(quiet, asked.headers.get('location') ?? '')).json()).toMatchObject({ status: 'confirmed', ticketNumber: 0 });
       }, 30_000);
     } finally {
@@ -179,13 +179,13 @@ test('a worker that dies, and a queue that is lost, cost a ticket nothing but ti
   }
 });
 
-test('a check that runs many times at once decides once', async () => {
+test('concurrent checks of a ticket decide it once', async () => {
   const payer = await newPayer(t);
   const round = await openRound(t, await signIn(t));
   const signature = await untilFinal(t, await payFor(t, payer, round));
   const wrong = await untilFinal(t, await payFor(t, payer, round, 17n));
   const id = async (one: string) => {
-    const asked = await askTicket(payer, round, one, { Prefer: 'respond-async' });
+    const asked = await requestTicket(payer, round, one, { Prefer: 'respond-async' });
     return asked.headers.get('location')?.split('/').at(-1) ?? '';
   };
   const ids = [await id(signature), await id(wrong)];

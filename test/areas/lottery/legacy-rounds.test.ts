@@ -3,7 +3,7 @@ import { getRound, postFinalize, postRound, postTicket } from '#areas/lottery/le
 import { parametersHash, RoundParameters } from '#lib/draw/parameters.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
-import { askTicket, inMs, noSignature, openRound, storedEntries, storedTickets } from '#test/support/areas/tickets.ts';
+import { inMs, openRound, randomSignature, requestTicket, storedEntries, storedTickets } from '#test/support/areas/tickets.ts';
 import { clientOf } from '#test/support/http/client.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
@@ -28,7 +28,7 @@ const refusal = async (by: SignedIn, json: unknown) => {
   return [response.status, ((await response.json()) as { error: string }).error];
 };
 
-test('a round is open as soon as it is asked for, and says how a ticket is paid', async () => {
+test('a new round is active immediately and shows how to pay for a ticket', async () => {
   const { body, headers } = await clientOf(t, player).ok(postRound, { body: { ticketPrice: '2500', maxTickets: 7, closesAt: inMs(t, 3_600_000) } });
   expect(headers.get('location')).toBe(`/round/${body.id}`);
   const { usdcMint, treasury } = t.chain.keys;
@@ -52,13 +52,13 @@ test('a round is open as soon as it is asked for, and says how a ticket is paid'
   ]);
 });
 
-test('without a closing time a round is open for a day; without a limit it takes any number of tickets', async () => {
+test('by default a round is open for a day and has no ticket limit', async () => {
   const round = await openRound(t, await signIn(t), { ticketPrice: '0' });
   expect(Date.parse(round.closesAt ?? '') - Date.parse(round.opensAt ?? '')).toBe(86_400_000);
   expect(round).toMatchObject({ maxTickets: null, payTo: null });
 });
 
-test('terms beyond their bounds are refused', async () => {
+test('terms outside their bounds are refused with 400', async () => {
   const by = await signIn(t);
   expect(await refusal(by, {})).toEqual([400, 'ticketPrice is required and must be text']);
   expect(await refusal(by, { ticketPrice: '1000000000001' })).toEqual([400, 'ticketPrice must be at most 1000000000000']);
@@ -66,26 +66,26 @@ test('terms beyond their bounds are refused', async () => {
   expect((await refusal(by, { ticketPrice: '99999999999999999999' }))[0]).toBe(400);
   expect((await refusal(by, { ticketPrice: '1', maxTickets: 0 }))[0]).toBe(400);
   expect((await refusal(by, { ticketPrice: '1', maxTickets: 1_000_001 }))[0]).toBe(400);
-  const soon = [400, 'closesAt must be in the future, and at most 30 days ahead'];
+  const soon = [400, 'closesAt must be in the future and at most 30 days ahead'];
   expect(await refusal(by, { ticketPrice: '1', closesAt: inMs(t, -1_000) })).toEqual(soon);
   expect(await refusal(by, { ticketPrice: '1', closesAt: inMs(t, 31 * 86_400_000) })).toEqual(soon);
   expect((await send(t, '/round', { json: { ticketPrice: '1' } })).status).toBe(401);
 });
 
-test('a wallet has at most five open rounds, however many it asks for at once', async () => {
+test('a wallet can have at most five open rounds, also with concurrent requests', async () => {
   const by = await signIn(t);
   const answers = await Promise.all(Array.from({ length: 8 }, () => by.fetch('/round', { json: { ticketPrice: '1' } })));
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 201, 201, 409, 409, 409]);
-  expect(await refusal(by, { ticketPrice: '1' })).toEqual([409, 'a wallet has at most 5 open rounds, finalize one first']);
+  expect(await refusal(by, { ticketPrice: '1' })).toEqual([409, 'a wallet can have at most 5 open rounds; finalize one first']);
 });
 
-test('the same request with the same key opens one round', async () => {
+test('repeated requests with the same Idempotency-Key open one round', async () => {
   const client = clientOf(t, await signIn(t));
   const [a, b] = await Promise.all([1, 2].map(() => client.ok(postRound, { body: { ticketPrice: '5' }, idempotencyKey: 'one-round' })));
   expect(a?.body.id).toBe(b?.body.id);
 });
 
-test('there is no round of an unknown id, and none of a chat round’s', async () => {
+test('an unknown id and the id of a chat round are 404', async () => {
   const [chat] = await sql<{ id: string }>(
     t.app,
     `insert into rounds (kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec)
@@ -101,7 +101,7 @@ test('there is no round of an unknown id, and none of a chat round’s', async (
   expect((await send(t, '/round/17')).status).toBe(400);
 });
 
-test('a free ticket counts at once, with a receipt', async () => {
+test('a free ticket is confirmed immediately and has a receipt', async () => {
   const round = await openRound(t, player, { ticketPrice: '0' });
   const answer = await clientOf(t, player).ok(postTicket, { params: { id: round.id }, body: {} });
   expect(answer.status).toBe(201);
@@ -119,11 +119,11 @@ test('a free ticket counts at once, with a receipt', async () => {
   expect((await send(t, `/round/${round.id}/tickets/${ticketId}`)).status).toBe(200);
   expect((await clientOf(t).ok(getRound, { params: { id: round.id } })).body).toMatchObject({ entries: 1, prizePool: '0' });
   expect((await eventsOf(round.id)).map(({ type }) => type).sort()).toEqual(['new_entry', 'round_started', 'ticket_confirmed']);
-  const paid = await askTicket(player, round, noSignature());
-  expect([paid.status, await paid.json()]).toEqual([400, { error: 'transaction must be left out: tickets of this round are free' }]);
+  const paid = await requestTicket(player, round, randomSignature());
+  expect([paid.status, await paid.json()]).toEqual([400, { error: 'transaction must be omitted, because tickets of this round are free' }]);
 });
 
-test('fifty requests at once for a free ticket are one ticket', async () => {
+test('fifty concurrent requests of a wallet for a free ticket create one ticket', async () => {
   const round = await openRound(t, await signIn(t), { ticketPrice: '0' });
   const answers = await Promise.all(Array.from({ length: 50 }, () => player.fetch(`/round/${round.id}/ticket`, { json: {} })));
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -132,7 +132,7 @@ test('fifty requests at once for a free ticket are one ticket', async () => {
   expect(await storedTickets(t, round)).toHaveLength(1);
 });
 
-test('a round never has more tickets than it may, nor one after its close', async () => {
+test('a round accepts no more tickets than its maximum and none after its closing time', async () => {
   const creator = await signIn(t);
   const full = await openRound(t, creator, { ticketPrice: '0', maxTickets: 3 });
   const players = await Promise.all(Array.from({ length: 8 }, () => signIn(t)));
@@ -146,7 +146,7 @@ test('a round never has more tickets than it may, nor one after its close', asyn
   expect([late.status, await late.json()]).toEqual([409, { error: 'the round is closed' }]);
 });
 
-test('tickets that race with the close are all counted or all refused, never in between', async () => {
+test('each ticket request that races with the close is either confirmed and counted or refused', async () => {
   const creator = await signIn(t);
   const round = await openRound(t, creator, { ticketPrice: '0' });
   const players = await Promise.all(Array.from({ length: 12 }, () => signIn(t)));
@@ -159,7 +159,7 @@ test('tickets that race with the close are all counted or all refused, never in 
   expect(statuses.every((status) => status === 201 || status === 409)).toBe(true);
 });
 
-test('a round is closed by its creator, and by others only once its time is over', async () => {
+test('the creator can close a round at any time, other wallets only after its closing time', async () => {
   const creator = await signIn(t);
   const round = await openRound(t, creator, { ticketPrice: '0' });
   await player.fetch(`/round/${round.id}/ticket`, { json: {} });

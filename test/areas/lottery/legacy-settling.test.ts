@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { postTicket } from '#areas/lottery/legacy/routes.ts';
 import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
-import { askTicket, inMs, newPayer, openRound, payFor, storedEntries, storedTickets, untilRefunded } from '#test/support/areas/tickets.ts';
+import { inMs, newPayer, openRound, payFor, requestTicket, storedEntries, storedTickets, untilRefunded } from '#test/support/areas/tickets.ts';
 import { clientOf } from '#test/support/http/client.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
 import { signIn } from '#test/support/wallet.ts';
 
-/** Transactions are final four seconds after their block, long after the rounds of these tests have closed. */
+/** Slots of 10 ms until a transaction is finalized: 4 s, so that finalization follows the closing time of these rounds. */
 const FINALIZED_AFTER = 400;
 
 let chain: TestChain;
@@ -21,7 +21,7 @@ afterAll(async () => {
   await chain?.close();
 });
 
-test('a ticket that was paid and named in time counts, though it is final only after the close', async () => {
+test('a ticket that was paid and requested in time is accepted when its transaction is finalized after the closing time', async () => {
   const [creator, payer] = await Promise.all([signIn(t), newPayer(t)]);
   const round = await openRound(t, creator, { closesAt: inMs(t, 1_500) });
   const transaction = await payFor(t, payer, round);
@@ -32,12 +32,12 @@ test('a ticket that was paid and named in time counts, though it is final only a
   expect(await storedEntries(t, round)).toHaveLength(1);
 });
 
-test('a round waits for nobody that was named after its close', async () => {
+test('a round does not wait for a ticket that was requested after its closing time', async () => {
   const [creator, payer] = await Promise.all([signIn(t), newPayer(t)]);
   const round = await openRound(t, creator, { closesAt: inMs(t, 500) });
   const transaction = await payFor(t, payer, round);
   await untilState(t, round.id, 'void');
-  const asked = await askTicket(payer, round, transaction, { Prefer: 'respond-async' });
+  const asked = await requestTicket(payer, round, transaction, { Prefer: 'respond-async' });
   expect(asked.status).toBe(202);
   await untilRefunded(t, [transaction]);
   expect((await storedTickets(t, round)).map(({ state }) => state)).toEqual(['refused']);

@@ -3,21 +3,21 @@ import { SystemProgram, type TransactionInstruction, TransactionMessage, Version
 import { getTicket, postTicket } from '#areas/lottery/legacy/routes.ts';
 import { associatedTokenAddress, memo, mintTo } from '#platform/solana/tokens.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
 import {
-  askTicket,
+  balanceOf,
   inMs,
   newPayer,
-  noSignature,
   openAccount,
   openRound,
   type Payer,
   PURSE,
   pay,
   payFor,
-  purseOf,
+  randomSignature,
   refundsOf,
+  requestTicket,
   storedEntries,
   storedTickets,
   untilFinal,
@@ -43,7 +43,7 @@ const answerOf = async (asked: Promise<Response>): Promise<[number, string]> => 
   return [response.status, body.error ?? ''];
 };
 
-test('a paid ticket is answered once its transaction is final', async () => {
+test('a request for a paid ticket is answered when its transaction is finalized', async () => {
   const payer = await newPayer(t);
   const own = await openRound(t, creator);
   const signature = await payFor(t, payer, own);
@@ -70,11 +70,11 @@ test('a paid ticket is answered once its transaction is final', async () => {
     body.ticketId,
   ]);
   expect(told).toEqual([{ wallet: payer.wallet }]);
-  expect(await answerOf(askTicket(payer, own, signature))).toEqual([409, 'the transaction was used before, for ticket 0 of this round']);
+  expect(await answerOf(requestTicket(payer, own, signature))).toEqual([409, 'the transaction is already used for ticket 0 of this round']);
   expect(await refundsOf(t, signature)).toEqual([]);
 });
 
-test('unchecked transfers and versioned transactions pay as well', async () => {
+test('a transfer without a mint check and a versioned transaction are valid payments', async () => {
   const payer = await newPayer(t);
   const checked = pay(t, payer.keys, 1_000n);
   const [from, , to, owner] = checked.keys;
@@ -82,7 +82,7 @@ test('unchecked transfers and versioned transactions pay as well', async () => {
   checked.keys = [from, to, owner];
   checked.data = Buffer.concat([Buffer.from([3]), checked.data.subarray(1, 9)]);
   const unchecked = await t.chain.send([checked, memo(round.id)], [payer.keys]);
-  expect(await answerOf(askTicket(payer, round, unchecked))).toEqual([201, '']);
+  expect(await answerOf(requestTicket(payer, round, unchecked))).toEqual([201, '']);
 
   const { blockhash } = await t.chain.connection.getLatestBlockhash();
   const instructions = [memo(round.id), pay(t, payer.keys, 1_000n)];
@@ -90,51 +90,51 @@ test('unchecked transfers and versioned transactions pay as well', async () => {
   const versioned = new VersionedTransaction(message);
   versioned.sign([payer.keys]);
   const signature = await t.chain.connection.sendRawTransaction(versioned.serialize(), { skipPreflight: true });
-  expect(await answerOf(askTicket(payer, round, signature))).toEqual([201, '']);
+  expect(await answerOf(requestTicket(payer, round, signature))).toEqual([201, '']);
 });
 
-/** Sends what does not pay for a ticket, and asks for one. */
+/** Sends a transaction that does not pay correctly, and requests a ticket with it. @returns the answer and the refunds */
 async function refused(payer: Payer, instructions: readonly TransactionInstruction[], others: readonly Payer['keys'][] = []) {
   const signature = await t.chain.send(instructions, [payer.keys, ...others]);
-  const [status, reason] = await answerOf(askTicket(payer, round, signature));
+  const [status, reason] = await answerOf(requestTicket(payer, round, signature));
   const refunds = (await refundsOf(t, signature)).map(({ currency, amount }) => `${amount} ${currency}`);
   return { signature, answer: [status, reason], refunds };
 }
 
-test('what is not exactly the payment is refused, and what the treasury got of it is paid back', async () => {
+test('a transaction that is not exactly the payment is refused, and the amount that the treasury received is refunded', async () => {
   const payer = await newPayer(t);
   const { mintAuthority, usdcMint, rewardMint, treasury } = t.chain.keys;
   const price = pay(t, payer.keys, 1_000n);
   const id = memo(round.id);
-  const oneMemo = [409, 'the transaction must have one memo, the id of this round'];
+  const oneMemo = [409, 'the transaction must have exactly one memo: the id of this round'];
   const treasuryAccount = associatedTokenAddress(treasury.publicKey, usdcMint.publicKey);
 
   const less = await refused(payer, [pay(t, payer.keys, 999n), id]);
-  expect(less).toMatchObject({ answer: [409, 'the transaction pays 999, and a ticket costs 1000'], refunds: ['999 usdc'] });
+  expect(less).toMatchObject({ answer: [409, 'the transaction pays 999, but a ticket costs 1000'], refunds: ['999 usdc'] });
   const more = await refused(payer, [pay(t, payer.keys, 1_001n), id]);
-  expect(more).toMatchObject({ answer: [409, 'the transaction pays 1001, and a ticket costs 1000'], refunds: ['1001 usdc'] });
+  expect(more).toMatchObject({ answer: [409, 'the transaction pays 1001, but a ticket costs 1000'], refunds: ['1001 usdc'] });
   const without = await refused(payer, [price]);
   expect(without).toMatchObject({ answer: oneMemo, refunds: ['1000 usdc'] });
   const other = await refused(payer, [price, memo(creator.wallet)]);
   expect(other).toMatchObject({ answer: oneMemo, refunds: ['1000 usdc'] });
   const twice = await refused(payer, [price, pay(t, payer.keys, 500n), id]);
-  expect(twice).toMatchObject({ answer: [409, 'the transaction must hold exactly one transfer to the treasury'], refunds: ['1500 usdc'] });
+  expect(twice).toMatchObject({ answer: [409, 'the transaction must contain exactly one transfer to the treasury'], refunds: ['1500 usdc'] });
   const reward = await refused(payer, [pay(t, payer.keys, 1_000n, { mint: rewardMint.publicKey }), id]);
-  expect(reward).toMatchObject({ answer: [409, 'the transaction pays in another token'], refunds: ['1000 reward'] });
+  expect(reward).toMatchObject({ answer: [409, 'the transaction pays in the wrong token'], refunds: ['1000 reward'] });
   const both = await refused(payer, [price, pay(t, payer.keys, 7n, { mint: rewardMint.publicKey }), id]);
   expect(both.refunds).toEqual(['1000 usdc', '7 reward']);
   const minted = await refused(payer, [price, mintTo(usdcMint.publicKey, treasuryAccount, mintAuthority.publicKey, 5n), id], [mintAuthority]);
   expect(minted).toMatchObject({
-    answer: [409, 'the transaction changes the treasury’s balance by another amount than the price'],
+    answer: [409, 'the transaction must change the treasury’s balance by exactly the price'],
     refunds: ['1000 usdc'],
   });
 
   const all = [less, more, without, other, twice, reward, both, minted].map(({ signature }) => signature);
   await untilRefunded(t, all);
-  expect(await purseOf(t, payer.wallet)).toBe(PURSE);
-  expect(await purseOf(t, payer.wallet, 'reward')).toBe(PURSE);
-  // What was decided stays so.
-  expect(await answerOf(askTicket(payer, round, without.signature))).toEqual(oneMemo);
+  expect(await balanceOf(t, payer.wallet)).toBe(PURSE);
+  expect(await balanceOf(t, payer.wallet, 'reward')).toBe(PURSE);
+  // A repeated request gets the same answer.
+  expect(await answerOf(requestTicket(payer, round, without.signature))).toEqual(oneMemo);
   expect(await refundsOf(t, without.signature)).toHaveLength(1);
   const [stored] = await sql<{ id: string }>(t.app, 'select id::text from tickets where signature = $1', [without.signature]);
   const shown = await clientOf(t).ok(getTicket, { params: { id: round.id, ticketId: stored?.id ?? '' } });
@@ -146,7 +146,7 @@ test('what is not exactly the payment is refused, and what the treasury got of i
   });
 });
 
-test('where nothing has come from the wallet to the treasury, nothing is paid back', async () => {
+test('a refused transaction without a payment of the wallet to the treasury has no refund', async () => {
   const [payer, other, stranger] = await Promise.all([newPayer(t), newPayer(t), t.chain.fundWallet()]);
   const id = memo(round.id);
   const must = [409, `the transaction must transfer the price to ${round.payTo?.tokenAccount}`];
@@ -158,77 +158,80 @@ test('where nothing has come from the wallet to the treasury, nothing is paid ba
   expect(elsewhere).toMatchObject({ answer: must, refunds: [] });
   const native = SystemProgram.transfer({ fromPubkey: payer.keys.publicKey, toPubkey: t.chain.keys.treasury.publicKey, lamports: 1_000 });
   expect(await refused(payer, [native, id])).toMatchObject({ answer: must, refunds: [] });
-  // Sponsored by the caller, paid by somebody else.
+  // The requesting wallet pays the fee, but another wallet pays the price.
   const sponsored = await refused(payer, [pay(t, other.keys, 1_000n), id], [other.keys]);
-  expect(sponsored).toMatchObject({ answer: [409, 'the transaction’s transfer must be that of this wallet'], refunds: [] });
+  expect(sponsored).toMatchObject({ answer: [409, 'this wallet must be the authority of the transfer'], refunds: [] });
   const failed = await refused(payer, [pay(t, payer.keys, 2n * PURSE), id]);
-  expect(failed).toMatchObject({ answer: [409, 'the transaction has failed'], refunds: [] });
-  // And it is a ticket of the one who did pay.
-  expect(await answerOf(askTicket(other, round, sponsored.signature))).toEqual([201, '']);
+  expect(failed).toMatchObject({ answer: [409, 'the transaction failed'], refunds: [] });
+  // The same transaction is a valid payment of the other wallet.
+  expect(await answerOf(requestTicket(other, round, sponsored.signature))).toEqual([201, '']);
 });
 
-test('two who pay in one transaction are each paid back their own', async () => {
+test('two wallets that pay in one transaction each get their own refund', async () => {
   const [payer, other] = await Promise.all([newPayer(t), newPayer(t)]);
   const { signature, refunds } = await refused(payer, [pay(t, payer.keys, 1_000n), pay(t, other.keys, 300n), memo(round.id)], [other.keys]);
   expect(refunds).toEqual(['1000 usdc']);
-  expect((await answerOf(askTicket(other, round, signature)))[0]).toBe(409);
+  expect((await answerOf(requestTicket(other, round, signature)))[0]).toBe(409);
   expect((await refundsOf(t, signature)).map(({ wallet, amount }) => [wallet, amount])).toEqual([
     [payer.wallet, '1000'],
     [other.wallet, '300'],
   ]);
 });
 
-test('naming somebody else’s transaction gets nothing, and is not in its payer’s way', async () => {
+test('a request with another wallet’s transaction is refused and does not block the payer’s own request', async () => {
   const [payer, thief] = await Promise.all([newPayer(t), newPayer(t)]);
   const signature = await payFor(t, payer, round);
-  expect(await answerOf(askTicket(thief, round, signature))).toEqual([409, 'the transaction is not signed by this wallet']);
-  expect(await answerOf(askTicket(payer, round, signature))).toEqual([201, '']);
+  expect(await answerOf(requestTicket(thief, round, signature))).toEqual([409, 'the transaction must be signed by this wallet']);
+  expect(await answerOf(requestTicket(payer, round, signature))).toEqual([201, '']);
   expect(await refundsOf(t, signature)).toEqual([]);
 });
 
-test('a payment after the close is paid back, and so is one that is named too late', async () => {
+test('a payment after the closing time is refunded, and so is a payment that is named after the close', async () => {
   const payer = await newPayer(t);
   const short = await openRound(t, creator, { closesAt: inMs(t, 1_500) });
   const early = await untilFinal(t, await payFor(t, payer, short));
   await untilState(t, short.id, 'void');
-  // Blocks have whole seconds.
-  await eventually(() => expect(t.clock.now().getTime()).toBeGreaterThan(Date.parse(short.closesAt ?? '') + 1_000));
+  // Block times have whole seconds.
+  await retryUntilPass(() => expect(t.clock.now().getTime()).toBeGreaterThan(Date.parse(short.closesAt ?? '') + 1_000));
   const late = await payFor(t, payer, short);
-  expect(await answerOf(askTicket(payer, short, late))).toEqual([409, 'the transaction came after the round had closed']);
-  expect((await answerOf(askTicket(payer, short, early)))[0]).toBe(409);
+  expect(await answerOf(requestTicket(payer, short, late))).toEqual([409, 'the payment was made after the round’s closing time']);
+  expect((await answerOf(requestTicket(payer, short, early)))[0]).toBe(409);
   await untilRefunded(t, [early, late]);
-  expect(await purseOf(t, payer.wallet)).toBe(PURSE);
+  expect(await balanceOf(t, payer.wallet)).toBe(PURSE);
   expect(await storedEntries(t, short)).toEqual([]);
 });
 
-test('a transaction that nobody knows is refused in the end, and may be named again', async () => {
+test('an unknown transaction is finally refused and can be named again', async () => {
   const payer = await newPayer(t);
   const signature = await untilFinal(t, await payFor(t, payer, round));
   const insert = `insert into tickets (id, round, wallet, signature, state, reason, decided_at) values (gen_random_uuid(), $1, $2, $3, 'refused', 'lost', app_now())`;
   await sql(t.app, insert, [round.id, payer.wallet, signature]);
-  expect(await answerOf(askTicket(payer, round, signature))).toEqual([201, '']);
+  expect(await answerOf(requestTicket(payer, round, signature))).toEqual([201, '']);
 
-  const unknown = noSignature();
-  const asked = await askTicket(payer, round, unknown, { Prefer: 'respond-async' });
+  const unknown = randomSignature();
+  const asked = await requestTicket(payer, round, unknown, { Prefer: 'respond-async' });
   const location = asked.headers.get('location') ?? '';
   expect([asked.status, await asked.json()]).toMatchObject([202, { status: 'checking', transaction: { signature: unknown, status: 'pending' } }]);
   await sql(t.app, `update tickets set asked_at = app_now() - interval '11 minutes', next_at = app_now() where signature = $1`, [unknown]);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     expect(await (await send(t, location)).json()).toMatchObject({
       ...{ status: 'refused', reason: 'the chain does not know the transaction', refunds: [], transaction: { status: 'not-found' } },
     });
   }, 30_000);
-  const again = await askTicket(payer, round, unknown, { Prefer: 'wait=0' });
+  const again = await requestTicket(payer, round, unknown, { Prefer: 'wait=0' });
   expect([again.status, again.headers.get('location')]).toEqual([202, location]);
 });
 
-test('what is no signature, or missing, is refused, and leaves nothing', async () => {
+test('a malformed or missing signature is refused with 400 and stores nothing', async () => {
   const payer = await newPayer(t);
   const before = (await storedTickets(t, round)).length;
   const malformed = [400, 'transaction must be the signature of a transaction (base58 of 64 bytes)'];
-  expect(await answerOf(askTicket(payer, round, 'short'))).toEqual(malformed);
-  expect(await answerOf(askTicket(payer, round, '0'.repeat(88)))).toEqual(malformed);
-  expect(await answerOf(payer.fetch(`/round/${round.id}/ticket`, { json: {} }))).toEqual([400, 'transaction is required: a ticket costs 1000']);
+  expect(await answerOf(requestTicket(payer, round, 'short'))).toEqual(malformed);
+  expect(await answerOf(requestTicket(payer, round, '0'.repeat(88)))).toEqual(malformed);
+  expect(await answerOf(payer.fetch(`/round/${round.id}/ticket`, { json: {} }))).toEqual([
+    400,
+    'transaction is required, because a ticket costs 1000',
+  ]);
   expect((await send(t, `/round/${round.id}/ticket`, { json: {} })).status).toBe(401);
   expect(await storedTickets(t, round)).toHaveLength(before);
   await sql(
@@ -236,7 +239,7 @@ test('what is no signature, or missing, is refused, and leaves nothing', async (
     `insert into tickets (id, round, wallet, signature, state) select gen_random_uuid(), $1, $2, 'test-' || n, 'checking' from generate_series(1, 50) n`,
     [round.id, payer.wallet],
   );
-  const many = await askTicket(payer, round, noSignature());
+  const many = await requestTicket(payer, round, randomSignature());
   expect([many.status, many.headers.get('retry-after')]).toEqual([429, '15']);
   await sql(t.app, `update tickets set state = 'refused', reason = 'test', decided_at = app_now() where signature like 'test-%'`);
 });

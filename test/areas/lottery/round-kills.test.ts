@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { advanceRound } from '#areas/lottery/lifecycle/advance.ts';
 import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
 import type { App } from '#platform/app.ts';
-import { pollPending, signAndSend } from '#platform/solana/submission/transactions.ts';
+import { pollPending, signAndSend } from '#platform/solana/submission/index.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import {
@@ -18,31 +18,31 @@ import {
   verified,
 } from '#test/support/areas/draws.ts';
 import { balancesOf } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
-import { Killed, mortal } from '#test/support/solana/submission.ts';
+import { Killed, killableApp } from '#test/support/solana/submission.ts';
 import { transactionTypes } from '#workers/transaction-types.ts';
 
-/** Only every so many operations are the last ones; with 1, all of them. */
+/** Distance between the operations at which a worker is killed; 1 kills at each operation. */
 const EVERY = Number(process.env.CHAOS_EVERY ?? 9);
 
 let t: RewardsTest;
 beforeAll(async () => {
-  // The lead gives a machine that stands still some time.
+  // A long lead tolerates pauses of a busy machine.
   t = await startRoundsTest({ workers: false, env: { DRAW_LEAD_SEC: '8' } });
 });
 afterAll(() => t?.close());
 
 const isOver = ({ state }: StoredRound) => state === 'finalized' || state === 'void';
 
-/** Whether there is anything to do for a round: while the beacon is waited for, there is not. */
-async function canGoOn(id: string): Promise<boolean> {
+/** Returns whether a round can advance now. It cannot while it waits for the beacon. */
+async function canAdvance(id: string): Promise<boolean> {
   return (await sql(t.app, `select 1 from rounds where id = $1 and (state <> 'committed' or beacon_due_at <= app_now())`, [id])).length > 0;
 }
 
-/** What the workers do for a round, once. */
-async function turn(app: App, id: string): Promise<void> {
+/** Runs once all jobs that workers would run for a round. */
+async function runJobsOnce(app: App, id: string): Promise<void> {
   await advanceRound(app, id);
   const due = await sql<{ id: string }>(
     t.app,
@@ -53,13 +53,13 @@ async function turn(app: App, id: string): Promise<void> {
   await pollPending(app, transactionTypes);
 }
 
-/** Works on a round until it is over or the process is killed. @returns how many operations it took */
-async function workOn(id: string, at: number, when: 'before' | 'after'): Promise<number> {
-  const victim = mortal(t.app, at, when);
+/** Advances a round until it has ended or the worker is killed. @returns the number of operations */
+async function advanceUntilKilled(id: string, at: number, when: 'before' | 'after'): Promise<number> {
+  const victim = killableApp(t.app, at, when);
   while (!isOver(await storedRound(t, id))) {
-    if (await canGoOn(id)) {
+    if (await canAdvance(id)) {
       try {
-        await turn(victim.app, id);
+        await runJobsOnce(victim.app, id);
       } catch (error) {
         if (!(error instanceof Killed) && victim.operations < at) throw error;
       }
@@ -70,7 +70,7 @@ async function workOn(id: string, at: number, when: 'before' | 'after'): Promise
   return victim.operations;
 }
 
-/** Opens and closes a round. */
+/** Opens a round, enters it and closes it. */
 async function frozenRound(): Promise<string> {
   const id = await openRound(t, 3, {
     prizes: [
@@ -82,14 +82,16 @@ async function frozenRound(): Promise<string> {
   return id;
 }
 
-test('a round whose worker is killed at the freeze is frozen once, by whoever comes next', async () => {
+test('a round whose worker is killed during the freeze is frozen exactly once by the next worker', async () => {
   for (const [i, when] of (['before', 'after'] as const).entries()) {
-    // Reading the round, the lock, the clock, the change, the commit.
+    // The operations are: read the round, lock, read the clock, update, commit.
     for (let at = 1 + i; at <= 8; at += 2) {
       const { id } = await startRound(t);
       await enter(t, 2);
-      await eventually(async () => expect(await sql(t.app, 'select 1 from rounds where id = $1 and closes_at <= app_now()', [id])).toHaveLength(1));
-      await advanceRound(mortal(t.app, at, when).app, id).catch(() => undefined);
+      await retryUntilPass(async () =>
+        expect(await sql(t.app, 'select 1 from rounds where id = $1 and closes_at <= app_now()', [id])).toHaveLength(1),
+      );
+      await advanceRound(killableApp(t.app, at, when).app, id).catch(() => undefined);
       await advanceRound(t.app, id);
       await verified(t, id);
       expect((await eventsOf(t, id)).filter((type) => type === 'round_closed')).toHaveLength(1);
@@ -98,8 +100,8 @@ test('a round whose worker is killed at the freeze is frozen once, by whoever co
   }
 }, 120_000);
 
-test('whoever works on rounds may be killed at any operation: each ends once, and its winners are owed once', async () => {
-  const operations = await workOn(await frozenRound(), Number.POSITIVE_INFINITY, 'before');
+test('when workers are killed at any operation, each round still ends once and its winners are paid once', async () => {
+  const operations = await advanceUntilKilled(await frozenRound(), Number.POSITIVE_INFINITY, 'before');
   expect(operations).toBeGreaterThan(30);
   const points = Array.from({ length: Math.ceil(operations / EVERY) }, (_, i) => 1 + i * EVERY).flatMap((at) => [
     { at, when: 'before' as const },
@@ -107,11 +109,11 @@ test('whoever works on rounds may be killed at any operation: each ends once, an
   ]);
   const rounds = new Map<string, (typeof points)[number]>();
   for (const point of points) rounds.set(await frozenRound(), point);
-  await Promise.all([...rounds].map(([id, { at, when }]) => workOn(id, at, when)));
+  await Promise.all([...rounds].map(([id, { at, when }]) => advanceUntilKilled(id, at, when)));
 
   const worker = await startWorker(t.env, t.clock);
   try {
-    for (const first of rounds.keys()) await endsWell(first);
+    for (const first of rounds.keys()) await expectDrawnAndPaid(first);
   } finally {
     await worker.close();
   }
@@ -120,10 +122,10 @@ test('whoever works on rounds may be killed at any operation: each ends once, an
   expect(recorded.slice(1).map(({ previous }) => previous)).toEqual(recorded.slice(0, -1).map(({ hash }) => hash));
 }, 240_000);
 
-/** A round, or where the machine stood still for too long one that goes on for it, is drawn and paid. */
-async function endsWell(first: string): Promise<void> {
+/** Asserts that a round, or its successor if it became void, is drawn and paid. */
+async function expectDrawnAndPaid(first: string): Promise<void> {
   let id = first;
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { state, successor } = await storedRound(t, id);
     id = successor ?? id;
     if (state !== 'finalized') throw new Error(`round ${id} is ${state}`);
@@ -139,5 +141,5 @@ async function endsWell(first: string): Promise<void> {
   for (const type of ['round_closed', 'round_committed', 'round_finalized']) expect(events.filter((one) => one === type)).toHaveLength(1);
   expect(events.filter((one) => one === 'winner_announced')).toHaveLength(2);
   const wallets = winners.map(({ wallet }) => wallet);
-  await eventually(async () => expect(await balancesOf(t, wallets, 'reward')).toEqual([3n, 2n]), 60_000);
+  await retryUntilPass(async () => expect(await balancesOf(t, wallets, 'reward')).toEqual([3n, 2n]), 60_000);
 }

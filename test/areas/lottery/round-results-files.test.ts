@@ -7,16 +7,16 @@ import { EntryView, KeysView } from '#areas/lottery/results-schemas.ts';
 import { canonicalize } from '#lib/canonical.ts';
 import { type Entry, entryLeaf, entryLine } from '#lib/draw/entry.ts';
 import { verifyRound } from '#lib/draw/verify.ts';
-import { verifySignature } from '#platform/solana/beacon/signature.ts';
+import { verifySignature } from '#platform/solana/beacon/index.ts';
 import { addressOf, CHAIN, chatParameters, entriesOf, finished, legacyParameters, uuidOf } from '#test/lib/draw-rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
-const random = generator(92);
+const random = randomGenerator(92);
 const FOREVER = 'public, max-age=31536000, immutable';
 const COMMITTER = addressOf('committer');
 const rounds = new Map<string, StoredRound>();
@@ -25,7 +25,7 @@ const round = (name: string): StoredRound => {
   if (!found) throw new Error(`there is no round ${name}`);
   return found;
 };
-/** Ids of messages that could break a line, or the JSON in it. */
+/** Message ids with characters that could break a line or its JSON. */
 const HOSTILE = ['"', '\\', '\\u0041', '\u0001\b\t\n\f\r\u001f', '\u007f\u0080', '\u2028\u2029', '</script>', 'é 🎲 \ufffd', "';--", '{"a":1}'];
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ const pathOf = (name: string) => `${name === 'tickets' ? '' : '/chat'}/round/${r
 const get = (name: string, path: string, init?: RequestInit) => send(t, `${pathOf(name)}/${path}`, init);
 const errorOf = async (answer: Response) => z.strictObject({ error: z.string() }).parse(await answer.json()).error;
 
-test('entries are listed page by page, also while more are accepted', async () => {
+test('entries are listed in pages, also while more are accepted', async () => {
   for (const name of ['active', 'closing', 'finalized', 'void', 'tickets']) {
     const { id, entries, entryId } = round(name);
     const listed = entries.map((entry) => ({ ...entry, id: entryId(entry.index), leaf: entryLeaf(id, entry) }));
@@ -65,7 +65,7 @@ test('entries are listed page by page, also while more are accepted', async () =
       String(entries.length),
       'no-cache',
     ]);
-    expect(await bodyOf(answer, EntryView.array())).toEqual(listed);
+    expect(await jsonOf(answer, EntryView.array())).toEqual(listed);
     const page = await get(name, 'entries?limit=3&offset=5');
     expect([page.headers.get('x-total-count'), await page.json()]).toEqual([String(entries.length), listed.slice(5, 8)]);
     expect(await (await get(name, 'entries?offset=1000')).json()).toEqual([]);
@@ -76,7 +76,7 @@ test('entries are listed page by page, also while more are accepted', async () =
   for (const query of ['limit=501', 'offset=-1', 'format=xml']) expect((await get('active', `entries?${query}`)).status).toBe(400);
 });
 
-test('from closing on, entries are published as lines, exactly those that are hashed', async () => {
+test('a closed round publishes its entries as NDJSON, and the lines equal the hashed text', async () => {
   for (const name of ['closing', 'frozen', 'committed', 'finalized', 'void', 'empty', 'tickets']) {
     const answer = await get(name, 'entries?format=ndjson');
     const cache = ['closing', 'frozen', 'committed'].includes(name) ? 'no-cache' : FOREVER;
@@ -91,11 +91,11 @@ test('from closing on, entries are published as lines, exactly those that are ha
   }
   for (const state of ['pending', 'active']) {
     const early = await get(state, 'entries?format=ndjson');
-    expect([early.status, await errorOf(early)]).toEqual([404, expect.stringContaining(`is ${state}: it has published entries from its closing on`)]);
+    expect([early.status, await errorOf(early)]).toEqual([404, expect.stringContaining(`is ${state}; it has published entries when it is closed`)]);
   }
 });
 
-test('the audit is there once the entries are frozen: byte for byte what the same inputs give', async () => {
+test('the audit is available when the entries are frozen and equals the recomputed audit byte for byte', async () => {
   for (const name of ['frozen', 'committed', 'finalized', 'empty', 'void', 'tickets']) {
     const answer = await get(name, 'audit');
     const isOver = ['finalized', 'empty', 'void', 'tickets'].includes(name);
@@ -109,11 +109,11 @@ test('the audit is there once the entries are frozen: byte for byte what the sam
   }
   for (const state of ['pending', 'active', 'closing']) {
     const early = await get(state, 'audit');
-    expect([early.status, await errorOf(early)]).toEqual([404, expect.stringContaining(`is ${state}: it has an audit as soon as`)]);
+    expect([early.status, await errorOf(early)]).toEqual([404, expect.stringContaining(`is ${state}; it has an audit when its`)]);
   }
 });
 
-test('a round whose entries are no longer those that were committed to shows what there is, and proves nothing by it', async () => {
+test('a round whose entries differ from the committed ones lists its present entries and gives no proofs', async () => {
   const parameters = chatParameters({ round: uuidOf('differs') });
   const entries = entriesOf(parameters, 33, 20, random);
   const { commitment } = finished(parameters, entries, { sequence: 91, previous: 'ab'.repeat(32) });
@@ -125,21 +125,21 @@ test('a round whose entries are no longer those that were committed to shows wha
   const lines = (await (await get('differs', 'entries?format=ndjson')).text()).trimEnd().split('\n');
   expect(lines).toEqual(left.map(entryLine));
   const own = z.array(z.unknown()).parse(lines.map((line) => JSON.parse(line)));
-  const anchors = { beacon: CHAIN, verifySignature, committer: COMMITTER, landed: commitment, leastLeadSec: 180, leastMarginSec: 60 };
+  const anchors = { beacon: CHAIN, verifySignature, committer: COMMITTER, landed: commitment, minLeadSec: 180, minMarginSec: 60 };
   expect(verifyRound(stored.audit, own, anchors)).toEqual({ ok: true, state: 'void' });
   const proof = await get('differs', `entries/${stored.entryId(31)}/proof`);
   expect([proof.status, await errorOf(proof)]).toEqual([404, expect.stringContaining('is void (entries-differ) and has no proofs')]);
 });
 
-test('another state of a round has another tag', async () => {
+test('the ETag of a file changes with the round’s state', async () => {
   const tags = await Promise.all(['frozen', 'committed', 'finalized', 'void'].map(async (name) => (await get(name, 'audit')).headers.get('etag')));
   expect(new Set(tags).size).toBe(4);
 });
 
-test('the keys that everything is checked against are public, and receipts verify by them', async () => {
+test('the public keys are published, and a receipt verifies with them', async () => {
   const answer = await send(t, '/.well-known/coinop-keys');
   expect(answer.status).toBe(200);
-  const keys = await bodyOf(answer, KeysView);
+  const keys = await jsonOf(answer, KeysView);
   const { chainHash, publicKey, urls } = t.app.config.chain.beacon;
   expect(keys).toMatchObject({
     committer: COMMITTER,
@@ -150,13 +150,13 @@ test('the keys that everything is checked against are public, and receipts verif
 
   const { id, entries, entryId } = round('active');
   const [entry] = entries;
-  if (!entry) throw new Error('there is no entry');
+  if (!entry) throw new Error('the round has no entry');
   const receipt = receiptOf(t.app, { ...entry, id: entryId(0), round: id });
   const key = keys.receipts.find((one) => one.id === receipt.keyId);
-  // As SPKI (RFC 8410).
+  // SPKI prefix of an ed25519 public key (RFC 8410).
   const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), bs58.decode(key?.publicKey ?? '')]);
   const signed = Buffer.from(`coinop/receipt/1\n${canonicalize(receipt.body)}`);
   const isSigned = verify(null, signed, createPublicKey({ key: der, format: 'der', type: 'spki' }), Buffer.from(receipt.signature, 'base64'));
   expect([key?.algorithm, isSigned]).toEqual(['ed25519', true]);
-  expect(receipt.body.leaf).toBe((await bodyOf(get('active', 'entries?limit=1'), EntryView.array()))[0]?.leaf);
+  expect(receipt.body.leaf).toBe((await jsonOf(get('active', 'entries?limit=1'), EntryView.array()))[0]?.leaf);
 });

@@ -6,10 +6,10 @@ import { EntryProofView } from '#areas/lottery/results-schemas.ts';
 import { entryLine, verifyEntry } from '#lib/draw/entry.ts';
 import { chatParameters, entriesOf } from '#test/lib/draw-rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { generator } from '#test/support/areas/board-model.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 const ENTRIES = 100_000;
@@ -19,7 +19,7 @@ let round: StoredRound;
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
   const parameters = chatParameters({ maxEntriesPerWallet: 1_000 });
-  round = await storeRound(t.app, parameters, entriesOf(parameters, ENTRIES, 500, generator(93)));
+  round = await storeRound(t.app, parameters, entriesOf(parameters, ENTRIES, 500, randomGenerator(93)));
 });
 afterAll(() => t.close());
 
@@ -35,7 +35,7 @@ async function received(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-test('100,000 entries come as lines, and their hashes in the audit, to the last byte', async () => {
+test('the files of a round with 100,000 entries are complete: all lines, and all hashes in the audit', async () => {
   expect(await received('entries?format=ndjson')).toBe(hashOf(round.entries.map((entry) => `${entryLine(entry)}\n`)));
   expect(await received('audit')).toBe(hashOf([JSON.stringify(round.audit)]));
 });
@@ -44,7 +44,7 @@ test('a proof among 100,000 entries reads 32 bytes of each level', async () => {
   const query = jest.spyOn(t.app.db, 'query');
   for (const index of [0, 1, 4_095, 65_536, 98_303, 98_304, ENTRIES - 1]) {
     query.mockClear();
-    const shown = await bodyOf(send(t, `/chat/round/${round.id}/entries/${round.entryId(index)}/proof`), EntryProofView);
+    const shown = await jsonOf(send(t, `/chat/round/${round.id}/entries/${round.entryId(index)}/proof`), EntryProofView);
     expect(query).toHaveBeenCalledTimes(1);
     const { id: _id, ...entry } = shown.entry;
     expect([entry, shown.root]).toEqual([round.entries[index], round.audit.entries.root]);
@@ -53,7 +53,7 @@ test('a proof among 100,000 entries reads 32 bytes of each level', async () => {
   query.mockRestore();
 });
 
-/** A reader that takes the beginning of a page and then no more. */
+/** Requests a file, reads its beginning, and then stops reading. */
 async function stalled(path: string): Promise<IncomingMessage> {
   const [response] = (await once(get(`${t.url}/chat/round/${round.id}/${path}`), 'response')) as [IncomingMessage];
   await once(response, 'readable');
@@ -61,23 +61,23 @@ async function stalled(path: string): Promise<IncomingMessage> {
   return response;
 }
 
-test('who reads slowly has nothing read ahead, and who leaves ends it', async () => {
+test('a slow client stops the reading of further chunks, and a disconnected client ends it', async () => {
   const query = jest.spyOn(t.app.db, 'query');
   const asked = () => query.mock.calls.filter(([{ name }]) => name === 'select_entry_lines').length;
   const response = await stalled('entries?format=ndjson');
   let before = -1;
-  // Until the buffers between are full.
-  await eventually(() => {
+  // Waits until the buffers between the database and the client are full.
+  await retryUntilPass(() => {
     const now = asked();
     const isStill = now === before;
     before = now;
-    if (!isStill) throw new Error(`${now} chunks are read, and more come`);
+    if (!isStill) throw new Error(`${now} chunks were read, and reading continues`);
   });
   expect(before).toBeLessThan(ENTRIES / 2_000);
   response.destroy();
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(asked()).toBeLessThanOrEqual(before + 1);
   query.mockRestore();
-  // It is a broken answer to that reader alone.
+  // Only this client's response is aborted; the server still answers others.
   expect((await send(t, `/chat/round/${round.id}/entries/root`)).status).toBe(200);
 });

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EntryProofView, FinalizedView, PayoutsOfRound, RootView, WinnerView, WinningNumbersView } from '#areas/lottery/results-schemas.ts';
-import { type Debt, owe } from '#areas/payouts';
+import { createPayments, type PaymentRequest } from '#areas/payouts';
 import { parametersHash } from '#lib/draw/parameters.ts';
 import { verifyWithMerkletreejs } from '#lib/merkle.ts';
 import { naiveLeaf, naiveNumbers, naiveRoot, naiveSeed, naiveWinners } from '#test/lib/draw-naive.ts';
 import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from '#test/lib/draw-rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
-const random = generator(91);
+const random = randomGenerator(91);
 const FOREVER = 'public, max-age=31536000, immutable';
 const rounds: Record<string, StoredRound> = {};
 const round = (name: string): StoredRound => {
@@ -22,7 +22,7 @@ const round = (name: string): StoredRound => {
   return found;
 };
 
-/** Of every state, the finalized ones with distance to now. */
+/** Stores one round per state. The finalized rounds ended at different times. */
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
   const store = async (name: string, count: number, options: Parameters<typeof storeRound>[3], over = {}) => {
@@ -50,11 +50,11 @@ const refusal = async (response: Promise<Response>) => {
   return [status, (body as { error: string }).error] as const;
 };
 
-test('the root is told as soon as the entries are frozen, and how it is made', async () => {
+test('the entries root and its algorithm are available when the entries are frozen', async () => {
   for (const name of ['frozen', 'committed', 'finalized', 'late']) {
     const answer = await get(name, 'entries/root');
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, FOREVER]);
-    const { root, count, algorithm } = await bodyOf(answer, RootView);
+    const { root, count, algorithm } = await jsonOf(answer, RootView);
     expect([root, count, algorithm.hash]).toEqual([naiveRoot(round(name).id, round(name).entries), round(name).entries.length, 'sha256']);
   }
   for (const [name, state] of [
@@ -67,13 +67,13 @@ test('the root is told as soon as the entries are frozen, and how it is made', a
   }
 });
 
-test('the proof of every entry leads to the root, by an implementation that is not ours', async () => {
+test('the proof of every entry leads to the root, as verified by merkletreejs', async () => {
   for (const name of ['frozen', 'finalized', 'older', 'unlucky', 'late']) {
     const { id, entries, entryId } = round(name);
     const root = Buffer.from(naiveRoot(id, entries), 'hex');
     await Promise.all(
       entries.map(async (entry) => {
-        const shown = await bodyOf(get(name, `entries/${entryId(entry.index)}/proof`), EntryProofView);
+        const shown = await jsonOf(get(name, `entries/${entryId(entry.index)}/proof`), EntryProofView);
         expect(shown).toMatchObject({ entry: { ...entry, id: entryId(entry.index) }, index: entry.index, root: root.toString('hex') });
         expect(shown.leaf).toBe(naiveLeaf(id, entry).toString('hex'));
         const proof = shown.proof.map((sibling) => Buffer.from(sibling, 'hex'));
@@ -83,7 +83,7 @@ test('the proof of every entry leads to the root, by an implementation that is n
   }
 });
 
-test('no proof is given before the freeze, or of an entry that is not of the round', async () => {
+test('a proof is 404 before the freeze and for an entry of another round', async () => {
   const entry = (name: string, index = 0) => `entries/${round(name).entryId(index)}/proof`;
   expect(await refusal(get('active', entry('active')))).toEqual([404, expect.stringContaining('is active')]);
   expect(await refusal(get('closing', entry('closing')))).toEqual([404, expect.stringContaining('is closing')]);
@@ -92,12 +92,12 @@ test('no proof is given before the freeze, or of an entry that is not of the rou
   expect(await refusal(get('finalized', 'entries/5/proof'))).toEqual([400, expect.stringContaining('entryId')]);
 });
 
-test('the winning numbers follow from the seed, and the seed from what was published', async () => {
+test('the winning numbers can be recomputed from the seed, and the seed from published values', async () => {
   for (const name of ['finalized', 'older', 'unlucky']) {
     const { id, parameters, audit, entries } = round(name);
     const answer = await get(name, 'winning-numbers');
     expect(answer.headers.get('cache-control')).toBe(FOREVER);
-    const { numbers, proof } = await bodyOf(answer, WinningNumbersView);
+    const { numbers, proof } = await jsonOf(answer, WinningNumbersView);
     expect(numbers).toEqual(audit.draw?.numbers);
     const { seedFrom, beacon, commitment } = proof;
     expect(seedFrom).toMatchObject({ round: id, entriesRoot: naiveRoot(id, entries), parametersHash: parametersHash(parameters) });
@@ -110,10 +110,10 @@ test('the winning numbers follow from the seed, and the seed from what was publi
   }
 });
 
-test('winners are told by place, with what they won and by which entry', async () => {
+test('winners are listed by place with their prize and entry', async () => {
   for (const name of ['finalized', 'older', 'unlucky']) {
     const { parameters, entries, audit, entryId } = round(name);
-    const winners = await bodyOf(get(name, 'winners'), WinnerView.array());
+    const winners = await jsonOf(get(name, 'winners'), WinnerView.array());
     const seed = Buffer.from(audit.draw?.seed ?? '', 'hex');
     expect(winners.map(({ entryIndex }) => entryIndex)).toEqual(naiveWinners(seed, parameters, entries));
     expect(winners.map(({ entryIndex, entryId: own }) => own === entryId(entryIndex))).toEqual(winners.map(() => true));
@@ -123,41 +123,41 @@ test('winners are told by place, with what they won and by which entry', async (
     }));
     expect(winners).toMatchObject(due);
   }
-  expect(await bodyOf(get('unlucky', 'winners'), WinnerView.array())).toEqual([]);
+  expect(await jsonOf(get('unlucky', 'winners'), WinnerView.array())).toEqual([]);
 });
 
-test('payouts tell how each prize is paid, and by which transactions', async () => {
+test('payouts show the status and the transaction of each prize’s payment', async () => {
   const { id, audit } = round('finalized');
   const winners = audit.winners ?? [];
   expect(winners.length).toBe(3);
-  // The debts are there with the winners; before that, they are pending.
-  const before = await bodyOf(get('finalized', 'payouts'), PayoutsOfRound);
+  // Without rows in `payments` the payouts are pending.
+  const before = await jsonOf(get('finalized', 'payouts'), PayoutsOfRound);
   expect([before.status, before.signatures]).toEqual(['pending', []]);
-  const debts = winners.map(({ place, wallet, prize }): Debt => {
+  const debts = winners.map(({ place, wallet, prize }): PaymentRequest => {
     return { wallet, currency: 'reward', amount: BigInt(prize.amount), cause: { kind: 'prize', id: `${id}:${place}` } };
   });
-  const owed = await t.app.tx((tx) => owe(t.app, tx, debts));
+  const owed = await t.app.tx((tx) => createPayments(t.app, tx, debts));
   const pay = (ids: string[], state: string, signature: string | null) =>
     sql(t.app, `update payments set state = $2, signature = $3, completed_at = case $2 when 'completed' then app_now() end where id = any($1)`, [
       ...[ids, state, signature],
     ]);
   const [first, ...others] = owed.map((payment) => payment.id);
   await pay([first ?? ''], 'completed', addressOf('one'));
-  const half = await bodyOf(get('finalized', 'payouts'), PayoutsOfRound);
+  const half = await jsonOf(get('finalized', 'payouts'), PayoutsOfRound);
   expect([half.status, half.signatures]).toEqual(['pending', [addressOf('one')]]);
   expect(half.payouts.map(({ status }) => status)).toEqual(['completed', 'pending', 'pending']);
   expect(half.payouts.map(({ paymentId }) => paymentId)).toEqual(owed.map((payment) => payment.id));
   await pay(others, 'completed', addressOf('two'));
-  const done = await bodyOf(get('finalized', 'payouts'), PayoutsOfRound);
+  const done = await jsonOf(get('finalized', 'payouts'), PayoutsOfRound);
   expect(done).toMatchObject({ round: id, status: 'completed', signatures: [addressOf('one'), addressOf('two')] });
   expect(done.payouts).toMatchObject(
     winners.map(({ place, wallet, prize }) => ({ place, wallet, prize: { amount: prize.amount, mint: 'reward', address: prize.mint } })),
   );
   expect(done.payouts.every(({ completedAt }) => completedAt !== null)).toBe(true);
-  expect(await bodyOf(get('unlucky', 'payouts'), PayoutsOfRound)).toMatchObject({ status: 'none', payouts: [], signatures: [] });
+  expect(await jsonOf(get('unlucky', 'payouts'), PayoutsOfRound)).toMatchObject({ status: 'none', payouts: [], signatures: [] });
 });
 
-test('before a round is finalized there are no results, and the refusal says how far it is', async () => {
+test('before a round is finalized its results are 404, and the error names the round’s state', async () => {
   for (const path of ['winning-numbers', 'winners', 'payouts']) {
     for (const name of ['pending', 'active', 'closing', 'committed'])
       expect(await refusal(get(name, path))).toEqual([404, expect.stringContaining(`round ${round(name).id} is ${name}`)]);
@@ -166,7 +166,7 @@ test('before a round is finalized there are no results, and the refusal says how
   }
 });
 
-test('a round that there is not, or one of the other kind, is not found, and an id that is none is malformed', async () => {
+test('an unknown round or a round of the other kind is 404, and a malformed id is 400', async () => {
   const entry = uuidOf('an entry');
   for (const path of [
     'entries',
@@ -194,7 +194,7 @@ test('a round that there is not, or one of the other kind, is not found, and an 
 test('finalized rounds are listed newest first, page by page', async () => {
   const answer = await send(t, '/chat/round/recent-finalized');
   expect(answer.headers.get('x-total-count')).toBe('3');
-  const listed = await bodyOf(answer, FinalizedView.array());
+  const listed = await jsonOf(answer, FinalizedView.array());
   expect(listed.map(({ id }) => id)).toEqual(['finalized', 'older', 'unlucky'].map((name) => round(name).id));
   for (const [i, name] of ['finalized', 'older', 'unlucky'].entries()) {
     const { audit, entries } = round(name);
@@ -208,6 +208,6 @@ test('finalized rounds are listed newest first, page by page', async () => {
   }
   const page = await send(t, '/chat/round/recent-finalized?limit=1&offset=1');
   expect(page.headers.get('x-total-count')).toBe('3');
-  expect((await bodyOf(page, FinalizedView.array())).map(({ id }) => id)).toEqual([round('older').id]);
+  expect((await jsonOf(page, FinalizedView.array())).map(({ id }) => id)).toEqual([round('older').id]);
   expect(await refusal(send(t, '/chat/round/recent-finalized?limit=0'))).toEqual([400, expect.stringContaining('limit')]);
 });

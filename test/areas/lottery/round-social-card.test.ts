@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Card, cardOf } from '#areas/lottery/social/card/card.ts';
-import { cardDesk } from '#areas/lottery/social/card/card-cache.ts';
+import { cardCache } from '#areas/lottery/social/card/card-cache.ts';
 import { renderCards } from '#areas/lottery/social/card/render.ts';
 import { drawCard } from '#areas/lottery/social/card/svg.ts';
-import { cut, legible, widthOf, wrap } from '#areas/lottery/social/card/text.ts';
-import { readShared } from '#areas/lottery/social/rounds.ts';
+import { cut, drawableText, widthOf, wrap } from '#areas/lottery/social/card/text.ts';
+import { readSharedRound } from '#areas/lottery/social/rounds.ts';
 import { getCard } from '#areas/lottery/social/routes.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
@@ -23,9 +23,9 @@ afterAll(() => t.close());
 
 const endActive = () => sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where state = 'active'`);
 const cardAt = (id: string) => send(t, `/social/round/${id}/card.png`);
-const modelOf = async (id: string) => cardOf(t.app.config, await readShared(t.app.db, id), { reward: 6, usdc: 6 });
+const modelOf = async (id: string) => cardOf(t.app.config, await readSharedRound(t.app.db, id), { reward: 6, usdc: 6 });
 
-/** The chunks of a PNG; its size, and how many bytes of pixels it holds. */
+/** Parses a PNG: its chunks, its size, and its number of pixel bytes. */
 function readPng(png: Buffer) {
   expect(png.subarray(0, 8).toString('hex')).toBe('89504e470d0a1a0a');
   const chunks = new Map<string, Buffer[]>();
@@ -68,7 +68,7 @@ test.each<[string, ShownRound]>([
   await endActive();
 });
 
-test('the card of a round that is over is kept for ever, that of another for seconds', async () => {
+test('the card of an ended round is immutable for clients, and any other card expires after seconds', async () => {
   const of = async (round: ShownRound) => (await cardAt(await showRound(t.app, round))).headers.get('Cache-Control');
   expect(await of(DRAWN)).toBe('public, max-age=31536000, immutable');
   expect(await of({ state: 'void' })).toBe('public, max-age=31536000, immutable');
@@ -76,14 +76,14 @@ test('the card of a round that is over is kept for ever, that of another for sec
   await endActive();
 });
 
-test('who has a card is not sent it again', async () => {
+test('a client that has the card’s ETag gets 304', async () => {
   const id = await showRound(t.app, DRAWN);
   const etag = (await cardAt(id)).headers.get('ETag') ?? '';
   const again = await send(t, `/social/round/${id}/card.png`, { headers: { 'If-None-Match': etag } });
   expect([again.status, again.headers.get('ETag'), await again.text()]).toEqual([304, etag, '']);
 });
 
-test('the same round has the same card, byte for byte, whoever renders it', async () => {
+test('repeated renderings of a round give the same card, byte for byte', async () => {
   const card = await modelOf(await showRound(t.app, DRAWN));
   const [first, twin] = await renderCards([card, card]);
   const [later] = await renderCards([card]);
@@ -91,64 +91,64 @@ test('the same round has the same card, byte for byte, whoever renders it', asyn
   expect(first?.equals(later ?? Buffer.alloc(0))).toBe(true);
 });
 
-test('fifty who ask for a card at once share one rendering, and later ones get the same', async () => {
+test('fifty concurrent requests for a card share one rendering, and later requests get the cached card', async () => {
   const rendered: Card[] = [];
-  const desk = cardDesk(t.app, async (cards) => {
+  const readFrom = cardCache(t.app, async (cards) => {
     rendered.push(...cards);
     return cards.map(() => Buffer.from('a picture'));
   });
   const id = await showRound(t.app, DRAWN);
-  const all = await Promise.all(Array.from({ length: 50 }, () => desk(id)));
+  const all = await Promise.all(Array.from({ length: 50 }, () => readFrom(id)));
   expect(new Set(all).size).toBe(1);
-  expect(await desk(id)).toBe(all[0]);
+  expect(await readFrom(id)).toBe(all[0]);
   expect(rendered).toHaveLength(1);
 });
 
-test('a round that goes on to another state gets another card', async () => {
+test('a round gets a new card when its state changes', async () => {
   const id = await showRound(t.app, { state: 'active' });
   const before = (await cardAt(id)).headers.get('ETag');
   await endActive();
   expect((await cardAt(id)).headers.get('ETag')).not.toBe(before);
 });
 
-test('more different cards than may wait are refused with 503, and none is lost for later', async () => {
+test('requests above the limit of pending cards are refused with 503 and succeed later', async () => {
   const first = Promise.withResolvers<void>();
-  const desk = cardDesk(t.app, async (cards) => {
+  const readFrom = cardCache(t.app, async (cards) => {
     await first.promise;
     return cards.map(() => Buffer.from('a picture'));
   });
   const ids = await Promise.all(Array.from({ length: 80 }, () => showRound(t.app, DRAWN)));
   const asked = ids.map((id) =>
-    desk(id).then(
+    readFrom(id).then(
       () => 200,
       (error: { status?: number }) => error.status,
     ),
   );
-  // Those that find no place are told at once: the others wait for the first.
+  // Requests above the limit are refused immediately, while the others wait for the first rendering.
   const refused = Promise.race(asked);
   expect(await refused).toBe(503);
   first.resolve();
   const statuses = await Promise.all(asked);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  expect((await desk(ids[statuses.indexOf(503)] ?? '')).png.toString()).toBe('a picture');
+  expect((await readFrom(ids[statuses.indexOf(503)] ?? '')).png.toString()).toBe('a picture');
 });
 
-test('a rendering that fails is tried again by the next who asks', async () => {
+test('after a failed rendering the next request renders the card again', async () => {
   let failures = 1;
-  const desk = cardDesk(t.app, async (cards) => {
-    if (failures-- > 0) throw new Error('no picture');
+  const readFrom = cardCache(t.app, async (cards) => {
+    if (failures-- > 0) throw new Error('the rendering failed');
     return cards.map(() => Buffer.from('a picture'));
   });
   const id = await showRound(t.app, DRAWN);
-  await expect(desk(id)).rejects.toThrow('no picture');
-  expect((await desk(id)).png.toString()).toBe('a picture');
+  await expect(readFrom(id)).rejects.toThrow('the rendering failed');
+  expect((await readFrom(id)).png.toString()).toBe('a picture');
 });
 
 test('a round that does not exist has no card', async () => {
   expect((await clientOf(t).call(getCard, { params: { id: randomUUID() } })).status).toBe(404);
 });
 
-test('a card says what is known: numbers, prize, winners, what to verify', async () => {
+test('a card shows the numbers, the prize, the winners and the hashes for verification', async () => {
   const card = await modelOf(await showRound(t.app, DRAWN));
   expect(card).toMatchObject({
     balls: ['3', '7', '12', '30', '41'],
@@ -163,22 +163,22 @@ test('a card says what is known: numbers, prize, winners, what to verify', async
   await endActive();
 });
 
-test('text from outside cannot break out of the picture', async () => {
+test('a title cannot inject markup into the picture', async () => {
   const card = await modelOf(await showRound(t.app, { ...DRAWN, title: `</text><image href="http://evil.example/x.png"/>` }));
   expect(drawCard(card)).not.toContain('<image');
 });
 
-test('what the font cannot draw is left out or replaced, and a title of nothing else gives way', () => {
-  expect(legible('Friday night')).toBe('Friday night');
-  expect(legible('Привет, мир № 5')).toBe('Привет, мир № 5');
-  expect(legible('🎰 Jackpot 夜夜 night 🇩🇪')).toBe('Jackpot • night');
-  expect(legible('1️⃣ first')).toBe('1 first');
-  expect(legible('a\u202eb\u200b')).toBe('ab');
-  expect(legible('夜の抽選')).toBeNull();
-  expect(legible('🎰🎰')).toBeNull();
+test('characters that the font lacks are removed or replaced, and a title without other characters is replaced as a whole', () => {
+  expect(drawableText('Friday night')).toBe('Friday night');
+  expect(drawableText('Привет, мир № 5')).toBe('Привет, мир № 5');
+  expect(drawableText('🎰 Jackpot 夜夜 night 🇩🇪')).toBe('Jackpot • night');
+  expect(drawableText('1️⃣ first')).toBe('1 first');
+  expect(drawableText('a\u202eb\u200b')).toBe('ab');
+  expect(drawableText('夜の抽選')).toBeNull();
+  expect(drawableText('🎰🎰')).toBeNull();
 });
 
-test('text is cut by its width, and wrapped between words', () => {
+test('text is shortened by its width and wrapped between words', () => {
   const style = { size: 44, weight: 800 } as const;
   const long = 'The very long Saturday marathon extravaganza draw';
   expect(cut('Short', style, 500)).toBe('Short');

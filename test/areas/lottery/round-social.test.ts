@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getCard, getLatest, getPost, getRound } from '#areas/lottery/social/routes.ts';
-import { weightOf, within } from '#areas/lottery/social/weight.ts';
+import { shortenToWeight, weightOf } from '#areas/lottery/social/weight.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
 import { AT, DRAWN, DRAWN_TICKET, ROOT, SEED, type ShownRound, showRound, WALLET } from '#test/support/areas/social-rounds.ts';
@@ -18,7 +18,7 @@ afterAll(() => t.close());
 const shared = async (round: ShownRound) => (await clientOf(t).ok(getRound, { params: { id: await showRound(t.app, round) } })).body;
 const posted = async (round: ShownRound) => (await clientOf(t).ok(getPost, { params: { id: await showRound(t.app, round) } })).body;
 
-test('before there is a round there is no latest; then it is the active one, then the one that was drawn last', async () => {
+test('the latest round is 404 without rounds, then the active round, then the most recently drawn one', async () => {
   const latest = async () => {
     const { status, body } = await clientOf(t).call(getLatest);
     return status === 200 ? body.id : status;
@@ -35,7 +35,7 @@ test('before there is a round there is no latest; then it is the active one, the
   await sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where id = $1`, [active]);
 });
 
-test('a drawn round is shared with its numbers, first winners, prizes for people, links and what a page needs', async () => {
+test('the summary of a drawn round has numbers, first winners, prizes as text, links and Open Graph values', async () => {
   const round = await shared(DRAWN);
   const at = (path: string) => `http://coinop.test${path}`;
   expect(round).toMatchObject({
@@ -63,14 +63,14 @@ test('a drawn round is shared with its numbers, first winners, prizes for people
   expect(round.winners[0]).toEqual({ place: 1, wallet: WALLET, prize: { amount: '25000000', mint: 'usdc', text: '25 USDC' } });
 });
 
-test('of many winners three are named and the others counted', async () => {
+test('a summary names three winners and counts the others', async () => {
   const winners = Array.from({ length: 10 }, () => ({ wallet: WALLET, amount: '1' }));
   const round = await shared({ ...DRAWN, prizes: winners.map(() => ({ amount: '1', mint: 'usdc' as const })), winners });
   expect([round.winners.length, round.winnersTotal, round.prize]).toEqual([3, 10, '0.00001 USDC']);
   expect(round.text).toContain('0.000001 USDC, and 9 more wallets win.');
 });
 
-test('a legacy round is shared with its ticket and its pool', async () => {
+test('the summary of a legacy round has the winning ticket and the prize pool', async () => {
   expect(await shared(DRAWN_TICKET)).toMatchObject({
     ...{ kind: 'legacy', numbers: null, winningTicket: 41, winnersTotal: 1, prize: '120 USDC' },
     text: expect.stringMatching(/^Ticket round [0-9a-f]{8} is drawn: ticket 41\. 9xQe…VFin wins 120 USDC\.$/),
@@ -86,9 +86,9 @@ test.each<[ShownRound, RegExp]>([
   [{ state: 'closing' }, /is closed with 1,234 entries, which go on the chain before the draw for 25 USDC\.$/],
   [{ state: 'committed' }, /1,234 entries are committed to on the chain\. The draw for 25 USDC is decided at 21 Nov 2026, 12:03 UTC\.$/],
   [{ ...DRAWN, winners: [] }, /No entry has one of these numbers: the prizes stay in the treasury\.$/],
-  [{ state: 'void', entries: 0 }, /is void\. Nobody entered\.$/],
+  [{ state: 'void', entries: 0 }, /is void\. The round had no entries\.$/],
   [{ kind: 'legacy', state: 'active', entries: 0 }, /is open until .*: 0 tickets so far\.$/],
-])('a round is told in a sentence in every state: %j', async (round, sentence) => {
+])('a summary describes a round in a sentence: %j', async (round, sentence) => {
   const { text, numbers, winners, voidReason } = await shared(round);
   expect(text).toMatch(sentence);
   if (round.state !== 'finalized') expect([numbers, winners]).toEqual([null, []]);
@@ -96,7 +96,7 @@ test.each<[ShownRound, RegExp]>([
   await sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where state = 'active'`);
 });
 
-test('a post has the numbers, the winner, the link and the card', async () => {
+test('a post contains the numbers, the winner, the link and the card', async () => {
   const { text, media, url } = await posted(DRAWN);
   expect(text.split('\n')).toEqual([
     '🕹️ Friday night draw',
@@ -133,7 +133,7 @@ test.each([
   }
 });
 
-test('weight is counted as X does: links 23, CJK and emoji 2, all else 1', () => {
+test('the weight of a text follows the rules of X: links 23, CJK and emoji 2, other characters 1', () => {
   expect(weightOf('hello')).toBe(5);
   expect(weightOf('日本')).toBe(4);
   expect(weightOf('🎰')).toBe(2);
@@ -145,13 +145,13 @@ test('weight is counted as X does: links 23, CJK and emoji 2, all else 1', () =>
   expect(weightOf('a.io b')).toBe(23 + 2);
 });
 
-test('what gives way is cut between characters, and not before it must', () => {
-  expect(within('short', (part) => `[${part}]`)).toBe('[short]');
-  expect(within('abcdef', (part) => `[${part}]`, 7)).toBe('[abc…]');
-  expect(within('👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦', (part) => part, 5)).toBe('👩‍👩‍👧‍👦…');
+test('a text is shortened between characters, and only if it exceeds the maximum weight', () => {
+  expect(shortenToWeight('short', (part) => `[${part}]`)).toBe('[short]');
+  expect(shortenToWeight('abcdef', (part) => `[${part}]`, 7)).toBe('[abc…]');
+  expect(shortenToWeight('👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦', (part) => part, 5)).toBe('👩‍👩‍👧‍👦…');
 });
 
-test('a round that does not exist is 404, and an id that is none 400', async () => {
+test('an unknown round is 404, and a malformed id is 400', async () => {
   for (const route of [getRound, getPost, getCard]) {
     const unknown = await clientOf(t).call(route, { params: { id: randomUUID() } });
     expect([unknown.status, unknown.body]).toEqual([404, { error: expect.stringContaining('there is no round') }]);
@@ -159,7 +159,7 @@ test('a round that does not exist is 404, and an id that is none 400', async () 
   }
 });
 
-test('a summary that has not changed is not sent again', async () => {
+test('an unchanged summary is answered with 304', async () => {
   const id = await showRound(t.app, DRAWN);
   const first = await send(t, `/social/round/${id}`);
   const again = await send(t, `/social/round/${id}`, { headers: { 'If-None-Match': first.headers.get('ETag') ?? '' } });

@@ -10,7 +10,7 @@ import { memo } from '#platform/solana/tokens.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { commitmentsOf, endActive, eventsOf, openRound, prizesOf, storedRound, verified } from '#test/support/areas/draws.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
 
@@ -18,7 +18,7 @@ let t: RewardsTest;
 let second: Awaited<ReturnType<typeof startWorker>>;
 beforeAll(async () => {
   t = await startRoundsTest();
-  // Two fleets, of everything.
+  // A second worker pool that serves all queues.
   second = await startWorker(t.env, t.clock);
 });
 afterAll(async () => {
@@ -28,14 +28,14 @@ afterAll(async () => {
 beforeEach(() => endActive(t));
 afterEach(() => t.chain.control.clear());
 
-/** Opens and closes a round. */
+/** Opens a round, enters it and closes it. */
 async function frozenRound(entries = 2): Promise<string> {
   const id = await openRound(t, entries);
   await t.app.tx((tx) => closeRound(tx, id));
   return id;
 }
 
-/** All that the committer's key has signed, as the chain has it, oldest first. */
+/** Reads all commitments of the committer's key from the chain, oldest first. */
 async function onChain(): Promise<LandedCommitment[]> {
   const committer = t.app.chain.address('committer');
   const listed = (await t.chain.connection.getSignaturesForAddress(committer, {}, 'finalized')).reverse();
@@ -44,7 +44,7 @@ async function onChain(): Promise<LandedCommitment[]> {
     const transaction = await t.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 });
     const data = transaction?.transaction.message.compiledInstructions.at(-1)?.data ?? Buffer.alloc(0);
     const memo = Buffer.from(data).toString();
-    // It was given lamports once.
+    // Skips the transaction that funded the key.
     if (!memo.startsWith('coinop/')) continue;
     found.push({ memo, committer: committer.toBase58(), signature, slot, blockhash: '', blockTime: '' });
   }
@@ -58,31 +58,31 @@ const attemptsOf = (id: string) =>
     [id],
   );
 
-/** The commitment in the bytes that were signed. */
+/** Parses the commitment in a signed transaction. */
 function commitmentIn(bytes: Buffer): Commitment {
   const text = bytes.toString('latin1');
   const found = parseMemo(text.slice(text.indexOf('coinop/commitment/')));
-  if (!found) throw new Error('nothing was committed to');
+  if (!found) throw new Error('the transaction contains no commitment');
   return found;
 }
 
-test('commitments of rounds that close together are in one sequence without gaps, each naming the one before', async () => {
+test('commitments of rounds that close concurrently form one sequence without gaps, and each names the previous one', async () => {
   const rounds: string[] = [];
   for (let i = 0; i < 4; i++) rounds.push(await frozenRound());
-  // As if bells rang without end, beside two fleets.
-  const often = async (id: string) => {
+  // Runs the job continually, in addition to the two worker pools.
+  const advanceRepeatedly = async (id: string) => {
     while ((await storedRound(t, id)).state !== 'finalized') {
       await Promise.all([advanceRound(t.app, id), advanceRound(t.app, id), sleep(20)]);
     }
   };
-  await Promise.all(rounds.map((id) => often(id)));
+  await Promise.all(rounds.map((id) => advanceRepeatedly(id)));
   const recorded = await commitmentsOf(t);
   expect(recorded.map(({ sequence }) => sequence)).toEqual(recorded.map((_, i) => i + 1));
   expect(recorded.slice(1).map(({ previous }) => previous)).toEqual(recorded.slice(0, -1).map(({ hash }) => hash));
   const landed = await onChain();
   expect(landed.map((one) => one.memo)).toEqual(recorded.map((one) => one.memo));
   const history = verifyHistory(landed);
-  if (!history.ok) throw new Error(history.why);
+  if (!history.ok) throw new Error(history.reason);
   for (const id of rounds) {
     expect((await verified(t, id)).commitment).toMatchObject({ signature: history.byRound.get(id)?.signature });
     expect(await attemptsOf(id)).toHaveLength(1);
@@ -92,11 +92,11 @@ test('commitments of rounds that close together are in one sequence without gaps
   }
 });
 
-test('a commitment that is dropped is signed again when it is dead: the same but for a later beacon round', async () => {
+test('a dropped commitment is signed again after it has expired, with only the beacon round changed', async () => {
   const committer = t.app.chain.address('committer').toBase58();
   const fault = await t.chain.control.fault({ kind: 'drop', methods: ['sendTransaction'], mentions: committer });
   const id = await frozenRound();
-  await eventually(async () => expect((await attemptsOf(id)).length).toBeGreaterThan(1), 60_000);
+  await retryUntilPass(async () => expect((await attemptsOf(id)).length).toBeGreaterThan(1), 60_000);
   await fault.clear();
   await untilState(t, id, 'finalized', 60_000);
   const attempts = await attemptsOf(id);
@@ -109,7 +109,7 @@ test('a commitment that is dropped is signed again when it is dead: the same but
   expect(verifyHistory(await onChain()).ok).toBe(true);
 });
 
-/** Makes the record forget that rounds were committed to, as when it is restored from before. */
+/** Deletes the commitments of rounds from the database, as after a restore from an older backup. */
 async function forget(...ids: string[]): Promise<void> {
   await sql(t.app, 'delete from chain_attempts where transaction_id in (select id from chain_transactions where subject = any($1::text[]))', [ids]);
   await sql(t.app, 'delete from chain_transactions where subject = any($1::text[])', [ids]);
@@ -121,7 +121,7 @@ async function forget(...ids: string[]): Promise<void> {
   );
 }
 
-test('a record that was restored from before finds its commitments on the chain, and signs none again', async () => {
+test('a database restored from an older backup adopts its commitments from the chain and signs none again', async () => {
   await t.chain.control.beacon({ stopped: true });
   const [first, last] = [await frozenRound(), await frozenRound()];
   await Promise.all([untilState(t, first, 'committed'), untilState(t, last, 'committed')]);
@@ -138,7 +138,7 @@ test('a record that was restored from before finds its commitments on the chain,
 
 const UNKNOWN = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
 
-/** What the next commitment to a round might be. */
+/** Returns a plausible next commitment memo for a round. */
 async function nextFor(round: string): Promise<string> {
   const last = (await commitmentsOf(t)).at(-1);
   const hash = 'ab'.repeat(32);
@@ -148,12 +148,12 @@ async function nextFor(round: string): Promise<string> {
   });
 }
 
-test('a stranger who names the committer in a transaction like a commitment is passed over', async () => {
+test('a memo like a commitment that a stranger signed is ignored, although the transaction names the committer', async () => {
   const stranger = await t.chain.fundWallet();
   const gift = SystemProgram.transfer({ fromPubkey: stranger.publicKey, toPubkey: t.app.chain.address('committer'), lamports: 1_000_000 });
   const own = memo(await nextFor(UNKNOWN), [stranger.publicKey]);
   const signature = await t.chain.send([gift, own], [stranger]);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { value } = await t.chain.connection.getSignatureStatus(signature);
     expect([value?.confirmationStatus, value?.err]).toEqual(['finalized', null]);
   });
@@ -162,14 +162,14 @@ test('a stranger who names the committer in a transaction like a commitment is p
   await verified(t, id);
 });
 
-test('a number that the committer’s key has used for what nobody knows stops all commitments, until a person decides', async () => {
+test('a commitment of the committer’s key to an unknown round stops all commitments until an operator decides', async () => {
   const { committer } = t.chain.keys;
   const payer = await t.chain.fundWallet();
   const landed = (await onChain()).length;
   await t.chain.send([memo(await nextFor(UNKNOWN), [committer.publicKey])], [payer, committer]);
-  await eventually(async () => expect(await onChain()).toHaveLength(landed + 1));
+  await retryUntilPass(async () => expect(await onChain()).toHaveLength(landed + 1));
   const id = await frozenRound();
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     expect(await sql(t.app, 'select state from chain_transactions where subject = $1', [id])).toEqual([{ state: 'manual' }]);
   });
   expect((await storedRound(t, id)).state).toBe('closing');

@@ -7,7 +7,7 @@ import type { Entry } from '#lib/draw/entry.ts';
 import { RoundParameters } from '#lib/draw/parameters.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { eventsOf, openRound, prizesOf, storedRound, verified } from '#test/support/areas/draws.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
 import { clientOf } from '#test/support/http/client.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
@@ -22,17 +22,17 @@ afterEach(() => t.chain.control.clear());
 
 const shift = (ms: number) => t.clock.set(new Date(Date.now() + ms));
 
-/** Opens and closes a round. */
+/** Opens a round, enters it and closes it. */
 async function frozenRound(entries = 3): Promise<string> {
   const id = await openRound(t, entries);
   await t.app.tx((tx) => closeRound(tx, id));
   return id;
 }
 
-/** What makes an entry, wherever it is. */
+/** Returns the fields of an entry that its successor must share. */
 const contentOf = ({ wallet, numbers, source, messageId, at }: Entry) => ({ wallet, numbers, source, messageId, at });
 
-/** The round that goes on for a void one, and that it has the same terms and the same entries. */
+/** Asserts that a void round has a successor with the same terms and entries. @returns the successor's id */
 async function successorOf(id: string, reason: string): Promise<string> {
   const { successor } = await storedRound(t, id);
   if (successor === null) throw new Error(`round ${id} has no successor`);
@@ -58,16 +58,16 @@ async function successorOf(id: string, reason: string): Promise<string> {
   return successor;
 }
 
-test('a commitment whose block came too late makes the round void, and another goes on with its entries', async () => {
-  // The record’s clock is behind: beacon rounds that it takes for future ones are known when the block is made.
+test('a commitment whose block came too late makes the round void, and a successor takes over its entries', async () => {
+  // The database's clock is 60 s behind, so the chosen beacon round is already published when the block is made.
   await shift(-60_000);
   const id = await frozenRound();
   await untilState(t, id, 'void');
   await shift(0);
   let successor = await successorOf(id, 'late-block');
   expect(await eventsOf(t, id)).toEqual(['round_started', 'round_closed', 'round_void']);
-  // The successor may have been committed to before the clock was right.
-  await eventually(async () => {
+  // The successor may also become void, if it was committed before the clock was corrected.
+  await retryUntilPass(async () => {
     const { state, successor: next } = await storedRound(t, successor);
     successor = next ?? successor;
     if (state !== 'finalized') throw new Error(`the successor is ${state}`);
@@ -78,7 +78,7 @@ test('a commitment whose block came too late makes the round void, and another g
   expect((await eventsOf(t, successor)).slice(0, 3)).toEqual(['round_closed', 'round_committed', 'round_finalized']);
 });
 
-test('while the beacon is silent a round waits, is shown as overdue after an hour, and is drawn when the beacon speaks', async () => {
+test('while the beacon is unavailable a round waits; it is overdue after an hour and is drawn when the beacon returns', async () => {
   await t.chain.control.beacon({ stopped: true });
   const id = await frozenRound();
   await untilState(t, id, 'committed');
@@ -94,7 +94,7 @@ test('while the beacon is silent a round waits, is shown as overdue after an hou
   await verified(t, id);
 });
 
-/** Changes an entry behind the record’s back. @returns what changes it back */
+/** Changes a stored entry despite the trigger that forbids it. @returns a function that restores the entry */
 async function tamper(id: string): Promise<() => Promise<void>> {
   const write = async (wallet: string) => {
     await sql(t.app, 'alter table entries disable trigger entries_kept');
@@ -105,13 +105,13 @@ async function tamper(id: string): Promise<() => Promise<void>> {
   await write(createWallet().address);
   return () => write(entry?.wallet ?? '');
 }
-const lookNow = (id: string) => sql(t.app, 'update rounds set look_at = app_now() where id = $1', [id]);
+const makeDue = (id: string) => sql(t.app, 'update rounds set look_at = app_now() where id = $1', [id]);
 
-test('entries that are not those that were committed to are not drawn; once they are restored, they are', async () => {
+test('a round whose entries differ from the committed ones is not drawn until they are restored', async () => {
   const id = await frozenRound();
   await untilState(t, id, 'committed');
   const restore = await tamper(id);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const [row] = await sql<{ held: boolean }>(
       t.app,
       `select look_at > greatest(app_now(), beacon_due_at) + interval '10 seconds' as held from rounds where id = $1`,
@@ -121,12 +121,12 @@ test('entries that are not those that were committed to are not drawn; once they
   }, 30_000);
   expect((await storedRound(t, id)).state).toBe('committed');
   await restore();
-  await lookNow(id);
+  await makeDue(id);
   await untilState(t, id, 'finalized');
   await verified(t, id);
 });
 
-test('entries that nobody restores within a day make the round void', async () => {
+test('a round whose entries are not restored within a day becomes void', async () => {
   const id = await frozenRound();
   await untilState(t, id, 'committed');
   await tamper(id);
@@ -137,15 +137,15 @@ test('entries that nobody restores within a day make the round void', async () =
   await verified(t, successor);
 });
 
-test('a beacon round that cannot be had for a day makes the round void', async () => {
+test('a round becomes void when its beacon round is unavailable for a day', async () => {
   await t.chain.control.beacon({ stopped: true });
   const id = await frozenRound();
   await untilState(t, id, 'committed');
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     expect(await sql(t.app, 'select 1 from rounds where id = $1 and beacon_due_at < app_now()', [id])).toHaveLength(1);
   });
   await sql(t.app, `update rounds set beacon_due_at = beacon_due_at - interval '25 hours' where id = $1`, [id]);
-  // One look that is in vain is not enough: it may be the network.
+  // One failed read is not enough, because the cause may be this process's network.
   await advanceRound(t.app, id);
   expect((await storedRound(t, id)).state).toBe('committed');
   await shift(120_000);

@@ -9,19 +9,8 @@ import { type LegacyParameters, parametersHash, RoundParameters } from '#lib/dra
 import { newId } from '#lib/ids.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import {
-  describeRound,
-  EASY,
-  endActive,
-  enter,
-  eventsOf,
-  openRound,
-  prizesOf,
-  startRound,
-  storedRound,
-  verified,
-} from '#test/support/areas/draws.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { createRound, EASY, endActive, enter, eventsOf, openRound, prizesOf, startRound, storedRound, verified } from '#test/support/areas/draws.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { asAdmin, startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
 import { adminOf, clientOf } from '#test/support/http/client.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
@@ -32,12 +21,12 @@ beforeAll(async () => {
   t = await startRoundsTest();
 });
 afterAll(() => t?.close());
-// One is active at a time, and the next test has its own.
+// Only one chat round can be active at a time, so each test starts without one.
 beforeEach(() => endActive(t));
 
-const NOBODY = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
+const UNKNOWN_ROUND = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
 
-/** What a wallet has of a currency, finally. */
+/** Reads a wallet's finalized balance of a currency, base units. */
 async function balanceOf(wallet: string, currency: string): Promise<bigint> {
   const { usdcMint, rewardMint } = t.chain.keys;
   const account = associatedTokenAddress(new PublicKey(wallet), (currency === 'usdc' ? usdcMint : rewardMint).publicKey);
@@ -50,7 +39,7 @@ const refusal = async (path: string, init: Parameters<typeof send>[2]): Promise<
 };
 const startRefusal = (id: string) => refusal(`/chat/round/${id}/start`, { headers: asAdmin });
 
-test('a round goes by itself from its start to the winners’ tokens', async () => {
+test('a started round is closed, committed, drawn and paid without further requests', async () => {
   const { id } = await startRound(t);
   await enter(t, 5);
   await untilState(t, id, 'closing');
@@ -61,7 +50,7 @@ test('a round goes by itself from its start to the winners’ tokens', async () 
   await untilState(t, id, 'finalized');
   const audit = await verified(t, id);
   expect(audit.winners).toHaveLength(2);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     for (const { place, wallet, prize } of audit.winners ?? []) {
       expect(await balanceOf(wallet, place === 1 ? 'reward' : 'usdc')).toBe(BigInt(prize.amount));
     }
@@ -80,7 +69,7 @@ test('a round goes by itself from its start to the winners’ tokens', async () 
   ]);
 });
 
-test('a round is described, and shown to everybody', async () => {
+test('a created round is pending, and the public endpoint returns the same body', async () => {
   const { body } = await adminOf(t).ok(postRound, { body: { ...EASY, title: '  Tonight ' } });
   expect(body).toMatchObject({
     ...{ status: 'pending', title: 'Tonight', picks: 1, range: 1, durationSec: 1, maxEntriesPerWallet: 1, prizes: EASY.prizes, entries: 0 },
@@ -95,7 +84,7 @@ test('picks, range and entries per wallet have defaults', async () => {
   expect((await adminOf(t).ok(postRound, { body: rest })).body).toMatchObject({ picks: 5, range: 50, maxEntriesPerWallet: 1 });
 });
 
-test('a description that is sent again under its key makes no second round', async () => {
+test('a repeated request with the same Idempotency-Key creates no second round', async () => {
   const headers = { ...asAdmin, 'Idempotency-Key': newId() };
   const [first, again] = [await send(t, '/chat/round', { json: EASY, headers }), await send(t, '/chat/round', { json: EASY, headers })];
   expect([first.status, again.status]).toEqual([201, 201]);
@@ -103,7 +92,7 @@ test('a description that is sent again under its key makes no second round', asy
   expect((await send(t, '/chat/round', { json: { ...EASY, title: 'another' }, headers })).status).toBe(409);
 });
 
-test('what is no description is refused, and so is whoever is no administrator', async () => {
+test('invalid terms are refused with 400, and requests without an admin token with 403', async () => {
   const wrong = [
     { ...EASY, title: '' },
     { ...EASY, picks: 2, range: 1 },
@@ -117,7 +106,7 @@ test('what is no description is refused, and so is whoever is no administrator',
   ];
   for (const json of wrong) expect((await refusal('/chat/round', { json, headers: asAdmin }))[0]).toBe(400);
   expect((await refusal('/chat/round', { json: EASY }))[0]).toBe(403);
-  expect((await refusal(`/chat/round/${NOBODY}/start`, {}))[0]).toBe(403);
+  expect((await refusal(`/chat/round/${UNKNOWN_ROUND}/start`, {}))[0]).toBe(403);
 });
 
 test('a start freezes the parameters and opens the round', async () => {
@@ -142,24 +131,24 @@ test('a start freezes the parameters and opens the round', async () => {
   await expect(sql(t.app, `update rounds set closes_at = closes_at + interval '1 hour' where id = $1`, [round.id])).rejects.toThrow('frozen');
 });
 
-test('what is not there, not pending, or not alone is not started', async () => {
-  expect(await startRefusal(NOBODY)).toEqual([404, 'there is no such chat round']);
+test('a start is refused when the round is unknown or not pending, or another round is active', async () => {
+  expect(await startRefusal(UNKNOWN_ROUND)).toEqual([404, 'there is no chat round with this id']);
   expect((await startRefusal('no-uuid'))[0]).toBe(400);
-  expect((await send(t, `/chat/round/${NOBODY}`)).status).toBe(404);
+  expect((await send(t, `/chat/round/${UNKNOWN_ROUND}`)).status).toBe(404);
   const { id } = await startRound(t, { durationSec: 600 });
-  expect(await startRefusal(id)).toEqual([409, 'the round is active, and only a pending one can be started']);
-  const other = await describeRound(t);
-  expect(await startRefusal(other.id)).toEqual([409, `round ${id} is active, and only one is at a time`]);
+  expect(await startRefusal(id)).toEqual([409, 'the round is active; only a pending round can be started']);
+  const other = await createRound(t);
+  expect(await startRefusal(other.id)).toEqual([409, `round ${id} is active; only one chat round can be active at a time`]);
 });
 
-test('of rounds that are started at once, one is active', async () => {
-  const rounds = await Promise.all(Array.from({ length: 4 }, () => describeRound(t, { durationSec: 600 })));
+test('when four rounds are started concurrently, only one becomes active', async () => {
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => createRound(t, { durationSec: 600 })));
   const answers = await Promise.all(rounds.map(({ id }) => send(t, `/chat/round/${id}/start`, { method: 'POST', headers: asAdmin })));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
   expect(await sql(t.app, `select id from rounds where kind = 'chat' and state = 'active'`)).toHaveLength(1);
 });
 
-test('a round that nobody entered is void, and says so', async () => {
+test('a round without entries becomes void with the reason no-entries', async () => {
   const { id } = await startRound(t);
   await untilState(t, id, 'void');
   expect((await clientOf(t).ok(getRound, { params: { id } })).body).toMatchObject({ status: 'void', voidReason: 'no-entries', successor: null });
@@ -167,7 +156,7 @@ test('a round that nobody entered is void, and says so', async () => {
   expect(await eventsOf(t, id)).toEqual(['round_started', 'round_void']);
 });
 
-test('what was accepted before the freeze is in the round, and nothing comes after', async () => {
+test('every entry that was accepted before the freeze is in the round, and later entries are refused', async () => {
   const id = await openRound(t, 1);
   const one = () => {
     const entry = newId();
@@ -183,13 +172,13 @@ test('what was accepted before the freeze is in the round, and nothing comes aft
   };
   await Promise.all([...Array.from({ length: 6 }, entering), t.app.tx((tx) => closeRound(tx, id))]);
   expect(await t.app.tx((tx) => closeRound(tx, id))).toBe(false);
-  await expect(enter(t, 1)).rejects.toThrow('no round takes entries');
+  await expect(enter(t, 1)).rejects.toThrow('no round accepts entries now');
   await untilState(t, id, 'committed');
   expect((await verified(t, id)).entries.count).toBe(accepted);
   await expect(sql(t.app, 'update rounds set entries = entries + 1 where id = $1', [id])).rejects.toThrow('takes no entries');
 });
 
-test('prizes that nobody is left for stay where they are', async () => {
+test('a round with fewer winners than prizes pays only the prizes of its winners', async () => {
   const id = await openRound(t, 1);
   await t.app.tx((tx) => closeRound(tx, id));
   await untilState(t, id, 'finalized');
@@ -197,7 +186,7 @@ test('prizes that nobody is left for stay where they are', async () => {
   expect(await prizesOf(t, id)).toMatchObject([{ place: 1, amount: '3000000' }]);
 });
 
-test('a round of thousands is drawn in a thread of its own', async () => {
+test('a round of 2,500 entries is evaluated in a worker thread and drawn correctly', async () => {
   const { id } = await startRound(t, { durationSec: 600, picks: 5, range: 50 });
   const candidates = Array.from({ length: 2_500 }, () => {
     const entry = newId();
@@ -212,7 +201,7 @@ test('a round of thousands is drawn in a thread of its own', async () => {
   );
 });
 
-/** A legacy round with so many tickets, closed by its creator. */
+/** Creates a legacy round with a number of tickets and closes it. */
 async function closedLegacy(ticketPrice: string, tickets: number): Promise<string> {
   const id = newId();
   const now = t.clock.now().getTime();
@@ -229,7 +218,7 @@ async function closedLegacy(ticketPrice: string, tickets: number): Promise<strin
   );
   await t.app.tx(async (tx) => {
     const round = await lockRound(tx, id);
-    if (!round) throw new Error('the round is not there');
+    if (!round) throw new Error('the round was not inserted');
     const at = new Date(now).toISOString();
     const entries = Array.from({ length: tickets }, () => newId()).map((ticket) => ({
       ...{ id: ticket, wallet: createWallet().address, numbers: [], source: 'chain', messageId: ticket, at },
@@ -240,7 +229,7 @@ async function closedLegacy(ticketPrice: string, tickets: number): Promise<strin
   return id;
 }
 
-test('a legacy round pays all that its tickets cost to one winner; of free ones there is only the winner', async () => {
+test('a legacy round pays the sum of its ticket prices to one winner; a free round has a winner and no payment', async () => {
   const [paid, free] = [await closedLegacy('250', 3), await closedLegacy('0', 2)];
   await Promise.all([untilState(t, paid, 'finalized'), untilState(t, free, 'finalized')]);
   const [winner] = (await verified(t, paid)).winners ?? [];

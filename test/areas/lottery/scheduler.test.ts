@@ -5,7 +5,7 @@ import type { App } from '#platform/app.ts';
 import { startApi } from '#test/support/api.ts';
 import { ADMIN_TOKEN, startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
 import { adminOf, clientOf } from '#test/support/http/client.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
@@ -37,17 +37,17 @@ interface Round {
   title: string;
   created_by: string;
 }
-/** Those of this test. */
+/** Reads the rounds of this test. */
 const rounds = () =>
   sql<Round>(t.app, 'select id::text, state, title, created_by from rounds where id not in (select id from seen_rounds) order by created_at, id');
-/** What the clock does to an active round: from then on another may begin. */
+/** Closes the active round, as its closing time would, so that another can start. */
 const endActive = () => sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where kind = 'chat' and state = 'active'`);
-/** Makes the schedule due now, as if its time had come. */
+/** Makes the schedule due now. */
 const makeDue = () => sql(t.app, `update round_schedule set next_at = app_now() - interval '1 second', look_at = app_now()`);
 const lookAgain = () => sql(t.app, 'update round_schedule set look_at = app_now()');
 const ago = (seconds: number) => new Date(t.clock.now().getTime() - seconds * 1_000).toISOString();
 
-/** A worker that is killed when it is about to write for the n-th time. */
+/** Returns an application whose process is killed before its n-th transaction. */
 function dyingAt(n: number): App {
   let writes = 0;
   return {
@@ -59,7 +59,7 @@ function dyingAt(n: number): App {
   };
 }
 
-test('before the first start nothing is scheduled', async () => {
+test('before the first start the status has no schedule', async () => {
   expect(await status()).toEqual({
     ...{ running: false, intervalSec: null, template: null, nextAt: null },
     ...{ lastRound: null, lastStartedAt: null, lastError: null, startedBy: null },
@@ -69,7 +69,7 @@ test('before the first start nothing is scheduled', async () => {
   expect((await adminOf(t).ok(postStop)).body.running).toBe(false);
 });
 
-test('a started schedule makes a round at once, by the template, and says when the next one comes', async () => {
+test('a started schedule starts a round with the template’s terms immediately, and the status has the next start time', async () => {
   const { body } = await start();
   expect(body).toMatchObject({
     running: true,
@@ -90,17 +90,17 @@ test('a started schedule makes a round at once, by the template, and says when t
   expect(await rounds()).toHaveLength(1);
 });
 
-test('workers keep rounds coming by themselves', async () => {
+test('workers start scheduled rounds without requests', async () => {
   await start();
   const worker = await startWorker({ ...t.env }, t.clock);
   try {
-    await eventually(async () => expect(await rounds()).toMatchObject([{ state: 'active' }]), 60_000);
+    await retryUntilPass(async () => expect(await rounds()).toMatchObject([{ state: 'active' }]), 60_000);
   } finally {
     await worker.close();
   }
 });
 
-test('several workers at once make one round', async () => {
+test('concurrent workers start only one round', async () => {
   const other = await startApi(t.env, t.clock);
   try {
     await start();
@@ -111,7 +111,7 @@ test('several workers at once make one round', async () => {
   }
 });
 
-test('of all that was missed one round is made up for, and the next comes on the old grid', async () => {
+test('after several missed start times one round starts, and the next one follows the original grid', async () => {
   const startAt = ago(50.5 * 60);
   await start({ intervalSec: 60, startAt });
   await runScheduler(t.app);
@@ -128,7 +128,7 @@ test('of all that was missed one round is made up for, and the next comes on the
   expect(await rounds()).toHaveLength(1);
 });
 
-test('a round that is still active is waited for, whoever started it', async () => {
+test('the due round waits while another round is active, also one that an administrator started', async () => {
   await start();
   await runScheduler(t.app);
   await makeDue();
@@ -144,11 +144,11 @@ test('a round that is still active is waited for, whoever started it', async () 
   ]);
 });
 
-test('a refused round is kept, tried again later with the present template, and leaves no heap', async () => {
+test('a round that cannot start is kept and retried with the current template; no further rounds are created', async () => {
   await start({ template: tooMuch });
   await runScheduler(t.app);
   expect((await status()).lastError).toMatch(/treasury/);
-  // Not at once again.
+  // The retry is delayed.
   const [refused] = await rounds();
   await runScheduler(t.app);
   for (let i = 0; i < 3; i++) {
@@ -165,7 +165,7 @@ test('a refused round is kept, tried again later with the present template, and 
   expect(await status()).toMatchObject({ lastRound: refused?.id, lastError: null });
 });
 
-test('after a refusal it waits 30 seconds, or the interval where that is less', async () => {
+test('after a failed start the schedule waits 30 s, or the interval if it is shorter', async () => {
   for (const [intervalSec, wait] of [
     [HOUR_SEC, 30],
     [10, 10],
@@ -177,7 +177,7 @@ test('after a refusal it waits 30 seconds, or the interval where that is less', 
   }
 });
 
-test('a worker killed between making and starting a round leaves it to the next one', async () => {
+test('the next worker starts a round whose creator was killed before the start', async () => {
   await start();
   await expect(runScheduler(dyingAt(2))).rejects.toThrow('killed');
   const [made] = await rounds();
@@ -188,7 +188,7 @@ test('a worker killed between making and starting a round leaves it to the next 
   expect((await status()).lastRound).toBe(made?.id);
 });
 
-test('a worker killed after starting a round does not make the slot start another', async () => {
+test('a worker killed after the start of a round causes no second round for the same start time', async () => {
   const { body } = await start();
   await expect(runScheduler(dyingAt(3))).rejects.toThrow('killed');
   expect(await rounds()).toMatchObject([{ state: 'active' }]);
@@ -202,7 +202,7 @@ test('a worker killed after starting a round does not make the slot start anothe
   expect(Date.parse((await status()).nextAt ?? '')).toBe(Date.parse(body.nextAt ?? '') + HOUR_SEC * 1_000);
 });
 
-test('a stopped schedule makes no rounds, and begins anew when it is started', async () => {
+test('a stopped schedule starts no rounds, and a new start begins a new schedule', async () => {
   await start();
   await runScheduler(t.app);
   const { body } = await adminOf(t).ok(postStop);
@@ -217,7 +217,7 @@ test('a stopped schedule makes no rounds, and begins anew when it is started', a
   expect((await rounds()).map(({ state }) => state)).toEqual(['closing', 'active']);
 });
 
-test('starting again while it runs replaces interval and template, and makes no round of its own', async () => {
+test('a start of a running schedule replaces interval and template and creates no additional round', async () => {
   await start();
   await runScheduler(t.app);
   const before = await status();
@@ -249,7 +249,7 @@ test('the schedule survives a restart', async () => {
   }
 });
 
-test('what cannot be scheduled is refused', async () => {
+test('an invalid schedule is refused with 400', async () => {
   const refused = async (body: object) => {
     const answer = await send(t, '/auto/start', { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` }, json: body });
     return [answer.status, JSON.stringify(await answer.json())];
@@ -271,7 +271,7 @@ test('what cannot be scheduled is refused', async () => {
   expect((await status()).running).toBe(false);
 });
 
-test('only administrators of rounds may schedule', async () => {
+test('only an admin token with the scope rounds can change the schedule', async () => {
   for (const client of [clientOf(t), adminOf(t, NARROW)]) {
     const answers = [
       await client.call(postStart, { body: { intervalSec: HOUR_SEC, template } }),

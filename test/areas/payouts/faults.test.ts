@@ -1,20 +1,20 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Fault } from '#dev/localnet/control/orders.ts';
+import type { FaultRule } from '#dev/localnet/control/commands.ts';
 import { statement } from '#platform/db/sql.ts';
-import { balancesOf, debt, oweAll, type PayoutsTest, startPayoutsTest, untilPaid } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { balancesOf, createAllPayments, type PayoutsTest, paymentRequest, startPayoutsTest, untilPaid } from '#test/support/areas/payouts.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 
 let t: PayoutsTest;
-/** The account that every batch names, and nothing else that lanes do. */
+/** Address of the mint. Batches name it; transactions that advance or open lanes do not. */
 let mint: string;
 beforeAll(async () => {
   t = await startPayoutsTest({ env: { PAYOUT_LANES: '2', LANDING_GIVE_UP_MS: '300' } });
   mint = t.chain.keys.usdcMint.publicKey.toBase58();
   await untilPaid(
     t,
-    await oweAll(
+    await createAllPayments(
       t,
-      Array.from({ length: 8 }, () => debt()),
+      Array.from({ length: 8 }, () => paymentRequest()),
     ),
   );
 });
@@ -34,22 +34,22 @@ const selectAdvances = statement<{ state: string; error: { name: string } | null
 );
 const selectLanes = statement<{ address: string }>('test_lane_addresses', 'select address from payout_lanes order by lane');
 
-const debts = (n: number) => Array.from({ length: n }, (_, i) => debt({ amount: BigInt(10 + i) }));
+const requests = (n: number) => Array.from({ length: n }, (_, i) => paymentRequest({ amount: BigInt(10 + i) }));
 
-const FAULTS: [string, Fault[]][] = [
-  ['the first sending is dropped', [{ kind: 'drop', times: 2 }]],
-  ['the reply to it is lost', [{ kind: 'loseReply', times: 2, methods: ['sendTransaction'] }]],
-  ['it lands late', [{ kind: 'late', slots: 15, times: 2 }]],
-  ['it lands in a minority’s block', [{ kind: 'fork', slots: 3, times: 2 }]],
-  ['the node limits us', [{ kind: 'rateLimit', probability: 0.2, seed: 1, times: 3 }]],
-  ['the node fails', [{ kind: 'fail', probability: 0.2, seed: 2, times: 3 }]],
-  ['connections are cut', [{ kind: 'cut', probability: 0.2, seed: 3, times: 3 }]],
-  ['answers are slow', [{ kind: 'delay', ms: 100, probability: 0.5, seed: 4 }]],
+const FAULTS: [string, FaultRule[]][] = [
+  ['the cluster drops transactions', [{ kind: 'drop', times: 2 }]],
+  ['responses to sendTransaction are lost', [{ kind: 'loseReply', times: 2, methods: ['sendTransaction'] }]],
+  ['transactions land late', [{ kind: 'late', slots: 15, times: 2 }]],
+  ['a fork drops transactions', [{ kind: 'fork', slots: 3, times: 2 }]],
+  ['the RPC node applies rate limits', [{ kind: 'rateLimit', probability: 0.2, seed: 1, times: 3 }]],
+  ['RPC requests fail', [{ kind: 'fail', probability: 0.2, seed: 2, times: 3 }]],
+  ['RPC connections are cut', [{ kind: 'cut', probability: 0.2, seed: 3, times: 3 }]],
+  ['RPC responses are slow', [{ kind: 'delay', ms: 100, probability: 0.5, seed: 4 }]],
 ];
-test.each(FAULTS)('everybody is paid once when %s', async (_what, faults) => {
-  const all = debts(10);
+test.each(FAULTS)('each payment is made once when %s', async (_what, faults) => {
+  const all = requests(10);
   const switched = await Promise.all(faults.map((fault) => t.chain.control.fault(fault)));
-  const owed = await oweAll(t, all);
+  const owed = await createAllPayments(t, all);
   await untilPaid(t, owed);
   expect(await switched[0]?.hits()).toBeGreaterThan(0);
   await t.chain.control.clear();
@@ -61,11 +61,11 @@ test.each(FAULTS)('everybody is paid once when %s', async (_what, faults) => {
   ).toEqual(all.map(({ amount }) => amount));
 });
 
-test('a batch that does not land is given up: its nonce is used by something else, and its members go into another', async () => {
-  const all = debts(6);
+test('when a batch does not land, its nonce is advanced and its members are paid by another batch', async () => {
+  const all = requests(6);
   const dropping = await t.chain.control.fault({ kind: 'drop', mentions: mint });
-  const owed = await oweAll(t, all);
-  await eventually(async () => expect((await batchesOf(owed)).over).toBeGreaterThanOrEqual(2));
+  const owed = await createAllPayments(t, all);
+  await retryUntilPass(async () => expect((await batchesOf(owed)).over).toBeGreaterThanOrEqual(2));
   await dropping.clear();
   await untilPaid(t, owed);
   expect((await t.app.db.query(selectAdvances)).map(({ state }) => state)).toContain('finalized');
@@ -77,24 +77,24 @@ test('a batch that does not land is given up: its nonce is used by something els
   ).toEqual(all.map(({ amount }) => amount));
 });
 
-test('a batch that lands while it is being given up has paid, and nothing is paid again', async () => {
+test('when a batch lands while its nonce is being advanced, its members are not paid again', async () => {
   const before = (await t.app.db.query(selectAdvances)).length;
   const lanes = await t.app.db.query(selectLanes);
   await t.chain.control.fault({ kind: 'late', mentions: mint, slots: 100, times: 1 });
   for (const { address } of lanes) await t.chain.control.fault({ kind: 'drop', mentions: address });
-  const one = debt();
-  const [owed] = await oweAll(t, [one]);
-  if (!owed) throw new Error('nothing is owed');
+  const one = paymentRequest();
+  const [owed] = await createAllPayments(t, [one]);
+  if (!owed) throw new Error('no payment was created');
   await untilPaid(t, [owed]);
   await t.chain.control.clear();
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const advances = (await t.app.db.query(selectAdvances)).slice(before);
     expect(advances).toEqual([{ state: 'failed', error: expect.objectContaining({ name: 'Dead' }) }]);
   });
   expect(await batchesOf([owed])).toEqual({ paid: 1 });
-  // The lane goes on.
-  const others = debts(6);
-  await untilPaid(t, await oweAll(t, others));
+  // The lane can be used again.
+  const others = requests(6);
+  await untilPaid(t, await createAllPayments(t, others));
   expect(
     await balancesOf(
       t,
@@ -103,13 +103,13 @@ test('a batch that lands while it is being given up has paid, and nothing is pai
   ).toEqual([one, ...others].map(({ amount }) => amount));
 });
 
-test('a batch that is given up and one that lands late: whichever is final decides', async () => {
-  // The batch lands about when it is given up, now before its nonce is advanced and now after.
+test('a batch that lands late, before or after its nonce is advanced, pays its member once', async () => {
+  // The four delays make the batch land before or after the advance of the nonce.
   for (const slots of [25, 35, 45, 55]) {
     await t.chain.control.fault({ kind: 'late', mentions: mint, slots, times: 1 });
     const dropping = await t.chain.control.fault({ kind: 'drop', mentions: mint, times: 8 });
-    const one = debt();
-    await untilPaid(t, await oweAll(t, [one]));
+    const one = paymentRequest();
+    await untilPaid(t, await createAllPayments(t, [one]));
     await dropping.clear();
     expect(await balancesOf(t, [one.wallet])).toEqual([one.amount]);
   }

@@ -3,12 +3,20 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runPlanner } from '#areas/payouts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { pollPending, signAndSend } from '#platform/solana/submission/transactions.ts';
-import { balancesOf, debt, lookAgain, oweAll, type PayoutsTest, startPayoutsTest, storedPayments } from '#test/support/areas/payouts.ts';
-import { Killed, type Mortal, mortal } from '#test/support/solana/submission.ts';
+import { pollPending, signAndSend } from '#platform/solana/submission/index.ts';
+import {
+  balancesOf,
+  createAllPayments,
+  type PayoutsTest,
+  paymentRequest,
+  planNow,
+  startPayoutsTest,
+  storedPayments,
+} from '#test/support/areas/payouts.ts';
+import { type KillableApp, Killed, killableApp } from '#test/support/solana/submission.ts';
 import { transactionTypes } from '#workers/transaction-types.ts';
 
-/** Only every so many operations are the last ones; with 1, all of them. */
+/** Step between the operations at which the process is killed. 1 = at every operation. */
 const EVERY = Number(process.env.CHAOS_EVERY ?? 5);
 
 let t: PayoutsTest;
@@ -27,50 +35,50 @@ const selectTwice = statement<{ payment: string }>(
 );
 const endLane = statement(
   'test_forget_lane',
-  // As a database restored to before the lane was opened would have it.
+  // The lane looks as in a database that was restored to a time before its nonce was read.
   `update payout_lanes set nonce = null, nonce_slot = 0, landed = null, landed_slot = 0, stale = true where lane = 0`,
 );
 
-/** What the workers do, once. */
+/** Runs planner, signing and polling once, as the workers do. */
 async function turn(app: App): Promise<void> {
   await runPlanner(app);
   for (const { id } of await app.db.query(selectDue)) await signAndSend(app, transactionTypes, id);
   await pollPending(app, transactionTypes);
 }
 
-/** Works until all is paid; a process that is killed is followed by one that is not. @returns whether it was killed */
-async function workOn(owed: readonly { id: string; created: boolean }[], process: Mortal): Promise<boolean> {
+/** Runs turns until all payments are completed. After the kill, uses an application that is not killed. @returns whether it was killed */
+async function workOn(owed: readonly { id: string; created: boolean }[], process: KillableApp): Promise<boolean> {
   let killed = false;
   const end = performance.now() + 15_000;
   while (performance.now() < end) {
     try {
       await turn(killed ? t.app : process.app);
     } catch (error) {
-      // What runs beside the killed operation may say so in words of its own.
+      // Operations that run concurrently with the killed one may fail with other errors.
       if (!(error instanceof Killed) && process.operations === 0) throw error;
       killed = true;
     }
     if ((await storedPayments(t, owed)).every(({ state }) => state === 'completed')) return killed;
-    await lookAgain(t, owed);
+    await planNow(t, owed);
     await sleep(40);
   }
-  throw new Error(`not paid: ${JSON.stringify(await storedPayments(t, owed))}`);
+  throw new Error(`payments are not completed: ${JSON.stringify(await storedPayments(t, owed))}`);
 }
 
 test.each(['before', 'after'] as const)(
-  'whoever works on payouts may be killed %s any operation: everybody is paid once',
+  'when a payout process is killed %s any operation, each payment is made once',
   async (when) => {
     let at = 1;
     for (let killed = true; killed; at += EVERY) {
       const currency = at % 2 === 0 ? 'usdc' : 'reward';
-      const all = [debt({ amount: 3n, currency }), debt({ amount: 5n, currency })];
+      const all = [paymentRequest({ amount: 3n, currency }), paymentRequest({ amount: 5n, currency })];
       if (at % 3 === 0) await t.app.tx((tx) => tx.query(endLane));
-      const owed = await oweAll(t, all);
-      killed = await workOn(owed, mortal(t.app, at, when));
+      const owed = await createAllPayments(t, all);
+      killed = await workOn(owed, killableApp(t.app, at, when));
       const wallets = all.map(({ wallet }) => wallet);
       expect(await balancesOf(t, wallets, currency)).toEqual([3n, 5n]);
     }
-    // So many operations it takes at least, from what is owed to what is paid.
+    // A payment takes more than 60 operations, so the loop has covered all steps.
     expect(at).toBeGreaterThan(60);
     expect(await t.app.db.query(selectTwice)).toEqual([]);
   },

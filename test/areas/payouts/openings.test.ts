@@ -5,12 +5,12 @@ import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import {
   balanceOf,
-  debt,
-  lookAgain,
+  createAllPayments,
   mintOf,
   openAccounts,
-  oweAll,
   type PayoutsTest,
+  paymentRequest,
+  planNow,
   startPayoutsTest,
   storedPayments,
   untilPaid,
@@ -22,8 +22,8 @@ let worker: Awaited<ReturnType<typeof startWorker>>;
 beforeAll(async () => {
   t = await startPayoutsTest({ workers: false, env: { PAYOUT_LANES: '1' } });
   worker = await startWorker(t.env, t.clock);
-  // The lane is open.
-  await untilPaid(t, await oweAll(t, [debt()]));
+  // Opens the lane.
+  await untilPaid(t, await createAllPayments(t, [paymentRequest()]));
   await worker.close();
 });
 afterAll(async () => {
@@ -31,20 +31,20 @@ afterAll(async () => {
   await t?.close();
 });
 
-test('a batch that meets a claim opening the same token account is not made: what is owed beside it is paid, and its member later', async () => {
-  const [met] = await oweAll(t, [debt({ currency: 'reward' })]);
-  const [other] = await oweAll(t, [debt()]);
-  if (!met || !other) throw new Error('nothing is owed');
+test('when a claim opens the same token account at the same time, the batch is not stored, other payments are batched, and its member is paid later', async () => {
+  const [met] = await createAllPayments(t, [paymentRequest({ currency: 'reward' })]);
+  const [other] = await createAllPayments(t, [paymentRequest()]);
+  if (!met || !other) throw new Error('no payment was created');
   const [{ wallet } = { wallet: '' }] = await storedPayments(t, [met]);
   const claimed = () =>
     sql(t.app, 'insert into token_accounts_opened (wallet, mint, cause) values ($1, $2, $3)', [wallet, mintOf(t, 'reward').toBase58(), randomUUID()]);
-  // The planner has seen that nobody opens the account, and the claim is signed before it writes the batch down.
+  // The claim records its opening after the planner has read the openings and before it stores the batch.
   await runPlanner(meanwhile(t.app, 'select_accounts_opened_by_payouts', claimed));
   expect((await storedPayments(t, [met, other])).map(({ state }) => state)).toEqual(['pending', 'batched']);
 
   await openAccounts(t, [wallet], 'reward');
   worker = await startWorker(t.env, t.clock);
-  await lookAgain(t, [met]);
+  await planNow(t, [met]);
   await untilPaid(t, [met, other], 'completed', 60_000);
   expect(await balanceOf(t, wallet, 'reward')).toBe(1_000_000n);
 });

@@ -5,19 +5,19 @@ import { pendingUsdc } from '#areas/payouts/routes/wallets.ts';
 import { sweepWebhooks } from '#jobs/webhooks.ts';
 import { statement } from '#platform/db/sql.ts';
 import { transferChecked } from '#platform/solana/tokens.ts';
-import { expireDeliveries } from '#platform/webhooks/inbox.ts';
+import { purgeDeliveries } from '#platform/webhooks/inbox.ts';
 import {
   accountOf,
   balanceOf,
-  debt,
+  createAllPayments,
   eventsOf,
   openAccounts,
-  oweAll,
   type PayoutsTest,
+  paymentRequest,
   startPayoutsTest,
   storedPayments,
 } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { adminOf, clientOf } from '#test/support/http/client.ts';
 import { createSecret, deliver, standardHeaders } from '#test/support/http/webhook.ts';
 
@@ -35,23 +35,26 @@ interface Report {
   signature?: string;
   data?: Record<string, unknown>;
 }
-interface Owing {
+interface OrchestratorPayment {
   id: string;
   created: boolean;
   wallet: string;
   amount: bigint;
 }
 
-async function orchestrated(amount = 1_000n): Promise<Owing> {
-  const one = debt({ amount });
-  const [owed] = await oweAll(t, [one]);
-  if (!owed) throw new Error('nothing is owed');
+async function orchestratorPayment(amount = 1_000n): Promise<OrchestratorPayment> {
+  const one = paymentRequest({ amount });
+  const [owed] = await createAllPayments(t, [one]);
+  if (!owed) throw new Error('no payment was created');
   return { ...owed, wallet: one.wallet, amount };
 }
 
 const later = (seconds: number) => new Date(t.clock.now().getTime() + seconds * 1_000);
 
-async function report(payment: Owing, { id = randomUUID(), timestamp = later(0), status = 'completed', signature, data = {} }: Report = {}) {
+async function report(
+  payment: OrchestratorPayment,
+  { id = randomUUID(), timestamp = later(0), status = 'completed', signature, data = {} }: Report = {},
+) {
   const body = JSON.stringify({
     type: 'payment.status',
     timestamp: timestamp.toISOString(),
@@ -80,22 +83,22 @@ const selectDelivery = statement<Row>(
 );
 async function verdictOn(id: string): Promise<Row> {
   let row: Row | undefined;
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     row = (await t.app.db.query(selectDelivery, [id]))[0];
     expect(row?.state).not.toBe('received');
   });
-  if (!row) throw new Error('there is no such delivery');
+  if (!row) throw new Error('the delivery does not exist');
   return row;
 }
-/** Reports, and waits for what came of it. */
-async function reported(payment: Owing, given?: Report): Promise<Row> {
+/** Sends a report and waits until it is processed. */
+async function reported(payment: OrchestratorPayment, given?: Report): Promise<Row> {
   const answer = await report(payment, given);
   expect([answer.status, answer.body]).toEqual([200, { received: true }]);
   return await verdictOn(answer.id);
 }
-const stateOf = async (payment: Owing) => (await storedPayments(t, [payment]))[0]?.state;
+const stateOf = async (payment: OrchestratorPayment) => (await storedPayments(t, [payment]))[0]?.state;
 
-/** Pays a wallet from elsewhere. @returns the signature, final unless told otherwise */
+/** Pays a wallet from another wallet. @returns the signature, by default after it is finalized */
 async function pay(wallet: string, amount: bigint, { final = true } = {}): Promise<string> {
   const payer = await t.chain.fundWallet({ lamports: 1_000_000_000, usdc: amount });
   const mint = t.chain.keys.usdcMint.publicKey;
@@ -103,20 +106,20 @@ async function pay(wallet: string, amount: bigint, { final = true } = {}): Promi
   const [owner, from, to] = [payer.publicKey, accountOf(t, payer.publicKey.toBase58()), accountOf(t, wallet)];
   const signature = await t.chain.send([transferChecked({ from, to, owner, mint, decimals: 6, amount })], [payer]);
   const standing = async () => (await t.chain.connection.getSignatureStatus(signature)).value?.confirmationStatus;
-  if (final) await eventually(async () => expect(await standing()).toBe('finalized'));
+  if (final) await retryUntilPass(async () => expect(await standing()).toBe('finalized'));
   return signature;
 }
 
-test('what the orchestrator pays enters no lane, and is listed for it', async () => {
-  const payment = await orchestrated();
+test('a payment of the orchestrator has no lane and is listed by payer', async () => {
+  const payment = await orchestratorPayment();
   const { body } = await adminOf(t).ok(getPayments, { query: { payer: 'orchestrator', status: 'pending', wallet: payment.wallet } });
   expect(body).toMatchObject([{ id: payment.id, payer: 'orchestrator', status: 'pending', amount: '1000' }]);
   expect((await storedPayments(t, [payment]))[0]?.lane).toBeNull();
   expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: payment.wallet } })).body.amount).toBe('1000');
 });
 
-test('a reported payment is completed, its wallet told; the same delivery again does nothing', async () => {
-  const payment = await orchestrated();
+test('a report completes a payment and emits one event, and a repeated delivery has no effect', async () => {
+  const payment = await orchestratorPayment();
   const id = randomUUID();
   const timestamp = later(0);
   expect(await reported(payment, { id, timestamp })).toMatchObject({ state: 'worked', verdict: 'the payment is completed', attempts: 1 });
@@ -128,79 +131,81 @@ test('a reported payment is completed, its wallet told; the same delivery again 
   expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: payment.wallet } })).body.amount).toBe('0');
 });
 
-test('an older report never overrides a newer one, and completed changes only by reversed', async () => {
-  const payment = await orchestrated();
+test('an older report never overrides a newer one, and a completed payment can only become reversed', async () => {
+  const payment = await orchestratorPayment();
   const start = later(-60).getTime();
   const at = (seconds: number) => new Date(start + seconds * 1_000);
   expect(await reported(payment, { status: 'failed', timestamp: at(20) })).toMatchObject({ verdict: 'the payment is failed' });
-  expect(await reported(payment, { status: 'completed', timestamp: at(10) })).toMatchObject({ verdict: 'ignored: a newer report is known' });
-  expect(await reported(payment, { status: 'pending', timestamp: at(20) })).toMatchObject({ verdict: 'ignored: a report of the same time is known' });
+  expect(await reported(payment, { status: 'completed', timestamp: at(10) })).toMatchObject({ verdict: 'ignored: a newer report exists' });
+  expect(await reported(payment, { status: 'pending', timestamp: at(20) })).toMatchObject({
+    verdict: 'ignored: a report with the same timestamp exists',
+  });
   expect(await stateOf(payment)).toBe('failed');
   expect(await reported(payment, { status: 'completed', timestamp: at(20) })).toMatchObject({ verdict: 'the payment is completed' });
   for (const status of ['pending', 'failed', 'completed']) {
     expect(await reported(payment, { status, timestamp: at(30) })).toMatchObject({ verdict: 'ignored: the payment is completed' });
   }
-  expect(await reported(payment, { status: 'reversed', timestamp: at(15) })).toMatchObject({ verdict: 'ignored: a newer report is known' });
+  expect(await reported(payment, { status: 'reversed', timestamp: at(15) })).toMatchObject({ verdict: 'ignored: a newer report exists' });
   expect(await reported(payment, { status: 'reversed', timestamp: at(40) })).toMatchObject({ verdict: 'the payment is reversed' });
   expect(await stateOf(payment)).toBe('reversed');
   expect((await eventsOf(t, payment)).map(({ type }) => type)).toEqual(['payout_failed', 'payout_confirmed', 'payout_failed']);
 });
 
-test('a failed payment is still owed, and can be handed to the orchestrator again', async () => {
-  const payment = await orchestrated();
+test('a failed payment counts as pending USDC and can be retried', async () => {
+  const payment = await orchestratorPayment();
   await reported(payment, { status: 'failed' });
   expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: payment.wallet } })).body.amount).toBe('1000');
   expect((await adminOf(t).ok(postRetry, { params: { id: payment.id } })).body.status).toBe('pending');
 });
 
-test('a report touches only what is the orchestrator’s and as it says', async () => {
-  const payment = await orchestrated();
-  const stranger = debt();
+test('a report for another payer or with another wallet, amount or currency is rejected', async () => {
+  const payment = await orchestratorPayment();
+  const stranger = paymentRequest();
   const cases: [Record<string, unknown>, string][] = [
-    [{ wallet: stranger.wallet }, 'wallet is not that of the payment'],
-    [{ amount: '1001' }, 'amount is not that of the payment'],
-    [{ currency: 'reward' }, 'currency is not that of the payment'],
-    [{ paymentId: randomUUID() }, 'there is no such payment'],
+    [{ wallet: stranger.wallet }, 'wallet must be that of the payment'],
+    [{ amount: '1001' }, 'amount must be that of the payment'],
+    [{ currency: 'reward' }, 'currency must be that of the payment'],
+    [{ paymentId: randomUUID() }, 'the payment does not exist'],
   ];
   for (const [data, verdict] of cases) expect(await reported(payment, { data })).toMatchObject({ state: 'failed', verdict });
-  const [treasurys] = await oweAll(t, [debt({ currency: 'reward', wallet: payment.wallet })]);
+  const [treasurys] = await createAllPayments(t, [paymentRequest({ currency: 'reward', wallet: payment.wallet })]);
   const data = { paymentId: treasurys?.id, currency: 'reward', amount: '1000000' };
-  expect(await reported(payment, { data })).toMatchObject({ state: 'failed', verdict: 'the payment is not the orchestrator’s' });
-  expect(await reported(payment, { timestamp: later(3_600) })).toMatchObject({ state: 'failed', verdict: 'timestamp lies in the future' });
+  expect(await reported(payment, { data })).toMatchObject({ state: 'failed', verdict: 'the treasury, not the orchestrator, makes this payment' });
+  expect(await reported(payment, { timestamp: later(3_600) })).toMatchObject({ state: 'failed', verdict: 'timestamp must not lie in the future' });
   expect(await stateOf(payment)).toBe('pending');
 });
 
-test('a signature is checked on the chain, once it is final', async () => {
-  const [payment, other] = [await orchestrated(5_000n), await orchestrated(5_000n)];
+test('the signature of a completed payment is checked on the chain after the transaction is finalized', async () => {
+  const [payment, other] = [await orchestratorPayment(5_000n), await orchestratorPayment(5_000n)];
   const signature = await pay(payment.wallet, 5_000n, { final: false });
   expect(await reported(payment, { signature })).toMatchObject({ state: 'worked', verdict: 'the payment is completed' });
   expect((await storedPayments(t, [payment]))[0]?.signature).toBe(signature);
   expect(await balanceOf(t, payment.wallet)).toBe(5_000n);
   expect(await reported(other, { signature })).toMatchObject({ state: 'failed', verdict: 'the transaction does not pay the wallet' });
-  const less = await orchestrated(5_001n);
+  const less = await orchestratorPayment(5_001n);
   expect(await reported(less, { signature: await pay(less.wallet, 5_000n) })).toMatchObject({
     state: 'failed',
-    verdict: 'the transaction pays the wallet less',
+    verdict: 'the transaction paid the wallet less than the amount of the payment',
   });
   expect([await stateOf(other), await stateOf(less)]).toEqual(['pending', 'pending']);
 });
 
-test('a transaction completes one payment, not every one of the same wallet and amount', async () => {
-  const payment = await orchestrated(700n);
-  const [again] = await oweAll(t, [debt({ wallet: payment.wallet, amount: 700n })]);
-  if (!again) throw new Error('nothing is owed');
+test('one transaction completes only one of two payments with the same wallet and amount', async () => {
+  const payment = await orchestratorPayment(700n);
+  const [again] = await createAllPayments(t, [paymentRequest({ wallet: payment.wallet, amount: 700n })]);
+  if (!again) throw new Error('no payment was created');
   const signature = await pay(payment.wallet, 700n);
   await reported(payment, { signature });
   expect(await reported({ ...payment, id: again.id }, { signature })).toMatchObject({
     state: 'failed',
-    verdict: 'the transaction has paid other payments of the wallet',
+    verdict: 'the transaction paid other payments of the wallet already',
   });
 });
 
-test('a signature that the chain does not know is asked for again, and what never comes is given up', async () => {
-  const payment = await orchestrated();
+test('a report with an unknown signature is retried, and fails after the maximum number of attempts', async () => {
+  const payment = await orchestratorPayment();
   const { id } = await report(payment, { signature: '1'.repeat(64), timestamp: later(-2 * 86_400) });
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const [row] = await t.app.db.query(selectDelivery, [id]);
     expect(row).toMatchObject({ state: 'received', verdict: 'the chain does not know the transaction' });
     expect(row?.attempts).toBeGreaterThanOrEqual(2);
@@ -209,22 +214,22 @@ test('a signature that the chain does not know is asked for again, and what neve
     tx.query({ text: `update webhook_deliveries set attempts = 15, received_at = received_at - interval '1 day' where id = $1` }, [id]),
   );
   await t.app.tx(async (tx) => tx.enqueue(sweepWebhooks, {}));
-  expect(await verdictOn(id)).toMatchObject({ state: 'failed', verdict: 'given up after 16 tries: the chain does not know the transaction' });
+  expect(await verdictOn(id)).toMatchObject({ state: 'failed', verdict: 'failed after 16 attempts: the chain does not know the transaction' });
   expect(await stateOf(payment)).toBe('pending');
 });
 
-test('while the chain cannot be asked, a report waits', async () => {
-  const payment = await orchestrated();
+test('a report stays received while the RPC node does not answer, and is processed afterwards', async () => {
+  const payment = await orchestratorPayment();
   const signature = await pay(payment.wallet, 1_000n);
   const failing = await t.chain.control.fault({ kind: 'fail' });
   const { id } = await report(payment, { signature });
-  await eventually(async () => expect((await t.app.db.query(selectDelivery, [id]))[0]?.verdict).toContain('the chain cannot be asked'));
+  await retryUntilPass(async () => expect((await t.app.db.query(selectDelivery, [id]))[0]?.verdict).toContain('the RPC node does not answer'));
   await failing.clear();
   expect(await verdictOn(id)).toMatchObject({ state: 'worked', verdict: 'the payment is completed' });
 });
 
-test('a delivery whose bell was lost is found by the sweep', async () => {
-  const payment = await orchestrated();
+test('the sweep processes a stored delivery whose job was lost', async () => {
+  const payment = await orchestratorPayment();
   const body = JSON.stringify({
     type: 'payment.status',
     timestamp: later(0).toISOString(),
@@ -241,8 +246,8 @@ test('a delivery whose bell was lost is found by the sweep', async () => {
   expect(await verdictOn(id)).toMatchObject({ state: 'worked' });
 });
 
-test('what is malformed is refused by the field, and nothing is stored', async () => {
-  const payment = await orchestrated();
+test('a malformed report is refused with the name of the field and is not stored', async () => {
+  const payment = await orchestratorPayment();
   const cases: [Record<string, unknown>, string][] = [
     [{ paymentId: 'x' }, 'data.paymentId must be a UUID'],
     [{ amount: 1000 }, 'data.amount must be a whole number of base units, as text, from 1 to 18446744073709551615'],
@@ -259,8 +264,8 @@ test('what is malformed is refused by the field, and nothing is stored', async (
   expect(unsigned.status).toBe(401);
 });
 
-test('worked deliveries are kept for thirty days, and those that wait for as long as it takes', async () => {
-  const payment = await orchestrated();
+test('a processed delivery is deleted after thirty days', async () => {
+  const payment = await orchestratorPayment();
   const { id } = await report(payment);
   await verdictOn(id);
   const age = (days: number) =>
@@ -268,9 +273,9 @@ test('worked deliveries are kept for thirty days, and those that wait for as lon
       tx.query({ text: `update webhook_deliveries set received_at = app_now() - make_interval(days => $2) where id = $1` }, [id, days]),
     );
   await age(29);
-  await t.app.tx((tx) => expireDeliveries(tx, 'payment-status'));
+  await t.app.tx((tx) => purgeDeliveries(tx, 'payment-status'));
   expect((await t.app.db.query(selectDelivery, [id])).length).toBe(1);
   await age(31);
-  await t.app.tx((tx) => expireDeliveries(tx, 'payment-status'));
+  await t.app.tx((tx) => purgeDeliveries(tx, 'payment-status'));
   expect((await t.app.db.query(selectDelivery, [id])).length).toBe(0);
 });

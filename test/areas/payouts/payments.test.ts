@@ -9,15 +9,15 @@ import { transferChecked } from '#platform/solana/tokens.ts';
 import {
   accountOf,
   balanceOf,
-  debt,
+  createAllPayments,
   openAccounts,
-  oweAll,
   type PayoutsTest,
+  paymentRequest,
   startPayoutsTest,
   storedPayments,
   untilPaid,
 } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { adminOf, clientOf } from '#test/support/http/client.ts';
 import { createWallet, signIn } from '#test/support/wallet.ts';
 
@@ -33,18 +33,18 @@ const insertFailed = statement(
 );
 const setState = statement('test_set_payment_state', `update payments set state = $2, reason = 'a test' where id = $1`);
 
-/** A payment that was set aside. */
-async function setAside(wallet = createWallet().address, amount = 1_000_000n) {
+/** Creates a payment and waits until it is in the state `manual`. */
+async function manualPayment(wallet = createWallet().address, amount = 1_000_000n) {
   await openAccounts(t, [wallet]);
   await t.chain.control.freeze(accountOf(t, wallet).toBase58());
-  const [owed] = await oweAll(t, [debt({ wallet, amount })]);
-  if (!owed) throw new Error('nothing is owed');
+  const [owed] = await createAllPayments(t, [paymentRequest({ wallet, amount })]);
+  if (!owed) throw new Error('no payment was created');
   await untilPaid(t, [owed], 'manual');
   await t.chain.control.freeze(accountOf(t, wallet).toBase58(), false);
   return { ...owed, wallet, amount };
 }
 
-/** Pays a wallet from elsewhere, as a person would by hand. */
+/** Pays a wallet from another wallet, as an operator would by hand. */
 async function payByHand(wallet: string, amount: bigint): Promise<string> {
   const payer = await t.chain.fundWallet({ lamports: 1_000_000_000, usdc: amount });
   const mint = t.chain.keys.usdcMint.publicKey;
@@ -52,17 +52,17 @@ async function payByHand(wallet: string, amount: bigint): Promise<string> {
   const owner = payer.publicKey;
   const from = accountOf(t, owner.toBase58());
   const signature = await t.chain.send([transferChecked({ from, to, owner, mint, decimals: 6, amount })], [payer]);
-  await eventually(async () => expect((await t.chain.connection.getSignatureStatus(signature)).value?.confirmationStatus).toBe('finalized'));
+  await retryUntilPass(async () => expect((await t.chain.connection.getSignatureStatus(signature)).value?.confirmationStatus).toBe('finalized'));
   return signature;
 }
 
-test('a wallet sees what it is owed and what it was paid, newest first, page by page', async () => {
+test('GET /api/me/payments lists the payments of the wallet, newest first, in pages', async () => {
   const player = await signIn(t);
   const client = clientOf(t, player);
   expect((await client.ok(myPayments)).body).toEqual([]);
-  const first = await oweAll(t, [debt({ wallet: player.wallet, amount: 5n })]);
+  const first = await createAllPayments(t, [paymentRequest({ wallet: player.wallet, amount: 5n })]);
   await untilPaid(t, first);
-  const second = await oweAll(t, [debt({ wallet: player.wallet, amount: 7n, currency: 'reward' }), debt()]);
+  const second = await createAllPayments(t, [paymentRequest({ wallet: player.wallet, amount: 7n, currency: 'reward' }), paymentRequest()]);
   await untilPaid(t, second);
   const { body, headers } = await client.ok(myPayments);
   expect(body.map(({ id }) => id)).toEqual([second[0]?.id, first[0]?.id]);
@@ -85,28 +85,28 @@ test('a wallet sees what it is owed and what it was paid, newest first, page by 
   expect((await clientOf(t).call(myPayments)).status).toBe(401);
 });
 
-test('pending stablecoin is what is owed and not finally paid', async () => {
+test('pending-usdc is the sum of the wallet’s USDC payments that are not completed', async () => {
   const { address } = createWallet();
   const pending = async () => (await clientOf(t).ok(pendingUsdc, { params: { wallet: address } })).body;
   expect(await pending()).toEqual({ wallet: address, currency: 'usdc', amount: '0', payments: 0 });
   await adminOf(t).ok(postPause, { body: { reason: 'counting' } });
-  const owed = await oweAll(t, [
-    debt({ wallet: address, amount: 18_000_000_000_000_000_000n }),
-    debt({ wallet: address, amount: 18_000_000_000_000_000_000n }),
-    debt({ wallet: address, amount: 5n, currency: 'reward' }),
+  const owed = await createAllPayments(t, [
+    paymentRequest({ wallet: address, amount: 18_000_000_000_000_000_000n }),
+    paymentRequest({ wallet: address, amount: 18_000_000_000_000_000_000n }),
+    paymentRequest({ wallet: address, amount: 5n, currency: 'reward' }),
   ]);
   expect(await pending()).toEqual({ wallet: address, currency: 'usdc', amount: '36000000000000000000', payments: 2 });
   const other = createWallet().address;
-  const small = await oweAll(t, [debt({ wallet: other })]);
+  const small = await createAllPayments(t, [paymentRequest({ wallet: other })]);
   await adminOf(t).ok(postResume);
   await untilPaid(t, small);
   expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: other } })).body.amount).toBe('0');
-  // More than there is: it stays owed.
+  // The amounts exceed the treasury balance, so the payments stay pending.
   expect((await storedPayments(t, owed)).map(({ state }) => state).slice(0, 2)).toEqual(['pending', 'pending']);
   expect((await clientOf(t).call(pendingUsdc, { params: { wallet: 'nobody' } })).status).toBe(400);
 });
 
-test('an operator owes by reference, once', async () => {
+test('an operator creates one payment per reference, and other terms for the same reference are refused', async () => {
   const admin = adminOf(t);
   const body = { wallet: createWallet().address, currency: 'usdc', amount: '1234567', reference: `ticket-${randomUUID()}` } as const;
   const first = await admin.call(postPayment, { body });
@@ -122,7 +122,7 @@ test('an operator owes by reference, once', async () => {
   expect((await admin.call(getPayment, { params: { id: randomUUID() } })).status).toBe(404);
 });
 
-test('fifty at once for one cause are one debt', async () => {
+test('fifty concurrent requests for one reference create one payment', async () => {
   const admin = adminOf(t);
   const body = { wallet: createWallet().address, currency: 'usdc', amount: '500', reference: `ticket-${randomUUID()}` } as const;
   const answers = await Promise.all(Array.from({ length: 50 }, () => admin.ok(postPayment, { body })));
@@ -141,7 +141,7 @@ test.each([
   [{ reference: 'with a space' }, 'reference must be 1 to 128 printable characters without spaces'],
   [{ reference: '' }, 'reference must be 1 to 128 printable characters without spaces'],
   [{ wallet: 'nobody' }, 'wallet must be a wallet address (base58 of 32 bytes)'],
-])('what cannot be owed is refused: %j', async (wrong, error) => {
+])('a payment request with an invalid field is refused: %j', async (wrong, error) => {
   const body = { wallet: createWallet().address, currency: 'usdc' as const, amount: '5', reference: 'ticket', ...wrong } as never;
   const answer = await adminOf(t).call(postPayment, { body });
   expect([answer.status, answer.body]).toEqual([400, { error }]);
@@ -150,7 +150,7 @@ test.each([
 test('operators list payments by payer, status, currency and wallet', async () => {
   const admin = adminOf(t);
   const { address } = createWallet();
-  const owed = await oweAll(t, [debt({ wallet: address }), debt({ wallet: address, currency: 'reward' })]);
+  const owed = await createAllPayments(t, [paymentRequest({ wallet: address }), paymentRequest({ wallet: address, currency: 'reward' })]);
   await untilPaid(t, owed);
   const { body, headers } = await admin.ok(getPayments, { query: { wallet: address, payer: 'treasury', status: 'completed', currency: 'reward' } });
   expect(body.map(({ id }) => id)).toEqual([owed[1]?.id]);
@@ -160,27 +160,27 @@ test('operators list payments by payer, status, currency and wallet', async () =
   expect((await adminOf(t, 'wrong-token-0123456789').call(getPayments)).status).toBe(403);
 });
 
-test('what was set aside is retried, and only that', async () => {
+test('a manual payment can be retried, and a completed payment cannot', async () => {
   const admin = adminOf(t);
-  const aside = await setAside();
-  expect((await admin.ok(postRetry, { params: { id: aside.id } })).body.status).toBe('pending');
-  await untilPaid(t, [aside]);
-  const done = await admin.call(postRetry, { params: { id: aside.id } });
-  expect([done.status, done.body]).toEqual([409, { error: 'the payment is completed: there is nothing to retry' }]);
+  const manual = await manualPayment();
+  expect((await admin.ok(postRetry, { params: { id: manual.id } })).body.status).toBe('pending');
+  await untilPaid(t, [manual]);
+  const done = await admin.call(postRetry, { params: { id: manual.id } });
+  expect([done.status, done.body]).toEqual([409, { error: 'the payment is completed; only a manual or failed payment can be retried' }]);
   expect((await admin.call(postRetry, { params: { id: randomUUID() } })).status).toBe(404);
-  expect(await balanceOf(t, aside.wallet)).toBe(aside.amount);
+  expect(await balanceOf(t, manual.wallet)).toBe(manual.amount);
 });
 
-test('a payment made by hand is closed by the transaction that made it, and that one closes nothing else', async () => {
+test('a payment made by hand is completed with its transaction, and the same transaction completes no other payment', async () => {
   const admin = adminOf(t);
   const { address } = createWallet();
-  const [first, second] = [await setAside(address, 300n), await setAside(address, 300n)];
+  const [first, second] = [await manualPayment(address, 300n), await manualPayment(address, 300n)];
   const signature = await payByHand(address, 500n);
   const resolve = (id: string, by: string) => admin.call(postResolve, { params: { id }, body: { signature: by } });
   const unknown = await resolve(first.id, '1'.repeat(64));
   expect([unknown.status, unknown.body]).toEqual([
     409,
-    { error: 'signature must be of a transaction that paid this: the chain does not know the transaction' },
+    { error: 'signature must be that of a transaction that paid this payment: the chain does not know the transaction' },
   ]);
   const closed = await resolve(first.id, signature);
   expect([closed.status, closed.body]).toMatchObject([200, { status: 'completed', signature }]);
@@ -188,11 +188,11 @@ test('a payment made by hand is closed by the transaction that made it, and that
   const twice = await resolve(second.id, signature);
   expect([twice.status, twice.body]).toEqual([
     409,
-    { error: 'signature must be of a transaction that paid this: the transaction has paid other payments of the wallet' },
+    { error: 'signature must be that of a transaction that paid this payment: the transaction paid other payments of the wallet already' },
   ]);
-  const stranger = await setAside();
+  const stranger = await manualPayment();
   const other = await resolve(stranger.id, signature);
-  expect(other.body).toEqual({ error: 'signature must be of a transaction that paid this: the transaction does not pay the wallet' });
+  expect(other.body).toEqual({ error: 'signature must be that of a transaction that paid this payment: the transaction does not pay the wallet' });
   expect((await resolve(stranger.id, 'no signature')).status).toBe(400);
   await admin.ok(postRetry, { params: { id: second.id } });
   await untilPaid(t, [second]);
@@ -200,11 +200,11 @@ test('a payment made by hand is closed by the transaction that made it, and that
   expect(late.status).toBe(409);
 });
 
-test('payouts that a person stopped stand still until they are released', async () => {
+test('payouts that an operator paused stay paused until an operator resumes them', async () => {
   const admin = adminOf(t);
   const paused = await admin.ok(postPause, { body: { reason: 'rotating a key' } });
   expect(paused.body).toMatchObject({ paused: 'rotating a key', held: 'rotating a key', doubt: null });
-  const owed = await oweAll(t, [debt()]);
+  const owed = await createAllPayments(t, [paymentRequest()]);
   const rounds = await t.chain.control.status();
   await t.chain.control.finalized(rounds.slot + 30);
   expect((await storedPayments(t, owed)).map(({ state }) => state)).toEqual(['pending']);
@@ -213,7 +213,7 @@ test('payouts that a person stopped stand still until they are released', async 
   await untilPaid(t, owed);
 });
 
-test('operators see transactions that need a person, with the reason', async () => {
+test('GET /admin/transactions lists transactions in the state manual with the reason', async () => {
   const subject = randomUUID();
   await t.app.tx((tx) => tx.query(insertFailed, [subject, 'manual']));
   const { body, headers } = await adminOf(t).ok(getTransactions, { query: { state: 'manual' } });
@@ -229,9 +229,9 @@ test('operators see transactions that need a person, with the reason', async () 
   expect((await adminOf(t).ok(getTransactions, { query: { state: 'failed' } })).body.find((row) => row.subject === subject)).toBeUndefined();
 });
 
-test('what is owed, and that it was paid, cannot be changed or deleted in the record', async () => {
-  const [owed] = await oweAll(t, [debt()]);
-  if (!owed) throw new Error('nothing is owed');
+test('the database refuses to change the terms of a payment, to reopen a completed payment, and to delete a payment', async () => {
+  const [owed] = await createAllPayments(t, [paymentRequest()]);
+  if (!owed) throw new Error('no payment was created');
   await untilPaid(t, [owed]);
   const attempt = (text: string) => t.app.tx((tx) => tx.query({ text }, [owed.id]));
   for (const change of [

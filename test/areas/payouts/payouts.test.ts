@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { balanceOf, balancesOf, debt, eventsOf, oweAll, type PayoutsTest, startPayoutsTest, untilPaid } from '#test/support/areas/payouts.ts';
+import {
+  balanceOf,
+  balancesOf,
+  createAllPayments,
+  eventsOf,
+  type PayoutsTest,
+  paymentRequest,
+  startPayoutsTest,
+  untilPaid,
+} from '#test/support/areas/payouts.ts';
 
 let t: PayoutsTest;
 beforeAll(async () => {
@@ -7,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('what is owed is paid once, and its wallet is told', async () => {
-  const one = debt({ amount: 2_500_000n });
-  const [owed] = await oweAll(t, [one]);
-  if (!owed) throw new Error('nothing is owed');
+test('a payment is made once, and its wallet receives the event payout_confirmed', async () => {
+  const one = paymentRequest({ amount: 2_500_000n });
+  const [owed] = await createAllPayments(t, [one]);
+  if (!owed) throw new Error('no payment was created');
   const [payment] = await untilPaid(t, [owed]);
   expect(payment).toMatchObject({ state: 'completed', signature: expect.stringMatching(/^\w{80,90}$/), reason: null });
   expect(await balanceOf(t, one.wallet)).toBe(2_500_000n);
@@ -23,9 +32,9 @@ test('what is owed is paid once, and its wallet is told', async () => {
   ]);
 });
 
-test('many are paid together, in both currencies, in as many batches as it takes', async () => {
-  const all = Array.from({ length: 60 }, (_, i) => debt({ amount: BigInt(1_000 + i), currency: i % 3 === 0 ? 'reward' : 'usdc' }));
-  const rows = await untilPaid(t, await oweAll(t, all));
+test('sixty payments in both currencies are completed by fewer than thirty transactions', async () => {
+  const all = Array.from({ length: 60 }, (_, i) => paymentRequest({ amount: BigInt(1_000 + i), currency: i % 3 === 0 ? 'reward' : 'usdc' }));
+  const rows = await untilPaid(t, await createAllPayments(t, all));
   for (const currency of ['usdc', 'reward'] as const) {
     const mine = all.filter((one) => one.currency === currency);
     expect(

@@ -1,21 +1,21 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Debt } from '#areas/payouts';
-import type { Fault } from '#dev/localnet/control/orders.ts';
+import type { PaymentRequest } from '#areas/payouts';
+import type { FaultRule } from '#dev/localnet/control/commands.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startWorker } from '#test/support/app.ts';
 import {
   accountOf,
   balancesOf,
-  debt,
+  createAllPayments,
   openAccounts,
-  oweAll,
   type PayoutsTest,
+  paymentRequest,
   startPayoutsTest,
   storedPayments,
   untilPaid,
 } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
 let t: PayoutsTest;
@@ -29,15 +29,15 @@ afterAll(async () => {
   await t.close();
 });
 
-const DEBTS = 120;
-/** How long the cluster misbehaves, ms. */
+const REQUESTS = 120;
+/** Duration of the faults, ms. */
 const TROUBLE_MS = 4_000;
 
 const retryAll = statement(
   'test_retry_payments',
   `update payments set state = 'pending', refusals = 0, next_at = app_now() where id = any($1::uuid[]) and state = 'manual' returning id`,
 );
-/** After an outage everything waits a while; nobody has to wait for that here. */
+/** Makes all queued transactions due, because the backoff after faults would slow the test down. */
 const makeDue = statement('test_make_all_due', `update chain_transactions set next_at = app_now() where state = 'queued' and next_at > app_now()`);
 const selectContradictions = statement<{ what: string }>(
   'test_payout_contradictions',
@@ -50,10 +50,10 @@ const selectContradictions = statement<{ what: string }>(
    union all select 'a lane has a batch that is not live' from payout_lanes l join payout_batches b on b.id = l.batch where b.state <> 'live'`,
 );
 
-/** What is owed to wallets, some of whom have an account already, some of whom are owed many times. */
-function randomDebts(wallets: readonly string[]): Debt[] {
-  return Array.from({ length: DEBTS }, () =>
-    debt({
+/** Builds payment requests with random wallets, amounts and currencies; several requests have the same wallet. */
+function randomRequests(wallets: readonly string[]): PaymentRequest[] {
+  return Array.from({ length: REQUESTS }, () =>
+    paymentRequest({
       wallet: wallets[randomInt(wallets.length)] ?? '',
       amount: BigInt(randomInt(1, 1_000_000_000)),
       currency: randomInt(4) === 0 ? 'reward' : 'usdc',
@@ -61,11 +61,11 @@ function randomDebts(wallets: readonly string[]): Debt[] {
   );
 }
 
-/** Switches on a few of the things that go wrong on a cluster, each now and then. */
+/** Switches on a random set of cluster faults with random parameters. @returns the faults as JSON */
 async function trouble(): Promise<string[]> {
   const mint = t.chain.keys.usdcMint.publicKey.toBase58();
   const seed = () => randomInt(1 << 30);
-  const all: Fault[] = [
+  const all: FaultRule[] = [
     { kind: 'drop', probability: 0.3, seed: seed() },
     { kind: 'loseReply', probability: 0.2, seed: seed(), methods: ['sendTransaction'] },
     { kind: 'late', slots: randomInt(5, 60), probability: 0.3, seed: seed() },
@@ -80,13 +80,13 @@ async function trouble(): Promise<string[]> {
   return chosen.map((fault) => JSON.stringify(fault));
 }
 
-test('whatever goes wrong, each wallet is paid what it is owed, each debt once', async () => {
+test('under random cluster faults and with two workers, each payment is made exactly once', async () => {
   const wallets = Array.from({ length: 40 }, () => createWallet().address);
   const [open, closed] = [wallets.slice(0, 20), wallets.slice(20)];
   await openAccounts(t, open);
   const frozen = open.slice(0, 3).map((wallet) => accountOf(t, wallet).toBase58());
   for (const account of frozen) await t.chain.control.freeze(account);
-  const debts = randomDebts([...open, ...closed]);
+  const requests = randomRequests([...open, ...closed]);
 
   const faults = await trouble();
   const end = performance.now() + TROUBLE_MS;
@@ -94,11 +94,11 @@ test('whatever goes wrong, each wallet is paid what it is owed, each debt once',
     await Promise.all(
       Array.from({ length: 10 }, async (_, i) => {
         await new Promise((resolve) => setTimeout(resolve, i * 150));
-        return await oweAll(t, debts.slice((i * DEBTS) / 10, ((i + 1) * DEBTS) / 10));
+        return await createAllPayments(t, requests.slice((i * REQUESTS) / 10, ((i + 1) * REQUESTS) / 10));
       }),
     )
   ).flat();
-  await eventually(() => expect(performance.now()).toBeGreaterThan(end));
+  await retryUntilPass(() => expect(performance.now()).toBeGreaterThan(end));
   await t.chain.control.clear();
   for (const account of frozen) await t.chain.control.freeze(account, false);
   const settled = async () => {
@@ -109,12 +109,12 @@ test('whatever goes wrong, each wallet is paid what it is owed, each debt once',
     const left = (await storedPayments(t, owed)).filter(({ state }) => state !== 'completed');
     expect({ faults, left }).toEqual({ faults, left: [] });
   };
-  await eventually(settled, 40_000);
+  await retryUntilPass(settled, 40_000);
   await untilPaid(t, owed);
 
   for (const currency of ['usdc', 'reward'] as const) {
     const sums = wallets.map((wallet) =>
-      debts.filter((one) => one.wallet === wallet && one.currency === currency).reduce((sum, { amount }) => sum + amount, 0n),
+      requests.filter((one) => one.wallet === wallet && one.currency === currency).reduce((sum, { amount }) => sum + amount, 0n),
     );
     expect({ faults, paid: await balancesOf(t, wallets, currency) }).toEqual({ faults, paid: sums });
   }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { appendActivities, type Consumer, consumeActivities, type Happened, type LedgerEntry } from '#areas/points';
+import { type ActivityEvent, appendActivities, type Consumer, consumeActivities, type LedgerEntry } from '#areas/points';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -22,7 +22,7 @@ const act = (n: number, prefix = 'a') =>
     ),
   );
 
-/** Takes everything and does nothing. */
+/** A consumer without effects. */
 const idle: Consumer = { name: 'battles', bit: 4, consume: async () => [] };
 
 const entryOf = (name: string, sourceId: string): LedgerEntry => ({
@@ -31,13 +31,13 @@ const entryOf = (name: string, sourceId: string): LedgerEntry => ({
 
 const BITS = { referrals: 1, quests: 2 } as const;
 
-/** Writes down what it is given, and gives a point for each; a second time for the same is an error. */
-const consumer = (name: keyof typeof BITS, bad: (activity: Happened) => boolean = () => false): Consumer => ({
+/** Returns a consumer that stores each activity in `seen` (a duplicate is an error) and grants one point for it. */
+const consumer = (name: keyof typeof BITS, bad: (activity: ActivityEvent) => boolean = () => false): Consumer => ({
   name,
   bit: BITS[name],
   async consume(_app, tx, _open, activities) {
     for (const { sourceId } of activities) await tx.query({ text: 'insert into seen (consumer, source_id) values ($1, $2)' }, [name, sourceId]);
-    if (activities.some(bad)) throw new Error('cannot be');
+    if (activities.some(bad)) throw new Error('this activity cannot be consumed');
     return activities.map(({ sourceId }) => entryOf(name, sourceId));
   },
 });
@@ -48,7 +48,7 @@ async function drain(consumers: readonly Consumer[], app = t.app): Promise<void>
 const seen = async (name: string) => (await sql<{ n: number }>(t.app, 'select count(*)::int as n from seen where consumer = $1', [name]))[0]?.n;
 const open = async () => (await sql<{ n: number }>(t.app, 'select coalesce(sum(size), 0)::int as n from activity_batches'))[0]?.n;
 
-test('each consumer gets each activity once, more than one batch of them', async () => {
+test('each consumer gets each activity once, across several batches', async () => {
   await act(1_500);
   await drain([consumer('referrals'), consumer('quests'), idle]);
   await act(10, 'b');
@@ -57,7 +57,7 @@ test('each consumer gets each activity once, more than one batch of them', async
   expect(await sql(t.app, `select total::int as total from standings where board = 'global' and wallet = $1`, [wallet])).toEqual([{ total: 3_020 }]);
 });
 
-test('what was done first is consumed first, also where the numbers of batches get another digit', async () => {
+test('activities are consumed oldest first, also when the batch numbers get one more digit', async () => {
   await sql(t.app, `select setval('activity_batches_id', (10 ^ length(nextval('activity_batches_id')::text))::bigint - 3)`);
   for (const prefix of ['a', 'b', 'c', 'd', 'e']) await act(1, prefix);
   const order: string[] = [];
@@ -72,7 +72,7 @@ test('what was done first is consumed first, also where the numbers of batches g
   expect(order).toEqual(['a0', 'b0', 'c0', 'd0', 'e0']);
 });
 
-test('a consumer that comes later gets what the others have had already', async () => {
+test('a consumer that is added later gets the activities that other consumers already consumed', async () => {
   await act(20);
   await consumeActivities(t.app, [consumer('referrals')]);
   expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([20, 0, 20]);
@@ -80,7 +80,7 @@ test('a consumer that comes later gets what the others have had already', async 
   expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([20, 20, 0]);
 });
 
-test('an activity that cannot be consumed is set aside, and holds up neither the others nor other consumers', async () => {
+test('an activity that cannot be consumed is parked and does not block other activities or consumers', async () => {
   await act(20);
   await drain([consumer('referrals', ({ sourceId }) => sourceId === 'a7'), consumer('quests'), idle]);
   expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([19, 20, 0]);
@@ -89,25 +89,28 @@ test('an activity that cannot be consumed is set aside, and holds up neither the
   ]);
 });
 
-test.each(['timeout exceeded when trying to connect', 'Command timed out'])('while something is down nothing is set aside: %s', async (message) => {
-  await act(3);
-  let isDown = true;
-  const shaken: Consumer = {
-    ...consumer('quests'),
-    consume: (...given) => {
-      if (isDown) throw new Error(message);
-      return consumer('quests').consume(...given);
-    },
-  };
-  await expect(drain([consumer('referrals'), shaken, idle])).rejects.toThrow(message);
-  expect([await seen('referrals'), await open()]).toEqual([0, 3]);
-  isDown = false;
-  await drain([consumer('referrals'), shaken, idle]);
-  expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([3, 3, 0]);
-  expect(await sql(t.app, 'select from activity_failures')).toEqual([]);
-});
+test.each(['timeout exceeded when trying to connect', 'Command timed out'])(
+  'no activity is parked while a dependency is down: %s',
+  async (message) => {
+    await act(3);
+    let isDown = true;
+    const shaken: Consumer = {
+      ...consumer('quests'),
+      consume: (...given) => {
+        if (isDown) throw new Error(message);
+        return consumer('quests').consume(...given);
+      },
+    };
+    await expect(drain([consumer('referrals'), shaken, idle])).rejects.toThrow(message);
+    expect([await seen('referrals'), await open()]).toEqual([0, 3]);
+    isDown = false;
+    await drain([consumer('referrals'), shaken, idle]);
+    expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([3, 3, 0]);
+    expect(await sql(t.app, 'select from activity_failures')).toEqual([]);
+  },
+);
 
-test('what has to do with the database is tried again, with nothing done and nothing set aside', async () => {
+test('an error of the database rolls everything back, parks no activity and is retried', async () => {
   await act(5);
   const busy: Consumer = {
     ...consumer('quests'),
@@ -121,7 +124,7 @@ test('what has to do with the database is tried again, with nothing done and not
   expect(await sql(t.app, 'select 1 from activity_failures')).toEqual([]);
 });
 
-test('processes that consume at once never consume the same', async () => {
+test('concurrent processes never consume the same activity twice', async () => {
   const other = await startApi(t.env, t.clock);
   try {
     await act(3_000);

@@ -20,7 +20,7 @@ const entry = (wallet: string, sourceId: string): LedgerEntry => ({
   rewards: true,
 });
 
-test('a writer from before midnight that comes second shows what the other wrote after midnight', async () => {
+test('a row of a writer from before midnight keeps the value that another writer added after midnight', async () => {
   await t.clock.set(new Date('2033-03-03T23:59:59Z'));
   await rebuildBoard(t.app, 'global');
   const { address } = createWallet();
@@ -37,10 +37,10 @@ test('a writer from before midnight that comes second shows what the other wrote
   expect(page.entries).toEqual([{ rank: 1, wallet: address, score: 5 }]);
 });
 
-test('no ranks are told from a board of an earlier life of Redis', async () => {
+test('a board that was completed before a restart of Redis returns no ranks', async () => {
   const { address } = createWallet();
   await rebuildBoard(t.app, 'global');
   expect(await applyToBoard(t.app, 'global', 0, [], [address])).toHaveLength(1);
-  await t.app.redis.set(boardKeys(t.app.config.redis.prefix, 'global').ready, 'another-life');
+  await t.app.redis.set(boardKeys(t.app.config.redis.prefix, 'global').ready, 'another-run-id');
   expect(await applyToBoard(t.app, 'global', 0, [], [address])).toBeNull();
 });

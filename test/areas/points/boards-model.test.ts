@@ -1,32 +1,32 @@
 import { expect, test } from '@jest/globals';
-import { applyToBoard, closeEnded, gameBoard, rankOf, readPage, readRank, rebuildBoard, refreshBoards } from '#areas/points';
+import { applyToBoard, closeEndedPeriods, gameBoard, readPage, readRank, readRanks, rebuildBoard, refreshBoards } from '#areas/points';
 import { bucketOf, dayNumber, PERIODS, type Span } from '#lib/periods.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { BoardModel, generator } from '#test/support/areas/board-model.ts';
-import { createGame, givePoints, loseBoards, readyOf, scoreBest, type Way } from '#test/support/areas/boards.ts';
+import { BoardModel, randomGenerator } from '#test/support/areas/board-model.ts';
+import { type BoardUpdate, createGame, givePoints, loseBoards, readRunId, scoreBest } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
 const GAMES = ['alpha-run', 'beta-run'] as const;
 const BOARDS = ['global', 'quests', 'referrals', ...GAMES.map(gameBoard)];
 const HOUR = 3_600_000;
-/** A Thursday; a week, a month and a year end within days. */
+/** A Thursday; its week, month and year end within days. */
 const START = new Date('2030-12-26T05:00:00Z');
 const FIRST = dayNumber(START);
 
-/** A random history: the application and the model live through the same. */
+/** A random history of writes that is applied to the application and to the model. */
 class History {
   readonly model = new BoardModel();
   readonly wallets = Array.from({ length: 12 }, () => createWallet().address);
   readonly t: TestApp;
-  readonly random: ReturnType<typeof generator>;
+  readonly random: ReturnType<typeof randomGenerator>;
 
   constructor(t: TestApp, seed: number) {
     this.t = t;
-    this.random = generator(seed);
+    this.random = randomGenerator(seed);
   }
 
   #wallet = () => this.wallets[this.random.int(0, this.wallets.length - 1)] ?? '';
-  #way = (): Way => this.random.pick(['apply', 'apply', 'refresh']);
+  #way = (): BoardUpdate => this.random.pick(['apply', 'apply', 'refresh']);
 
   async give(): Promise<void> {
     const wallet = this.#wallet();
@@ -63,13 +63,13 @@ class History {
     else if (dice <= 93) await this.pass(this.random.int(24, 70));
     else if (dice <= 95) await loseBoards(this.t.app, 'all');
     else if (dice <= 97) await this.rebuild();
-    else await closeEnded(this.t.app);
+    else await closeEndedPeriods(this.t.app);
   }
 
   /** Compares every board, period, page, rank and neighbourhood with the model. */
   async compare(): Promise<void> {
     await refreshBoards(this.t.app);
-    // Past the second for which pages read by SQL are shared.
+    // Waits until the one-second cache of pages that were read by SQL expires.
     await this.pass(2 / 3600);
     const today = dayNumber(this.t.clock.now());
     for (const board of BOARDS) {
@@ -101,23 +101,23 @@ class History {
     expect({ where, total: whole.total, entries: whole.entries }).toEqual({ where, total: list.length, entries: list });
     expect({ where, total: part.total, entries: part.entries }).toEqual({ where, total: list.length, entries: list.slice(offset, offset + limit) });
     expect({ where, total: around.total, entries: around.entries }).toEqual({ where, total: list.length, entries: list.slice(from, from + limit) });
-    expect({ where, places }).toEqual({ where, places: this.wallets.map((wallet) => this.model.place(board, span, day, wallet)) });
+    expect({ where, places }).toEqual({ where, places: this.wallets.map((wallet) => this.model.neighbourhood(board, span, day, wallet)) });
   }
 
-  /** The ranks that only Redis tells: to the feed of events, and to a score that was just recorded. */
+  /** Compares the ranks that are read only from Redis: for the event stream and for the receipt of a score. */
   async compareRanks(complete: boolean): Promise<void> {
     for (const board of BOARDS) {
       const list = this.model.list(board, 'all', 0);
       const ranks = this.wallets.map((wallet) => (complete ? (list.find((line) => line.wallet === wallet)?.rank ?? null) : null));
-      expect(await rankOf(this.t.app, board, this.wallets)).toEqual(ranks);
+      expect(await readRanks(this.t.app, board, this.wallets)).toEqual(ranks);
       const told = await applyToBoard(this.t.app, board, dayNumber(this.t.clock.now()), [], this.wallets);
-      expect(told).toEqual(complete ? this.wallets.map((wallet) => this.model.place(board, 'all', 0, wallet)) : null);
+      expect(told).toEqual(complete ? this.wallets.map((wallet) => this.model.neighbourhood(board, 'all', 0, wallet)) : null);
     }
   }
 }
 
 test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 3) }, (_, i) => i + 1))(
-  'boards say what a plain model says, from Redis, by SQL and from finals (history %i)',
+  'boards match a naive model, from Redis, by SQL and from finals (history %i)',
   async (seed) => {
     const t = await startTestApp({ workers: false });
     try {
@@ -129,7 +129,7 @@ test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 3) }, (_, i) =>
         await history.compare();
 
         await history.rebuild();
-        for (const board of BOARDS) expect(await readyOf(t.app, board)).not.toBeNull();
+        for (const board of BOARDS) expect(await readRunId(t.app, board)).not.toBeNull();
         await history.compare();
         await history.compareRanks(true);
 
@@ -137,11 +137,11 @@ test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 3) }, (_, i) =>
         await history.compare();
         await history.compareRanks(false);
 
-        await closeEnded(t.app);
+        await closeEndedPeriods(t.app);
         await history.rebuild();
         await history.compare();
       }
-      expect(history.model.marks.length).toBeGreaterThan(50);
+      expect(history.model.entries.length).toBeGreaterThan(50);
     } finally {
       await t.close();
     }

@@ -1,13 +1,13 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { boardKeys, detectLostBoards, rankOf, readPage, readRank, rebuildBoard, refreshBoards } from '#areas/points';
+import { boardKeys, detectLostBoards, readPage, readRank, readRanks, rebuildBoard, refreshBoards } from '#areas/points';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { givePoints, loseBoards, readyOf, sql } from '#test/support/areas/boards.ts';
+import { givePoints, loseBoards, readRunId, sql } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
-/** More than are read at once. */
+/** More rows than one query of a rebuild reads. */
 const MANY = 21_000;
 
 let t: TestApp;
@@ -25,8 +25,8 @@ beforeEach(() => loseBoards(t.app, 'all'));
 
 const keys = () => boardKeys(t.app.config.redis.prefix, 'global');
 
-/** What Redis shows for all time, and what the standings say. */
-async function bothSides(): Promise<[Map<string, number>, Map<string, number>]> {
+/** Reads the all-time totals by wallet: from the board in Redis, and from the standings. */
+async function readTotals(): Promise<[Map<string, number>, Map<string, number>]> {
   const shown = await t.app.redis.zrange(keys().span('all', 0), 0, -1, 'WITHSCORES');
   const rows = await sql<{ wallet: string; total: number }>(
     t.app,
@@ -37,19 +37,19 @@ async function bothSides(): Promise<[Map<string, number>, Map<string, number>]> 
 }
 
 async function expectSame(): Promise<void> {
-  const [shown, stands] = await bothSides();
+  const [shown, stands] = await readTotals();
   expect(shown.size).toBe(stands.size);
   for (const [wallet, total] of stands) if (shown.get(wallet) !== total) throw new Error(`${wallet}: ${shown.get(wallet)} instead of ${total}`);
 }
 
-/** The jobs that were rung, by what they are about. */
-async function rung(): Promise<unknown[]> {
+/** Removes the waiting jobs of the queue `points`. Returns their names and payloads. */
+async function takeJobs(): Promise<unknown[]> {
   const jobs = (await t.app.queues.all.get('points')?.getJobs(['waiting', 'prioritized', 'delayed'])) ?? [];
   await Promise.all(jobs.map((job) => job.remove()));
   return jobs.map((job) => [job.name, job.data]);
 }
 
-test('while Redis does not answer, boards are read from the record', async () => {
+test('while Redis does not answer, boards are read from the database', async () => {
   await rebuildBoard(t.app, 'global');
   const there = await readPage(t.app, 'global', { span: 'all', limit: 20, offset: 30 });
   const sockets = new Set<Socket>();
@@ -69,7 +69,7 @@ test('while Redis does not answer, boards are read from the record', async () =>
   }
 });
 
-test('a rebuild under writes ends with what the standings say', async () => {
+test('a rebuild during concurrent writes ends with the totals of the standings', async () => {
   const wallets = Array.from({ length: 40 }, () => createWallet().address);
   let writing = true;
   let writes = 0;
@@ -87,80 +87,80 @@ test('a rebuild under writes ends with what the standings say', async () => {
   writing = false;
   await Promise.all(writers);
   expect(during).toBeGreaterThan(5);
-  expect(await readyOf(t.app, 'global')).not.toBeNull();
+  expect(await readRunId(t.app, 'global')).not.toBeNull();
   await expectSame();
 });
 
-test('two rebuilds at once end complete and right, and a further one changes nothing', async () => {
+test('two concurrent rebuilds complete the board correctly, and a third changes nothing', async () => {
   await Promise.all([rebuildBoard(t.app, 'global'), rebuildBoard(t.app, 'global')]);
-  expect(await readyOf(t.app, 'global')).not.toBeNull();
+  expect(await readRunId(t.app, 'global')).not.toBeNull();
   await expectSame();
   await t.app.redis.zadd(keys().span('all', 0), 5, 'mark');
   await rebuildBoard(t.app, 'global');
   expect(await t.app.redis.zscore(keys().span('all', 0), 'mark')).toBe('5');
 });
 
-test('a Redis that forgets the board during its rebuild never calls it complete', async () => {
+test('a board that Redis loses during its rebuild is not marked as complete', async () => {
   const rebuilding = rebuildBoard(t.app, 'global');
-  const failed = expect(rebuilding).rejects.toThrow('forgot the board');
+  const failed = expect(rebuilding).rejects.toThrow('Redis lost the board');
   while ((await t.app.redis.hlen(keys().versions)) === 0) await sleep(1);
   await loseBoards(t.app, 'all');
   await failed;
-  expect(await readyOf(t.app, 'global')).toBeNull();
+  expect(await readRunId(t.app, 'global')).toBeNull();
   await rebuildBoard(t.app, 'global');
   await expectSame();
 });
 
-test('a board of an earlier life of Redis is not believed, and rebuilt from nothing', async () => {
+test('a board that was completed before a restart of Redis is ignored and rebuilt', async () => {
   await t.app.redis.zadd(keys().span('all', 0), 1_000_000, 'ghost');
   await t.app.redis.hset(keys().versions, 'ghost', 7);
-  await t.app.redis.set(keys().ready, 'another-life');
+  await t.app.redis.set(keys().ready, 'another-run-id');
   const page = await readPage(t.app, 'global', { span: 'all', limit: 1, offset: 0 });
   expect(page.entries[0]?.wallet).not.toBe('ghost');
-  expect(await rankOf(t.app, 'global', ['ghost'])).toEqual([null]);
+  expect(await readRanks(t.app, 'global', ['ghost'])).toEqual([null]);
   await detectLostBoards(t.app);
-  expect(await readyOf(t.app, 'global')).toBeNull();
-  expect(await rung()).toContainEqual(['rebuild-board', { board: 'global' }]);
+  expect(await readRunId(t.app, 'global')).toBeNull();
+  expect(await takeJobs()).toContainEqual(['rebuild-board', { board: 'global' }]);
   await rebuildBoard(t.app, 'global');
   expect(await t.app.redis.zscore(keys().span('all', 0), 'ghost')).toBeNull();
   await expectSame();
 });
 
-test('a read of a board that is not complete has it rebuilt', async () => {
+test('reading an incomplete board enqueues one rebuild', async () => {
   await t.clock.set(new Date(t.clock.now().getTime() + 5_000));
-  await rung();
+  await takeJobs();
   await readPage(t.app, 'global', { span: 'all', limit: 1, offset: 0 });
   await readRank(t.app, 'global', { span: 'all', wallet: createWallet().address });
-  expect(await rung()).toEqual([['rebuild-board', { board: 'global' }]]);
+  expect(await takeJobs()).toEqual([['rebuild-board', { board: 'global' }]]);
 });
 
-test('what other writers changed is shown by the refresh, also when one was killed before it forgot', async () => {
+test('a refresh shows the changes of writers outside the score path, also after a killed refresh left its marks', async () => {
   await rebuildBoard(t.app, 'global');
   const { address } = createWallet();
   await givePoints(t.app, { wallet: address, points: 5_000 }, 'refresh');
   await givePoints(t.app, { wallet: address, points: -1_000 }, 'refresh');
-  expect(await rankOf(t.app, 'global', [address])).toEqual([null]);
+  expect(await readRanks(t.app, 'global', [address])).toEqual([null]);
   const marks = await sql(t.app, `insert into board_refreshes (board, wallet, version) values ('global', $1, 1) on conflict do nothing`, [address]);
   expect(marks).toEqual([]);
   await refreshBoards(t.app);
-  expect(await rankOf(t.app, 'global', [address])).toEqual([1]);
+  expect(await readRanks(t.app, 'global', [address])).toEqual([1]);
   expect(await sql(t.app, 'select * from board_refreshes')).toEqual([]);
   await sql(t.app, `insert into board_refreshes (board, wallet, version) values ('global', $1, 2)`, [address]);
   await refreshBoards(t.app);
   expect((await readRank(t.app, 'global', { span: 'all', wallet: address })).score).toBe(4_000);
   await givePoints(t.app, { wallet: address, points: -4_000 }, 'refresh');
   await refreshBoards(t.app);
-  expect(await rankOf(t.app, 'global', [address])).toEqual([null]);
+  expect(await readRanks(t.app, 'global', [address])).toEqual([null]);
   await expectSame();
 });
 
-test('workers refill boards that Redis lost', async () => {
+test('workers rebuild boards that Redis lost', async () => {
   const other = await startTestApp();
   try {
     const { address } = createWallet();
     await givePoints(other.app, { wallet: address, points: 3 });
     for (const _ of [1, 2]) {
-      while ((await rankOf(other.app, 'global', [address]))[0] !== 1) await sleep(20);
+      while ((await readRanks(other.app, 'global', [address]))[0] !== 1) await sleep(20);
       await loseBoards(other.app, 'all');
     }
   } finally {

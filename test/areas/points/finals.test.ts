@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { closeEnded, gameBoard, openDay, readPage } from '#areas/points';
+import { closeEndedPeriods, gameBoard, openDay, readPage } from '#areas/points';
 import { bucketOf, dayNumber, type Period, parseDay } from '#lib/periods.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { createGame, givePoints, scoreBest, sql } from '#test/support/areas/boards.ts';
@@ -24,10 +24,10 @@ const finals = (board: string, period: Period, day: string) =>
     'select position, rank, wallet, value from finals where board = $1 and period = $2 and bucket = $3 order by position',
     [board, period, bucketOf(period, parseDay(day))],
   );
-/** Three addresses, in the order in which ties are listed. */
+/** Creates three addresses in the order of ties on a board: descending. */
 const threeWallets = () => [createWallet().address, createWallet().address, createWallet().address].sort().reverse() as [string, string, string];
 
-test('a day closes a minute after its end, with the ranks as they were, and once', async () => {
+test('a day closes once, a minute after its end, with its final ranks', async () => {
   const [a, b, c] = threeWallets();
   await givePoints(t.app, { wallet: a, points: 5 });
   await givePoints(t.app, { wallet: b, points: 5 });
@@ -35,12 +35,12 @@ test('a day closes a minute after its end, with the ranks as they were, and once
   await givePoints(t.app, { wallet: c, points: 90, mode: 'beta' });
   await givePoints(t.app, { wallet: c, points: 90, kind: 'conversion' });
   await at('2031-01-02T00:00:30Z');
-  await closeEnded(t.app);
+  await closeEndedPeriods(t.app);
   expect(await closed()).toEqual([]);
   await givePoints(t.app, { wallet: a, points: 50 });
   await at('2031-01-02T00:01:01Z');
-  await Promise.all([closeEnded(t.app), closeEnded(t.app)]);
-  await closeEnded(t.app);
+  await Promise.all([closeEndedPeriods(t.app), closeEndedPeriods(t.app)]);
+  await closeEndedPeriods(t.app);
   expect(await closed()).toEqual([{ period: 'day', bucket: parseDay('2031-01-01'), stored: true }]);
   const ranks = [
     { position: 1, rank: 1, wallet: a, value: '5' },
@@ -49,11 +49,11 @@ test('a day closes a minute after its end, with the ranks as they were, and once
   ];
   expect(await finals('global', 'day', '2031-01-01')).toEqual(ranks);
   expect(await finals('quests', 'day', '2031-01-01')).toEqual([{ position: 1, rank: 1, wallet: c, value: '2' }]);
-  await closeEnded(t.app);
+  await closeEndedPeriods(t.app);
   expect(await finals('global', 'day', '2031-01-01')).toEqual(ranks);
 });
 
-test('finals are served once they are stored, as long-lived', async () => {
+test('stored finals are served as immutable', async () => {
   const [a, b] = threeWallets();
   await givePoints(t.app, { wallet: a, points: 5 });
   await givePoints(t.app, { wallet: b, points: 4 });
@@ -62,7 +62,7 @@ test('finals are served once they are stored, as long-lived', async () => {
   const before = await fetch(url);
   expect(before.headers.get('Cache-Control')).toBe('no-cache');
   await at('2031-01-02T00:02:00Z');
-  await closeEnded(t.app);
+  await closeEndedPeriods(t.app);
   const after = await fetch(url);
   expect(after.headers.get('Cache-Control')).toBe('public, max-age=86400, immutable');
   expect(await after.json()).toEqual(await before.json());
@@ -71,7 +71,7 @@ test('finals are served once they are stored, as long-lived', async () => {
   expect(await stats.json()).toMatchObject({ from: '2031-01-01', to: '2031-01-01', participants: 2, points: 9, topScore: 5, averageScore: 4.5 });
 });
 
-test('a writer that is still writing keeps the day open', async () => {
+test('a day stays open while a transaction of that day is uncommitted', async () => {
   const { address } = createWallet();
   await givePoints(t.app, { wallet: address, points: 1 });
   await t.clock.set(new Date('2031-01-01T23:59:59Z'));
@@ -84,15 +84,15 @@ test('a writer that is still writing keeps the day open', async () => {
   });
   expect(await opened.promise).toBe(parseDay('2031-01-01'));
   await at('2031-01-02T00:05:00Z');
-  await closeEnded(t.app);
+  await closeEndedPeriods(t.app);
   expect(await closed()).toEqual([]);
   mayCommit.resolve();
   await writer;
-  await closeEnded(t.app);
+  await closeEndedPeriods(t.app);
   expect(await closed()).toHaveLength(1);
 });
 
-test('after days without a closer, every ended period gets the ranks that it ended with', async () => {
+test('after days without a run, every ended period gets its final ranks', async () => {
   await createGame(t.app, 'alpha-run');
   const [a, b] = threeWallets();
   for (const [day, points, value] of [
@@ -111,7 +111,7 @@ test('after days without a closer, every ended period gets the ranks that it end
   await at('2031-02-01T12:00:02Z');
   const past = await readPage(t.app, 'global', { span: 'day', at: parseDay('2031-01-01'), limit: 10, offset: 0 });
   expect(past).toEqual({ entries: [{ rank: 1, wallet: a, score: 2 }], total: 1, final: false });
-  for (let i = 0; i < 4; i++) await closeEnded(t.app);
+  for (let i = 0; i < 4; i++) await closeEndedPeriods(t.app);
   const all = await closed();
   expect(all.filter((row) => !row.stored)).toEqual([]);
   expect(all.filter((row) => row.period === 'day')).toHaveLength(31);
@@ -136,7 +136,7 @@ test('after days without a closer, every ended period gets the ranks that it end
   });
 });
 
-test('a close that was killed between two boards goes on where it was', async () => {
+test('after a kill between two boards, the next run stores the remaining finals', async () => {
   const { address } = createWallet();
   await givePoints(t.app, { wallet: address, points: 5, kind: 'quest' });
   const day = dayNumber(t.clock.now());
@@ -146,7 +146,7 @@ test('a close that was killed between two boards goes on where it was', async ()
     day,
     address,
   ]);
-  await closeEnded(t.app);
+  await closeEndedPeriods(t.app);
   expect(await closed()).toEqual([{ period: 'day', bucket: day, stored: true }]);
   expect(await finals('global', 'day', '2031-01-01')).toHaveLength(1);
   expect(await finals('quests', 'day', '2031-01-01')).toHaveLength(1);

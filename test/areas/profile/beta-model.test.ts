@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { voidScore } from '#areas/arcade/scores/decide.ts';
-import { choosePlayerMode, closeEnded, ensurePlayer, gameBoard, type Mode, readPage, rebuildBoard, refreshBoards } from '#areas/points';
-import { convertBeta, holdingsOf, pointsOf } from '#areas/profile';
-import { pointsOfDay } from '#areas/rewards/snapshot.ts';
+import { choosePlayerMode, closeEndedPeriods, ensurePlayer, gameBoard, type Mode, readPage, rebuildBoard, refreshBoards } from '#areas/points';
+import { convertBeta, modePointsOf, readHoldings } from '#areas/profile';
+import { pointsOfDay } from '#areas/rewards/epochs/snapshot.ts';
 import { bucketOf, dayNumber, PERIODS, type Period } from '#lib/periods.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { recordScores } from '#test/support/areas/beta.ts';
-import { BoardModel, generator } from '#test/support/areas/board-model.ts';
+import { BoardModel, randomGenerator } from '#test/support/areas/board-model.ts';
 import { givePoints, sql } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
@@ -15,7 +15,7 @@ const GAMES = ['alpha', 'gamma'] as const;
 const BOARDS = ['global', 'quests', 'referrals', ...GAMES.map(gameBoard)];
 const RATES = { '1': 1_000_000, '0.5': 500_000, '2.25': 2_250_000, '0.333333': 333_333 } as const;
 const HOUR = 3_600_000;
-/** A Thursday; a week, a month and a year end within days. */
+/** A Thursday. A week, a month and a year end within the next days. */
 const START = new Date('2030-12-26T05:00:00Z');
 const FIRST = dayNumber(START);
 
@@ -41,7 +41,7 @@ interface Score {
 const sum = (rows: readonly { points: number }[]) => rows.reduce((all, { points }) => all + points, 0);
 const sourceOf = (rows: readonly Row[], kind: Row['kind']) => sum(rows.filter((row) => row.kind === kind));
 
-/** A random history: the application and the model live through the same. */
+/** A random history, applied to the application and to the model. */
 class History {
   readonly wallets = Array.from({ length: 6 }, () => createWallet().address);
   readonly modes = new Map<string, Mode>(this.wallets.map((wallet) => [wallet, 'regular']));
@@ -49,11 +49,11 @@ class History {
   readonly scores: Score[] = [];
   readonly conversions: { wallet: string; from: number; to: number }[] = [];
   readonly t: TestApp;
-  readonly random: ReturnType<typeof generator>;
+  readonly random: ReturnType<typeof randomGenerator>;
 
   constructor(t: TestApp, seed: number) {
     this.t = t;
-    this.random = generator(seed);
+    this.random = randomGenerator(seed);
   }
 
   #wallet = () => this.wallets[this.random.int(0, this.wallets.length - 1)] ?? '';
@@ -129,14 +129,14 @@ class History {
     else if (dice <= 77) await this.toggle();
     else if (dice <= 88) await this.convert();
     else if (dice <= 97) await this.pass(this.random.int(1, 20));
-    else await closeEnded(this.t.app);
+    else await closeEndedPeriods(this.t.app);
   }
 
-  /** Boards list regular points and scores alone; conversions count for all time. */
+  /** Compares the boards. They contain regular points and scores only; conversions count for all time only. */
   async compareBoards(): Promise<void> {
     const { app } = this.t;
     await refreshBoards(app);
-    // Past the second for which pages read by SQL are shared.
+    // Pages read by SQL are cached for one second.
     await this.pass(2 / 3600);
     const model = new BoardModel();
     for (const { wallet, kind, points, day } of this.rows.filter((row) => row.mode === 'regular')) {
@@ -155,7 +155,7 @@ class History {
     }
   }
 
-  /** Epochs count regular points that earn rewards, on the day that they were written. */
+  /** Compares the epochs. They count regular points that earn rewards, on the day of the ledger row. */
   async compareEpochs(): Promise<void> {
     for (let day = FIRST; day <= this.#today(); day++) {
       const counted = this.rows.filter((row) => row.mode === 'regular' && row.rewards && row.kind !== 'conversion' && row.day === day);
@@ -177,13 +177,13 @@ class History {
   async compareWallets(): Promise<void> {
     const now = this.t.clock.now();
     for (const wallet of this.wallets) {
-      const holder = await holdingsOf(this.t.app, wallet);
+      const holder = await readHoldings(this.t.app, wallet);
       if (!holder) throw new Error('a player is missing');
       expect(holder.mode).toBe(this.#mode(wallet));
       const mine = this.conversions.filter((one) => one.wallet === wallet);
       const [from, to] = [mine.reduce((all, one) => all + one.from, 0), mine.reduce((all, one) => all + one.to, 0)];
       expect([holder.convertedBeta, holder.convertedPoints]).toEqual([from, to]);
-      for (const mode of ['regular', 'beta'] as const) expect(pointsOf(holder, mode, now)).toEqual(this.#expected(wallet, mode, dayNumber(now)));
+      for (const mode of ['regular', 'beta'] as const) expect(modePointsOf(holder, mode, now)).toEqual(this.#expected(wallet, mode, dayNumber(now)));
     }
   }
 
@@ -213,7 +213,7 @@ class History {
 }
 
 test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) => i + 1))(
-  'points, boards, periods and epochs say what a plain model of both modes says (history %i)',
+  'points, boards, periods and epochs equal those of a reference model (random history %i)',
   async (seed) => {
     const t = await startTestApp({ workers: false, env: { DAILY_POINTS_CAP: '1000000' } });
     try {
@@ -226,7 +226,7 @@ test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) =>
         await history.compareBoards();
         await history.compareEpochs();
         await history.compareWallets();
-        // From here on boards are read from Redis.
+        // From the second round on, boards are read from Redis.
         if (round === 1) for (const board of BOARDS) await rebuildBoard(t.app, board);
       }
       expect(history.conversions.length).toBeGreaterThan(2);

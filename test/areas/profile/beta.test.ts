@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readPage, readRank, refreshBoards } from '#areas/points';
-import { converted } from '#areas/profile/convert.ts';
+import { convertPoints } from '#areas/profile/convert.ts';
 import { ConversionResult, PointsBreakdown } from '#areas/profile/schemas.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { balanceOf, recordScores, setBeta } from '#test/support/areas/beta.ts';
 import { givePoints, sql } from '#test/support/areas/boards.ts';
-import { answered, anyWallet, asAdmin } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { asAdmin, randomWallet, statusAndBody } from '#test/support/areas/epochs.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 const NARROW = 'content-token-0123456789';
@@ -19,9 +19,9 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const prefer = (player: SignedIn, json: unknown, key?: string) =>
-  answered(player.fetch('/api/beta/preference', { json, headers: key ? { 'Idempotency-Key': key } : {} }));
+  statusAndBody(player.fetch('/api/beta/preference', { json, headers: key ? { 'Idempotency-Key': key } : {} }));
 const convert = (json: unknown, headers: Record<string, string> = {}) => asAdmin(t, '/api/beta/convert', { json, headers });
-const convertOf = (wallet: string, rate?: string) => bodyOf(convert({ wallet, ...(rate ? { rate } : {}) }), ConversionResult);
+const convertOf = (wallet: string, rate?: string) => jsonOf(convert({ wallet, ...(rate ? { rate } : {}) }), ConversionResult);
 const conversionsOf = async (wallet: string) => {
   const [row] = await sql<{ n: number; beta: number; points: number }>(
     t.app,
@@ -32,7 +32,7 @@ const conversionsOf = async (wallet: string) => {
   return row;
 };
 
-/** A wallet in beta mode with beta points. */
+/** Signs in a wallet in beta mode and gives it beta points. */
 async function betaPlayer(points: number): Promise<SignedIn> {
   const player = await signIn(t);
   await setBeta(player, true);
@@ -40,9 +40,9 @@ async function betaPlayer(points: number): Promise<SignedIn> {
   return player;
 }
 
-test('the preference is off, is toggled, and is set', async () => {
+test('the beta preference is off by default, can be toggled, and can be set', async () => {
   const player = await signIn(t);
-  const read = () => answered(player.fetch('/api/beta/preference'));
+  const read = () => statusAndBody(player.fetch('/api/beta/preference'));
   const [on, off] = [
     [200, { enabled: true }],
     [200, { enabled: false }],
@@ -54,24 +54,24 @@ test('the preference is off, is toggled, and is set', async () => {
   expect(await prefer(player, { enabled: true })).toEqual(on);
   expect(await prefer(player, { enabled: true })).toEqual(on);
   expect(await prefer(player, { enabled: false })).toEqual(off);
-  expect(await answered(player.fetch('/api/beta/preference', { method: 'POST' }))).toEqual(on);
+  expect(await statusAndBody(player.fetch('/api/beta/preference', { method: 'POST' }))).toEqual(on);
 });
 
-test('a toggle sent again under its Idempotency-Key toggles once, another request under it is refused', async () => {
+test('a repeated toggle with one Idempotency-Key toggles once, and another request with it is refused', async () => {
   const player = await signIn(t);
   const answers = await Promise.all(Array.from({ length: 5 }, () => prefer(player, {}, 'one-tap')));
   expect(answers).toEqual(Array.from({ length: 5 }, () => [200, { enabled: true }]));
   expect((await prefer(player, { enabled: false }, 'one-tap'))[0]).toBe(409);
-  expect(await answered(player.fetch('/api/beta/preference'))).toEqual([200, { enabled: true }]);
+  expect(await statusAndBody(player.fetch('/api/beta/preference'))).toEqual([200, { enabled: true }]);
 });
 
-test('a preference that is no preference is refused', async () => {
+test('an invalid beta preference is refused', async () => {
   const player = await signIn(t);
   expect(await prefer(player, { enabled: 'yes' })).toEqual([400, { error: 'enabled must be true or false' }]);
   expect((await prefer(player, { on: true }))[0]).toBe(400);
 });
 
-test('the preference decides where a score goes, and nothing of beta mode is on a public board', async () => {
+test('the preference decides the mode of a score, and public boards contain no beta points', async () => {
   const player = await signIn(t);
   const { wallet } = player;
   await recordScores(t.app, wallet, [{ gameId: 'alpha', score: 2_000 }]);
@@ -82,7 +82,7 @@ test('the preference decides where a score goes, and nothing of beta mode is on 
   expect(await readRank(t.app, 'game:alpha', { span: 'all', wallet })).toMatchObject({ score: 2_000 });
 });
 
-test('scores and toggles at the same time: each score is wholly in one mode', async () => {
+test('with concurrent scores and toggles, each score belongs to one mode', async () => {
   const player = await signIn(t);
   const { wallet } = player;
   await Promise.all(
@@ -104,7 +104,7 @@ test('scores and toggles at the same time: each score is wholly in one mode', as
     [wallet],
   );
   expect(bests.every(({ same }) => same)).toBe(true);
-  const { regular, beta } = await bodyOf(player.fetch('/debug/points'), PointsBreakdown);
+  const { regular, beta } = await jsonOf(player.fetch('/debug/points'), PointsBreakdown);
   expect([...regular.games, ...beta.games].reduce((sum, { scores }) => sum + scores, 0)).toBe(20);
   expect([regular.sources.games, beta.sources.games]).toEqual([await balanceOf(t.app, wallet, 'regular'), await balanceOf(t.app, wallet, 'beta')]);
 });
@@ -117,11 +117,11 @@ test.each([
   [3, '1000', 3_000n],
   [10, '1.15', 11n],
   [9_007_199_254_740_991, '1000', 9_007_199_254_740_991_000n],
-])('%i beta points at %s are %s points', (points, rate, expected) => {
-  expect(converted(points, rate)).toBe(expected);
+])('%i beta points at the rate %s are %s points', (points, rate, expected) => {
+  expect(convertPoints(points, rate)).toBe(expected);
 });
 
-test('a conversion moves all beta points, once, at its rate, rounded down, and is kept', async () => {
+test('a conversion moves all beta points once, at its rate, rounded down, and is stored', async () => {
   const player = await betaPlayer(151);
   const { wallet } = player;
   await givePoints(t.app, { wallet, points: 20 });
@@ -151,7 +151,7 @@ test('a conversion moves all beta points, once, at its rate, rounded down, and i
   expect(await convertOf(wallet)).toMatchObject({ rate: '1', betaPoints: 4, points: 4, betaTotal: 0, total: 99 });
 });
 
-test('converted points count for all time, and for no period', async () => {
+test('converted points count for all time but for no period', async () => {
   const { wallet } = await betaPlayer(500);
   await convertOf(wallet);
   await refreshBoards(t.app);
@@ -161,7 +161,7 @@ test('converted points count for all time, and for no period', async () => {
   expect(entries.map((entry) => entry.wallet)).not.toContain(wallet);
 });
 
-test('where there is nothing to convert, nothing happens', async () => {
+test('a conversion without beta points changes nothing', async () => {
   const none = await betaPlayer(0);
   expect(await convertOf(none.wallet)).toMatchObject({ id: null, points: 0, betaTotal: 0, total: 0 });
   const negative = await betaPlayer(-5);
@@ -171,7 +171,7 @@ test('where there is nothing to convert, nothing happens', async () => {
   for (const { wallet } of [none, negative, little]) expect(await conversionsOf(wallet)).toMatchObject({ n: 0 });
 });
 
-test('a score taken back after its points were converted is made up for before anything more is converted', async () => {
+test('after a converted score is voided, later beta points first cover the negative balance', async () => {
   const player = await betaPlayer(0);
   const { wallet } = player;
   const [scoreId] = await recordScores(t.app, wallet, [{ gameId: 'alpha', score: 8_000 }]);
@@ -182,7 +182,7 @@ test('a score taken back after its points were converted is made up for before a
   expect(await convertOf(wallet)).toMatchObject({ betaPoints: 20, points: 20, betaTotal: 0, total: 100 });
 });
 
-test('fifty conversions at once have one effect', async () => {
+test('fifty concurrent conversions convert once', async () => {
   const { wallet } = await betaPlayer(1_000);
   const results = await Promise.all(Array.from({ length: 50 }, () => convertOf(wallet, '2')));
   expect(results.filter(({ id }) => id !== null)).toHaveLength(1);
@@ -190,7 +190,7 @@ test('fifty conversions at once have one effect', async () => {
   expect(await conversionsOf(wallet)).toEqual({ n: 1, beta: 1_000, points: 2_000 });
 });
 
-test('a conversion sent again under its Idempotency-Key is answered the same, another one under it is refused', async () => {
+test('a repeated conversion with one Idempotency-Key gets the same response, and another conversion with it is refused', async () => {
   const { wallet } = await betaPlayer(10);
   const first = await convert({ wallet }, { 'Idempotency-Key': wallet });
   await givePoints(t.app, { wallet, points: 5, mode: 'beta' });
@@ -200,7 +200,7 @@ test('a conversion sent again under its Idempotency-Key is answered the same, an
   expect((await convert({ wallet, rate: '2' }, { 'Idempotency-Key': wallet })).status).toBe(409);
 });
 
-test('scores, voids, toggles and conversions at once: every beta point is converted once or left', async () => {
+test('with concurrent scores, voids, toggles and conversions, every beta point is converted at most once', async () => {
   const player = await betaPlayer(0);
   const { wallet } = player;
   const ids = await recordScores(
@@ -226,7 +226,7 @@ test('scores, voids, toggles and conversions at once: every beta point is conver
      from ledger where wallet = $1`,
     [wallet],
   );
-  const { regular, beta } = await bodyOf(player.fetch('/debug/points'), PointsBreakdown);
+  const { regular, beta } = await jsonOf(player.fetch('/debug/points'), PointsBreakdown);
   expect(sums?.converted).toBe(sums?.received);
   expect(beta.total).toBe((sums?.earned ?? 0) - (sums?.converted ?? 0));
   expect(regular.sources.conversions).toBe(sums?.converted);
@@ -234,29 +234,29 @@ test('scores, voids, toggles and conversions at once: every beta point is conver
   expect([regular.total, beta.total]).toEqual([await balanceOf(t.app, wallet, 'regular'), await balanceOf(t.app, wallet, 'beta')]);
 });
 
-test('who may not convert, and what cannot be converted, is refused', async () => {
+test('a conversion needs a money token, a known wallet and a valid rate', async () => {
   const { wallet } = await betaPlayer(10);
   expect((await send(t, '/api/beta/convert', { json: { wallet } })).status).toBe(403);
   expect((await send(t, '/api/beta/convert', { json: { wallet }, headers: { Authorization: `Bearer ${NARROW}` } })).status).toBe(403);
-  expect(await answered(convert({ wallet: anyWallet() }))).toEqual([404, { error: 'no such wallet has signed in' }]);
-  expect((await answered(convert({ wallet: 'nobody' })))[0]).toBe(400);
-  expect((await answered(convert({})))[0]).toBe(400);
+  expect(await statusAndBody(convert({ wallet: randomWallet() }))).toEqual([404, { error: 'the wallet has never signed in' }]);
+  expect((await statusAndBody(convert({ wallet: 'nobody' })))[0]).toBe(400);
+  expect((await statusAndBody(convert({})))[0]).toBe(400);
   for (const rate of ['0', '0.0', '-1', '1000.1', '1001', '0.1234567', '1e3', '.5', '5.', '01', '', 'one', 2, null]) {
-    const [status, body] = await answered(convert({ wallet, rate }));
+    const [status, body] = await statusAndBody(convert({ wallet, rate }));
     expect([rate, status, (body as { error: string }).error]).toEqual([rate, 400, expect.stringMatching(/^rate must be/)]);
   }
   expect(await conversionsOf(wallet)).toMatchObject({ n: 0 });
 });
 
-test('a banned wallet’s points are not converted', async () => {
+test('the points of a banned wallet are not converted', async () => {
   const { wallet } = await betaPlayer(10);
   expect((await asAdmin(t, `/admin/wallets/${wallet}/ban`, { json: { reason: 'bot' } })).status).toBe(200);
-  expect(await answered(convert({ wallet }))).toEqual([409, { error: 'wallet must not be banned' }]);
+  expect(await statusAndBody(convert({ wallet }))).toEqual([409, { error: 'wallet must not be banned' }]);
 });
 
-test('more points than can be counted exactly are not given', async () => {
+test('a conversion beyond the safe integer range is refused', async () => {
   const { wallet } = await betaPlayer(9_007_199_254_740);
-  expect((await answered(convert({ wallet, rate: '1000' })))[0]).toBe(200);
+  expect((await statusAndBody(convert({ wallet, rate: '1000' })))[0]).toBe(200);
   await givePoints(t.app, { wallet, points: 1_000, mode: 'beta' });
-  expect(await answered(convert({ wallet }))).toEqual([400, { error: 'rate must be lower: the wallet would have too many points to count' }]);
+  expect(await statusAndBody(convert({ wallet }))).toEqual([400, { error: 'rate must be lower, because the total points would exceed the maximum' }]);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { z } from 'zod';
-import { owe } from '#areas/payouts';
+import { createPayments } from '#areas/payouts';
 import { BetaPoints, BetaStats, PointsBreakdown, Profile } from '#areas/profile/schemas.ts';
 import { linkAccount } from '#areas/social';
 import { statement } from '#platform/db/sql.ts';
@@ -10,7 +10,7 @@ import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { recordScores, setBeta } from '#test/support/areas/beta.ts';
 import { givePoints, sql } from '#test/support/areas/boards.ts';
 import { asAdmin } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -22,12 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const get = async <Shape extends z.ZodType>(player: SignedIn, path: string, shape: Shape) => await bodyOf(player.fetch(path), shape);
+const get = async <Shape extends z.ZodType>(player: SignedIn, path: string, shape: Shape) => await jsonOf(player.fetch(path), shape);
 const profileOf = (player: SignedIn) => get(player, '/api/profile', Profile);
 const breakdownOf = (player: SignedIn) => get(player, '/debug/points', PointsBreakdown);
 const void_ = (scoreId: string | undefined) => asAdmin(t, `/admin/scores/${scoreId}/void`, { json: { reason: 'a test' } });
 
-/** Regular and beta points of every kind, some of them taken back, some converted. */
+/** Signs in a wallet with regular and beta points of every kind, some voided, some converted. */
 async function livePlayer(): Promise<SignedIn> {
   const player = await signIn(t);
   const { wallet } = player;
@@ -51,11 +51,11 @@ async function livePlayer(): Promise<SignedIn> {
   return player;
 }
 
-test('a profile tells points, rank, balances, what is owed, links, games and since when', async () => {
+test('a profile contains points, rank, balances, pending payments, links, games and the first sign-in', async () => {
   const player = await livePlayer();
   const { wallet } = player;
   await t.app.tx(async (tx) => {
-    await owe(t.app, tx, [
+    await createPayments(t.app, tx, [
       { wallet, currency: 'usdc', amount: 25_000_000n, cause: { kind: 'prize', id: randomUUID() } },
       { wallet, currency: 'usdc', amount: 5n, cause: { kind: 'prize', id: randomUUID() } },
     ]);
@@ -90,7 +90,7 @@ test('a profile tells points, rank, balances, what is owed, links, games and sin
   expect(rank.score).toBe(profile.points.total);
 });
 
-test('who has done nothing yet has a profile of nothing', async () => {
+test('a new wallet has an empty profile', async () => {
   const profile = await profileOf(await signIn(t));
   expect(profile).toMatchObject({
     points: { total: 0, today: 0, week: 0, sources: { games: 0, quests: 0, referrals: 0, conversions: 0 } },
@@ -102,7 +102,7 @@ test('who has done nothing yet has a profile of nothing', async () => {
   });
 });
 
-test('of the games, the five with the best scores are shown', async () => {
+test('a profile lists the five games with the best scores', async () => {
   for (let i = 0; i < 7; i++) await registerGame(t.url, ADMIN_TOKEN, `many-${i}`, { ...TEST_GAME, verification: 'none' });
   const player = await signIn(t);
   await recordScores(
@@ -114,7 +114,7 @@ test('of the games, the five with the best scores are shown', async () => {
   expect([games.played, games.scores, games.top.map(({ gameId }) => gameId)]).toEqual([7, 7, ['many-6', 'many-5', 'many-4', 'many-3', 'many-2']]);
 });
 
-test('beta points are told by source and game, converted or not', async () => {
+test('beta points are listed by source and game, converted and not', async () => {
   const player = await livePlayer();
   expect(await get(player, '/api/profile/beta-points', BetaPoints)).toEqual({
     total: 211,
@@ -128,7 +128,7 @@ test('beta points are told by source and game, converted or not', async () => {
   });
 });
 
-test('beta stats tell what was done in beta mode, and what became of it', async () => {
+test('beta stats contain the results in beta mode and the conversions', async () => {
   const player = await livePlayer();
   expect(await get(player, '/api/profile/beta-stats', BetaStats)).toEqual({
     enabled: true,
@@ -143,7 +143,7 @@ test('beta stats tell what was done in beta mode, and what became of it', async 
   });
 });
 
-test('the breakdown shows both modes by source, period and game, and adds up to the ledger', async () => {
+test('the breakdown of both modes by source, period and game adds up to the ledger', async () => {
   const player = await livePlayer();
   const { regular, beta, mode, wallet } = await breakdownOf(player);
   expect([mode, wallet]).toEqual(['beta', player.wallet]);
@@ -169,7 +169,7 @@ test('the breakdown shows both modes by source, period and game, and adds up to 
   ]);
 });
 
-test('a day that has passed counts for today no more, and for all time still', async () => {
+test('points of yesterday count for all time but not for today', async () => {
   const player = await livePlayer();
   const now = t.clock.now();
   try {
@@ -183,14 +183,14 @@ test('a day that has passed counts for today no more, and for all time still', a
   }
 });
 
-test('without a session there is nothing to see or to set', async () => {
+test('profile and beta endpoints require a session', async () => {
   for (const path of ['/api/profile', '/api/profile/beta-points', '/api/profile/beta-stats', '/api/beta/preference', '/debug/points']) {
     expect((await send(t, path)).status).toBe(401);
   }
   expect((await send(t, '/api/beta/preference', { json: {} })).status).toBe(401);
 });
 
-test('scores accepted by a moderator are counted like others', async () => {
+test('scores that a moderator accepts count like other scores', async () => {
   await registerGame(t.url, ADMIN_TOKEN, 'doubted', { ...TEST_GAME, verification: 'none' });
   const player = await signIn(t);
   await setBeta(player, true);
@@ -204,7 +204,7 @@ test('scores accepted by a moderator are counted like others', async () => {
   expect(regular.games).toEqual([]);
 });
 
-test('a wallet with ten thousand rows in the ledger is answered from its counters, found by their keys', async () => {
+test('the profile of a wallet with 10,000 ledger rows reads counters by their keys', async () => {
   const player = await signIn(t);
   const { wallet } = player;
   await recordScores(t.app, wallet, [{ gameId: 'alpha', score: 5_000 }]);
@@ -220,7 +220,7 @@ test('a wallet with ten thousand rows in the ledger is answered from its counter
      select 'global', mode, 'w' || i, 1, i, 1, 1, 1, 1, 1, 1, 1, 1 from generate_series(1, 5000) i, unnest(array['regular', 'beta']) as m(mode)`,
   );
   await sql(t.app, 'analyze standings, players, ledger');
-  // What was just inserted behind the standings' back is not counted: nobody looked into the ledger.
+  // The rows inserted directly into the ledger do not change the total, because the profile reads the standings.
   expect((await profileOf(player)).points.total).toBe(50);
 
   const plan = async (name: string, text: string, seqscan: 'on' | 'off') => {

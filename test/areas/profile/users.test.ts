@@ -3,8 +3,8 @@ import { UserStats } from '#areas/profile/schemas.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { recordScores, setBeta } from '#test/support/areas/beta.ts';
-import { answered } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { statusAndBody } from '#test/support/areas/epochs.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { createWallet, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -14,9 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const statsOf = (wallet: string) => bodyOf(send(t, `/users/${wallet}/stats`), UserStats);
+const statsOf = (wallet: string) => jsonOf(send(t, `/users/${wallet}/stats`), UserStats);
 
-test('anybody may see what a wallet has achieved, and nothing of its beta mode', async () => {
+test('public stats contain regular points and no beta points', async () => {
   const [player, better] = [await signIn(t), await signIn(t)];
   await recordScores(t.app, player.wallet, [
     { gameId: 'gamma', score: 3_000 },
@@ -41,14 +41,14 @@ test('anybody may see what a wallet has achieved, and nothing of its beta mode',
   });
 });
 
-test('a wallet that played in beta mode alone has no rank and no games', async () => {
+test('a wallet with beta scores only has no rank and no games in its public stats', async () => {
   const player = await signIn(t);
   await setBeta(player, true);
   await recordScores(t.app, player.wallet, [{ gameId: 'gamma', score: 9_999 }]);
   expect(await statsOf(player.wallet)).toMatchObject({ points: 0, rank: null, percentile: null, gamesPlayed: 0, scores: 0, games: [] });
 });
 
-test('stats may be kept for a moment, and who has them already gets no bytes', async () => {
+test('public stats are cacheable, and a request with the current ETag gets 304', async () => {
   const { wallet } = await signIn(t);
   const first = await send(t, `/users/${wallet}/stats`);
   expect(first.headers.get('Cache-Control')).toBe('public, max-age=5');
@@ -56,8 +56,8 @@ test('stats may be kept for a moment, and who has them already gets no bytes', a
   expect([again.status, await again.text()]).toEqual([304, '']);
 });
 
-test('a wallet that never signed in is not found, and what is no wallet is refused', async () => {
-  expect(await answered(send(t, `/users/${createWallet().address}/stats`))).toEqual([404, { error: 'no such wallet has signed in' }]);
+test('a wallet that never signed in gives 404, an invalid address gives 400', async () => {
+  expect(await statusAndBody(send(t, `/users/${createWallet().address}/stats`))).toEqual([404, { error: 'the wallet has never signed in' }]);
   const error = 'wallet must be a wallet address (base58 of 32 bytes)';
-  expect(await answered(send(t, '/users/nobody/stats'))).toEqual([400, { error }]);
+  expect(await statusAndBody(send(t, '/users/nobody/stats'))).toEqual([400, { error }]);
 });

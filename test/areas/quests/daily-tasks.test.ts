@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { act, consume, earned, makeQuest, noQuests, type Own } from '#test/support/areas/quests.ts';
+import { act, consume, deleteAllQuests, earned, makeQuest, type OwnQuestFields } from '#test/support/areas/quests.ts';
 import { createWallet, type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -10,12 +10,12 @@ beforeAll(async () => {
   t = await startTestApp({ workers: false });
   await registerGame(t.url, ADMIN_TOKEN, 'alpha');
 });
-afterEach(() => noQuests(t.app));
+afterEach(() => deleteAllQuests(t.app));
 afterAll(() => t.close());
 
 const DAY = 86_400_000;
 const makeTask = (requirement: object = { type: 'plays', count: 1 }) => makeQuest(t, { requirement, task: true, repeat: 'daily', points: 40 });
-const tasks = async (player: SignedIn) => (await (await player.fetch('/api/tasks/daily')).json()) as Own[];
+const tasks = async (player: SignedIn) => (await (await player.fetch('/api/tasks/daily')).json()) as OwnQuestFields[];
 const complete = (player: SignedIn, taskId: unknown, headers: Record<string, string> = {}) =>
   player.fetch('/api/tasks/daily/complete', { json: { taskId }, headers });
 const play = (wallet: string) => act(t.app, { kind: 'play', wallet, gameId: 'alpha' });
@@ -25,7 +25,7 @@ const errorOf = async (answer: Promise<Response>) => {
 };
 const dayOf = (at: Date) => at.toISOString().slice(0, 10);
 
-test('a wallet completes a daily task itself, once it has done what it asks for', async () => {
+test('a wallet completes a daily task with a request, after it has met the requirement', async () => {
   const player = await signIn(t);
   const id = await makeTask({
     all: [
@@ -36,11 +36,11 @@ test('a wallet completes a daily task itself, once it has done what it asks for'
   await makeQuest(t, { requirement: { type: 'plays', count: 9 } });
   await play(player.wallet);
   expect(await tasks(player)).toMatchObject([{ id, task: true, completed: false, missing: ['1 more play', '1 more clip'] }]);
-  expect(await errorOf(complete(player, id))).toEqual([400, 'the task is not done yet, missing: 1 more play, 1 more clip']);
+  expect(await errorOf(complete(player, id))).toEqual([400, 'the requirement of the task is not met; missing: 1 more play, 1 more clip']);
 
   await play(player.wallet);
   await act(t.app, { kind: 'clip', wallet: player.wallet });
-  // Neither before nor after it is consumed is it completed by itself.
+  // Consuming the activities does not complete a task; the wallet must send a request.
   await consume(t.app);
   expect(await tasks(player)).toMatchObject([{ completed: false, met: true, missing: [] }]);
   const day = dayOf(t.clock.now());
@@ -55,12 +55,12 @@ test('a wallet completes a daily task itself, once it has done what it asks for'
     },
   ]);
   expect(await tasks(player)).toMatchObject([{ id, completed: true, windowKey: day, resetsAt }]);
-  expect(await errorOf(complete(player, id))).toEqual([409, `the task is done for today, again from ${resetsAt}`]);
+  expect(await errorOf(complete(player, id))).toEqual([409, `the task is completed for today; it can be completed again from ${resetsAt}`]);
   expect(await earned(t.app, player.wallet)).toEqual({ [`${id}:${day}`]: 40 });
   expect(await (await player.fetch('/ledger/quests')).json()).toMatchObject([{ questId: id, window: day, points: 40 }]);
 });
 
-test('what a wallet has just done counts, also while nobody has consumed it', async () => {
+test('an activity counts for a daily task before it is consumed', async () => {
   const player = await signIn(t);
   const id = await makeTask();
   await play(player.wallet);
@@ -69,7 +69,7 @@ test('what a wallet has just done counts, also while nobody has consumed it', as
   expect(Object.values(await earned(t.app, player.wallet))).toEqual([40]);
 });
 
-test('fifty at once complete a task once', async () => {
+test('fifty concurrent requests complete a task once', async () => {
   const player = await signIn(t);
   const id = await makeTask();
   await play(player.wallet);
@@ -81,7 +81,7 @@ test('fifty at once complete a task once', async () => {
   ]);
 });
 
-test('the same request under an idempotency key is answered the same', async () => {
+test('a repeated task completion with the same idempotency key gets the same response', async () => {
   const player = await signIn(t);
   const id = await makeTask();
   await play(player.wallet);
@@ -92,13 +92,13 @@ test('the same request under an idempotency key is answered the same', async () 
   expect(Object.values(await earned(t.app, player.wallet))).toEqual([40]);
 });
 
-test('a task that asks for nothing that is measured is done by whoever says so', async () => {
+test('a daily task with a manual condition is completed by the request alone', async () => {
   const player = await signIn(t);
   const id = await makeTask({ type: 'manual' });
   expect((await complete(player, id)).status).toBe(200);
 });
 
-test('what is no task now, or no request, is refused', async () => {
+test('a completion is refused when the quest is no open task, the body is invalid or the session is missing', async () => {
   const player = await signIn(t);
   const plain = await makeQuest(t, { requirement: { type: 'manual' }, repeat: 'daily' });
   const closed = await makeQuest(t, { requirement: { type: 'manual' }, repeat: 'daily', task: true, active: false });
@@ -109,16 +109,16 @@ test('what is no task now, or no request, is refused', async () => {
   expect((await send(t, '/api/tasks/daily/complete', { json: { taskId: plain } })).status).toBe(401);
 });
 
-test('a banned wallet completes nothing', async () => {
+test('a banned wallet cannot complete a task', async () => {
   const player = await signIn(t);
   const id = await makeTask({ type: 'manual' });
   await sql(t.app, 'update players set banned_at = app_now() where wallet = $1', [player.wallet]);
-  // Its session may end first.
+  // The ban may end the session before it refuses the request.
   expect([401, 403]).toContain((await complete(player, id)).status);
   expect(await earned(t.app, player.wallet)).toEqual({});
 });
 
-test('a task comes anew at midnight UTC, with nothing done', async () => {
+test('a daily task can be completed again after midnight UTC, with progress reset', async () => {
   const key = createWallet();
   const id = await makeTask();
   const midnight = Math.ceil(t.clock.now().getTime() / DAY + 1) * DAY;
@@ -131,7 +131,7 @@ test('a task comes anew at midnight UTC, with nothing done', async () => {
   expect(await tasks(morning)).toMatchObject([{ completed: false, met: false, resetsAt: new Date(midnight + DAY).toISOString() }]);
   expect((await complete(morning, id)).status).toBe(400);
   await play(key.address);
-  // The second day of a streak: 5 % more.
+  // On the second day of a streak, the bonus is 5 %.
   expect(await (await complete(morning, id)).json()).toMatchObject({ pointsAwarded: 42, factors: { streakDays: 2 } });
   expect(Object.keys(await earned(t.app, key.address))).toEqual([`${id}:${dayOf(new Date(midnight - 1))}`, `${id}:${dayOf(new Date(midnight))}`]);
 });

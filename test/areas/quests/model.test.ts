@@ -25,7 +25,7 @@ test.each([
   expect(window.first <= number && number <= window.last).toBe(true);
 });
 
-/** The requirements that histories are held against. */
+/** The quests of the random histories. */
 const QUESTS = [
   { requirement: { type: 'plays', count: 12 }, repeat: 'once' },
   { requirement: { type: 'plays', count: 3, gameId: 'alpha' }, repeat: 'daily' },
@@ -55,15 +55,15 @@ const QUESTS = [
   { requirement: { type: 'referrals', count: 3 }, repeat: 'weekly' },
 ] as const;
 
-type Done = Pick<Activity, 'kind' | 'gameId'> & { id: string; amount: number; day: number };
+type ModelActivity = Pick<Activity, 'kind' | 'gameId'> & { id: string; amount: number; day: number };
 
-/** Everything anew from all that a wallet did, in the plainest way. */
+/** A reference model: recomputes everything from the full history of a wallet. */
 class Model {
-  readonly done: Done[] = [];
+  readonly done: ModelActivity[] = [];
   readonly voided = new Set<string>();
   readonly earned: Record<string, number> = {};
 
-  #in(first: number, last: number, kind: string, gameId?: string): Done[] {
+  #in(first: number, last: number, kind: string, gameId?: string): ModelActivity[] {
     return this.done.filter(
       (d) => d.kind === kind && d.day >= first && d.day <= last && !this.voided.has(d.id) && (gameId === undefined || d.gameId === gameId),
     );
@@ -80,8 +80,8 @@ class Model {
     return n;
   }
 
-  /** `have` per condition, and whether all of it is met. */
-  look(n: number, first: number, last: number, day: number): { have: (number | string)[]; met: boolean } {
+  /** Computes `have` per condition of quest `n`, and whether its requirement is met. */
+  progress(n: number, first: number, last: number, day: number): { have: (number | string)[]; met: boolean } {
     const [plays, alpha] = [this.#in(first, last, 'play').length, this.#in(first, last, 'play', 'alpha').length];
     const scores = this.#in(first, last, 'score').filter((d) => d.gameId !== 'unverified').length;
     const best = Math.max(0, ...this.#in(first, last, 'score', 'beta').map((d) => d.amount));
@@ -112,7 +112,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('progress and points are those of a naive model, over days, voids and consumers that fail', async () => {
+test('progress and points equal those of a reference model, over days, voids and failing consumers', async () => {
   let day = Math.floor(Date.now() / DAY) + 3;
   const noon = async () => await t.clock.set(new Date(day * DAY + DAY / 2));
   await noon();
@@ -123,15 +123,18 @@ test('progress and points are those of a naive model, over days, voids and consu
   const models = new Map(keys.map(({ address }) => [address, new Model()]));
   const windowAt = (n: number, at: number) => windowOf(QUESTS[n]?.repeat ?? 'once', start, null, at);
 
-  /** Sometimes the batch is lost. (One that is taken one by one may complete a quest between a score and its void.) */
-  const shaky = (): Consumer => {
-    let trouble = chance(0.3);
+  /**
+   * Rolls the batch back with probability 0.3. The error code requests a retry of the whole batch: one activity at a time, a quest could
+   * be completed between a score and its void.
+   */
+  const failingConsumer = (): Consumer => {
+    let willFail = chance(0.3);
     return {
       ...questConsumer,
       consume: async (app, tx, open, activities) => {
         const entries = await questConsumer.consume(app, tx, open, activities);
-        if (!trouble) return entries;
-        trouble = false;
+        if (!willFail) return entries;
+        willFail = false;
         throw Object.assign(new Error('lost'), { code: '40001' });
       },
     };
@@ -164,7 +167,7 @@ test('progress and points are those of a naive model, over days, voids and consu
       moved.add(wallet);
     }
     await act(t.app, ...batch);
-    await consume(t.app, shaky()).catch((error: unknown) => expect(String(error)).toContain('lost'));
+    await consume(t.app, failingConsumer()).catch((error: unknown) => expect(String(error)).toContain('lost'));
     await consume(t.app);
     for (const wallet of moved) {
       const model = models.get(wallet);
@@ -172,7 +175,7 @@ test('progress and points are those of a naive model, over days, voids and consu
       const bonus = Math.min(50, 5 * Math.max(0, model.streak(day) - 1));
       for (const [n, id] of ids.entries()) {
         const { key, first, last } = windowAt(n, day);
-        if (model.look(n, first, last, day).met) model.earned[`${id}:${key}`] ??= 100 + bonus;
+        if (model.progress(n, first, last, day).met) model.earned[`${id}:${key}`] ??= 100 + bonus;
       }
     }
     const { address: wallet } = pick(keys);
@@ -182,7 +185,7 @@ test('progress and points are those of a naive model, over days, voids and consu
     for (const [n, id] of ids.entries()) {
       const { first, last } = windowAt(n, day);
       const own = await ownQuest(player, id);
-      expect({ step, n, have: own?.progress.map(({ have }) => have) }).toEqual({ step, n, have: model?.look(n, first, last, day).have });
+      expect({ step, n, have: own?.progress.map(({ have }) => have) }).toEqual({ step, n, have: model?.progress(n, first, last, day).have });
     }
   }
   for (const [wallet, model] of models) expect(Object.keys(await earned(t.app, wallet)).sort()).toEqual(Object.keys(model.earned).sort());

@@ -3,7 +3,18 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { act, calendar, consume, deeds, earned, makeQuest, noQuests, type Own, ownQuest, visitor } from '#test/support/areas/quests.ts';
+import {
+  act,
+  activitiesOf,
+  calendar,
+  consume,
+  deleteAllQuests,
+  earned,
+  makeQuest,
+  type OwnQuestFields,
+  ownQuest,
+  visitor,
+} from '#test/support/areas/quests.ts';
 import { send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -14,13 +25,13 @@ beforeAll(async () => {
   await registerGame(t.url, ADMIN_TOKEN, 'unverified', { ...TEST_GAME, verification: 'none' });
   days = await calendar(t);
 });
-afterEach(() => noQuests(t.app));
+afterEach(() => deleteAllQuests(t.app));
 afterAll(() => t.close());
 
-const plays = (wallet: string, n: number) => deeds(t.app).plays(wallet, n);
-const score: ReturnType<typeof deeds>['score'] = (...args) => deeds(t.app).score(...args);
+const plays = (wallet: string, n: number) => activitiesOf(t.app).plays(wallet, n);
+const score: ReturnType<typeof activitiesOf>['score'] = (...args) => activitiesOf(t.app).score(...args);
 
-test('a quest is completed once by what a wallet did, and tells the wallet', async () => {
+test('a quest is completed once when its requirement is met, and the wallet gets an event', async () => {
   const player = await signIn(t);
   const id = await makeQuest(t, { requirement: { type: 'plays', count: 3 }, points: 250 });
   await plays(player.wallet, 2);
@@ -50,7 +61,7 @@ test('a quest is completed once by what a wallet did, and tells the wallet', asy
   ]);
 });
 
-test('progress shows what a wallet did before it is consumed, and counts it once after', async () => {
+test('progress includes an activity before it is consumed, and counts it once afterwards', async () => {
   const player = await signIn(t);
   const id = await makeQuest(t, {
     requirement: {
@@ -76,22 +87,22 @@ test.each<[string, object, Parameters<typeof act>[1][], string]>([
   ['mentions', { type: 'mention', count: 2 }, [{ kind: 'mention', wallet: '' }], '1 more mention'],
   ['referrals', { type: 'referrals', count: 2 }, [{ kind: 'bind', wallet: '' }], '1 more referred wallet'],
   ['burns', { type: 'burned', amount: '200' }, [{ kind: 'burn', wallet: '', amount: 100 }], '100 more base units to burn'],
-])('%s are counted', async (_what, requirement, deeds, missing) => {
+])('a condition counts %s', async (_condition, requirement, activities, missing) => {
   const player = await signIn(t);
   const id = await makeQuest(t, one(requirement));
   for (const round of [1, 2]) {
-    await act(t.app, ...deeds.map((deed) => ({ ...deed, wallet: player.wallet })), { kind: 'link', wallet: player.wallet });
+    await act(t.app, ...activities.map((activity) => ({ ...activity, wallet: player.wallet })), { kind: 'link', wallet: player.wallet });
     await consume(t.app);
     if (round === 1) expect((await ownQuest(player, id))?.missing).toEqual([missing]);
   }
   expect(await earned(t.app, player.wallet)).toEqual({ [`${id}:once`]: 100 });
 });
 
-test('following, and amounts that no number holds, are counted', async () => {
+test('a follow and token amounts above the safe integer range are counted', async () => {
   const player = await signIn(t);
   const follow = await makeQuest(t, one({ type: 'follow' }));
   const burn = await makeQuest(t, one({ type: 'burned', amount: '9007199254740994' }));
-  expect((await ownQuest(player, follow))?.missing).toEqual(['follow the arcade on the social network']);
+  expect((await ownQuest(player, follow))?.missing).toEqual(['follow the arcade on X']);
   await act(t.app, { kind: 'follow', wallet: player.wallet }, { kind: 'burn', wallet: player.wallet, amount: 9_007_199_254_740_992 });
   await act(t.app, { kind: 'burn', wallet: player.wallet, amount: 1 });
   await consume(t.app);
@@ -100,7 +111,7 @@ test('following, and amounts that no number holds, are counted', async () => {
   expect(await earned(t.app, player.wallet)).toEqual({ [`${follow}:once`]: 100 });
 });
 
-test('of burns, only those of the event count where there is one', async () => {
+test('a burn condition with an event counts burns of this event only', async () => {
   const player = await signIn(t);
   const event = randomUUID();
   await sql(t.app, `insert into burn_events (id, title, mint, duration_sec, created_by) values ($1, 'Bonfire', 'mint', 3600, 'somebody')`, [event]);
@@ -113,11 +124,15 @@ test('of burns, only those of the event count where there is one', async () => {
   await consume(t.app);
   expect(Object.keys(await earned(t.app, player.wallet)).sort()).toEqual([`${id}:once`, `${named}:once`].sort());
   const listed = await send(t, `/events/burn/${event}/quests`);
-  expect([listed.status, listed.headers.get('X-Total-Count'), ((await listed.json()) as Own[]).map((quest) => quest.id)]).toEqual([200, '1', [id]]);
+  expect([listed.status, listed.headers.get('X-Total-Count'), ((await listed.json()) as OwnQuestFields[]).map((quest) => quest.id)]).toEqual([
+    200,
+    '1',
+    [id],
+  ]);
   expect((await send(t, `/events/burn/${randomUUID()}/quests`)).status).toBe(404);
 });
 
-test('all and any of conditions nest, and what is missing is told in words', async () => {
+test('groups of conditions nest, and sentences say what is missing', async () => {
   const player = await signIn(t);
   const id = await makeQuest(t, {
     requirement: { all: [{ type: 'plays', count: 1 }, { any: [{ type: 'bestScore', atLeast: 5_000, gameId: 'alpha' }, { type: 'follow' }] }] },
@@ -126,7 +141,7 @@ test('all and any of conditions nest, and what is missing is told in words', asy
   await consume(t.app);
   expect((await ownQuest(player, id))?.missing).toEqual([
     '1 more play',
-    'one of: a score of at least 5000 in alpha (best so far: 4000); follow the arcade on the social network',
+    'one of: a score of at least 5000 in alpha (best so far: 4000); follow the arcade on X',
   ]);
   await plays(player.wallet, 1);
   await score(player.wallet, 5_000);
@@ -134,7 +149,7 @@ test('all and any of conditions nest, and what is missing is told in words', asy
   expect((await ownQuest(player, id))?.completed).toBe(true);
 });
 
-test('games that earn no rewards count only where they are named', async () => {
+test('games without rewards count only in conditions that name them', async () => {
   const player = await signIn(t);
   const any = await makeQuest(t, one({ type: 'scores', count: 1 }));
   const named = await makeQuest(t, one({ type: 'scores', count: 1, gameId: 'unverified' }));
@@ -144,7 +159,7 @@ test('games that earn no rewards count only where they are named', async () => {
   expect((await ownQuest(player, any))?.missing).toEqual(['1 more accepted score']);
 });
 
-test('voided scores count no longer, the best is that of the rest; what was completed stays', async () => {
+test('voided scores are subtracted, the best score is recomputed, and completions stay', async () => {
   const player = visitor(t);
   const done = await makeQuest(t, one({ type: 'bestScore', atLeast: 9_000 }));
   const open = await makeQuest(
@@ -166,7 +181,7 @@ test('voided scores count no longer, the best is that of the rest; what was comp
   expect((await ownQuest(player, open))?.progress).toMatchObject([{ have: 1 }, { have: 4_000 }]);
   expect(await ownQuest(player, done)).toMatchObject({ completed: true, pointsAwarded: 100 });
   expect(await earned(t.app, player.wallet)).toEqual({ [`${done}:once`]: 100 });
-  // A score and its void in one batch.
+  // A score and its void are in one batch.
   const third = randomUUID();
   await score(player.wallet, 9_999, 'alpha', third);
   await act(t.app, { kind: 'void', wallet: player.wallet, gameId: 'alpha', amount: -9_999, sourceId: third });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { givePoints, sql } from '#test/support/areas/boards.ts';
-import { act, asAdmin, consume, earned, makeQuest, noQuests, ownQuest } from '#test/support/areas/quests.ts';
+import { act, asAdmin, consume, deleteAllQuests, earned, makeQuest, ownQuest } from '#test/support/areas/quests.ts';
 import { createWallet, send, signIn } from '#test/support/wallet.ts';
 
 const MINT = createWallet().address;
@@ -14,7 +14,7 @@ beforeAll(async () => {
   });
   await registerGame(t.url, ADMIN_TOKEN, 'alpha');
 });
-afterEach(() => noQuests(t.app));
+afterEach(() => deleteAllQuests(t.app));
 afterAll(() => t.close());
 
 const PLAY = { type: 'plays', count: 1 };
@@ -26,7 +26,7 @@ const errorOf = async (answer: Promise<Response>) => {
 };
 const post = (json: unknown, headers: Record<string, string> = {}) => asAdmin(t, '/quests', { json, headers });
 
-test('an operator creates a quest, and everyone sees it', async () => {
+test('a quest that an operator creates is publicly listed', async () => {
   const created = await post({ ...quest, id: 'first', category: 'arcade', window: { startsAt: '2020-01-01T00:00:00.000Z' } });
   const shown = {
     id: 'first',
@@ -50,7 +50,7 @@ test('an operator creates a quest, and everyone sees it', async () => {
   expect(await status(send(t, '/quests', { headers: { 'If-None-Match': listed.headers.get('ETag') ?? '' } }))).toBe(304);
 });
 
-test('the list is pageable, and has only what can be completed now', async () => {
+test('the list of quests is paginated and contains open quests only', async () => {
   for (const id of ['a', 'b', 'c']) await makeQuest(t, { ...quest, id: `page-${id}`, category: `of-${id}` });
   await makeQuest(t, { ...quest, active: false });
   await makeQuest(t, { ...quest, window: { startsAt: '2990-01-01T00:00:00.000Z' } });
@@ -67,7 +67,7 @@ test.each<[string, object, string]>([
   ['an unknown game', { requirement: { ...PLAY, gameId: 'no-such-game' } }, 'requirement must name games of this arcade as gameId'],
   ['no requirement', { requirement: undefined }, 'requirement must be an object'],
   ['an unknown field', { prize: 1 }, 'prize is not a known field'],
-  ['a task that is not daily', { task: true }, 'repeat must be daily where task is true'],
+  ['a task that is not daily', { task: true }, 'repeat must be daily when task is true'],
   [
     'an end before the start',
     { window: { startsAt: '2026-01-02T00:00:00Z', endsAt: '2026-01-01T00:00:00Z' } },
@@ -78,12 +78,12 @@ test.each<[string, object, string]>([
     { requirement: { all: [{ all: Array(11).fill(PLAY) }, { any: Array(10).fill(PLAY) }] } },
     'requirement must have at most 20 conditions',
   ],
-  ['an id that is none', { id: 'Not One' }, 'id must be 1 to 64 lower-case letters, digits and inner hyphens'],
-])('a quest with %s is refused', async (_what, change, error) => {
+  ['an invalid id', { id: 'Not One' }, 'id must be 1 to 64 lower-case letters, digits and inner hyphens'],
+])('creating a quest with %s is refused with 400', async (_fault, change, error) => {
   expect(await errorOf(post({ ...quest, ...change }))).toEqual([400, error]);
 });
 
-test('a requirement nests three groups deep, and no deeper', async () => {
+test('a requirement may nest three groups but not four', async () => {
   const deep = (n: number): object => (n === 0 ? PLAY : { all: [deep(n - 1)] });
   expect(await status(post({ ...quest, requirement: deep(3) }))).toBe(201);
   expect(await status(post({ ...quest, requirement: deep(4) }))).toBe(400);
@@ -91,36 +91,36 @@ test('a requirement nests three groups deep, and no deeper', async () => {
   expect(await status(post({ ...quest, requirement: { type: 'plays', count: 1, extra: 1 } }))).toBe(400);
 });
 
-test('what only operators may is refused to others', async () => {
+test('operator endpoints refuse players and tokens of another scope; wallet endpoints require a session', async () => {
   const id = await makeQuest(t, quest);
   const player = await signIn(t);
   const money = { Authorization: 'Bearer a-token-for-money-only' };
-  const asks: [string, object][] = [
+  const requests: [string, object][] = [
     ['/quests', { method: 'POST', json: quest }],
     [`/quests/${id}`, {}],
     [`/quests/${id}`, { method: 'PATCH', json: { points: 1 } }],
     [`/quests/${id}`, { method: 'DELETE' }],
     [`/admin/quests/${id}/complete`, { json: { wallet: player.wallet } }],
   ];
-  for (const [path, init] of asks) {
+  for (const [path, init] of requests) {
     expect([await status(player.fetch(path, init)), await status(send(t, path, { ...init, headers: money }))]).toEqual([403, 403]);
   }
   for (const path of ['/me/quests', '/me/quest-multiplier', '/ledger/quests', '/api/tasks/daily']) expect(await status(send(t, path))).toBe(401);
 });
 
-test('creating under an idempotency key happens once, and an id is used once', async () => {
+test('a repeated creation with one idempotency key creates one quest, and an id cannot be used twice', async () => {
   const headers = { 'Idempotency-Key': 'once-please' };
   const [first, second] = [await post({ ...quest, title: 'Once' }, headers), await post({ ...quest, title: 'Once' }, headers)];
   expect(await second.json()).toEqual(await first.json());
   expect(await status(post({ ...quest, title: 'Other' }, headers))).toBe(409);
   await makeQuest(t, { ...quest, id: 'taken' });
-  const refused = [409, 'id must not be that of another quest, also of one that was deleted'];
+  const refused = [409, 'id must be new; the id of a deleted quest cannot be used again'];
   expect(await errorOf(post({ ...quest, id: 'taken' }))).toEqual(refused);
   await asAdmin(t, '/quests/taken', { method: 'DELETE' });
   expect(await errorOf(post({ ...quest, id: 'taken' }))).toEqual(refused);
 });
 
-test('there are at most 200 quests', async () => {
+test('creating a quest beyond 200 is refused', async () => {
   await sql(t.app, `insert into quests (id, version, definition) select 'many-' || n, 1, $1::jsonb from generate_series(1, 199) n`, [
     JSON.stringify({ ...quest, description: 'd', category: 'c', window: {}, repeat: 'once', active: false, task: false, burnEventId: null }),
   ]);
@@ -128,7 +128,7 @@ test('there are at most 200 quests', async () => {
   expect(statuses.sort()).toEqual([201, 409, 409, 409, 409]);
 });
 
-test('a quest is changed in parts, version by version', async () => {
+test('a patch changes single fields and creates a new version', async () => {
   const id = await makeQuest(t, quest);
   const patch = (json: object, headers: Record<string, string> = {}) => asAdmin(t, `/quests/${id}`, { method: 'PATCH', json, headers });
   const changed = await patch({ title: 'Another', category: 'new' });
@@ -136,11 +136,11 @@ test('a quest is changed in parts, version by version', async () => {
     200,
     { version: 2, title: 'Another', category: 'new', points: 100, requirement: PLAY },
   ]);
-  // Nothing is different: no version.
+  // A patch without a difference creates no version.
   expect(await (await patch({ title: 'Another' })).json()).toMatchObject({ version: 2 });
   expect(await errorOf(patch({ points: 5 }, { 'If-Match': '"1"' }))).toEqual([412, 'If-Match must be the present ETag']);
   expect(await status(patch({ points: 5 }, { 'If-Match': '"2"' }))).toBe(200);
-  expect(await errorOf(patch({ task: true }))).toEqual([400, 'repeat must be daily where task is true']);
+  expect(await errorOf(patch({ task: true }))).toEqual([400, 'repeat must be daily when task is true']);
   expect(await errorOf(patch({ requirement: { ...PLAY, gameId: 'none' } }))).toEqual([400, 'requirement must name games of this arcade as gameId']);
   expect(await status(patch({ id: 'other' }))).toBe(400);
   const detail = await asAdmin(t, `/quests/${id}`);
@@ -157,13 +157,13 @@ test('a quest is changed in parts, version by version', async () => {
   });
 });
 
-test('a quest that is taken away is on no list, cannot be completed, and what it gave stays', async () => {
+test('a deleted quest is not listed and cannot be completed, and its points stay', async () => {
   const [player, late] = [await signIn(t), await signIn(t)];
   const id = await makeQuest(t, quest);
   await act(t.app, { kind: 'play', wallet: player.wallet, gameId: 'alpha' });
   await consume(t.app);
-  const gone = await asAdmin(t, `/quests/${id}`, { method: 'DELETE' });
-  expect([gone.status, await gone.text()]).toEqual([204, '']);
+  const deleted = await asAdmin(t, `/quests/${id}`, { method: 'DELETE' });
+  expect([deleted.status, await deleted.text()]).toEqual([204, '']);
   await act(t.app, { kind: 'play', wallet: late.wallet, gameId: 'alpha' });
   await consume(t.app);
   expect([await (await send(t, '/quests')).json(), await ownQuest(player, id)]).toEqual([[], undefined]);
@@ -171,7 +171,7 @@ test('a quest that is taken away is on no list, cannot be completed, and what it
   expect(await (await player.fetch('/ledger/quests')).json()).toMatchObject([{ questId: id, points: 100 }]);
 });
 
-test.each(['no-such-quest', 'Not%20One', '%01', 'x'.repeat(300)])('nothing is found under the id %s', async (id) => {
+test.each(['no-such-quest', 'Not%20One', '%01', 'x'.repeat(300)])('a quest with the id %s is not found', async (id) => {
   const wallet = createWallet().address;
   const refused = [404, 'there is no such quest'];
   expect(await errorOf(asAdmin(t, `/quests/${id}`))).toEqual(refused);
@@ -181,7 +181,7 @@ test.each(['no-such-quest', 'Not%20One', '%01', 'x'.repeat(300)])('nothing is fo
   expect(await errorOf(send(t, `/events/burn/${id}/quests`))).toEqual([404, 'there is no such burn event']);
 });
 
-test('an operator completes a quest for a wallet, once in a window, however many do at once', async () => {
+test('concurrent manual completions complete a quest once per window', async () => {
   const player = await signIn(t);
   const id = await makeQuest(t, { ...quest, requirement: { type: 'manual' } });
   await act(t.app, { kind: 'play', wallet: player.wallet });
@@ -205,7 +205,7 @@ test('an operator completes a quest for a wallet, once in a window, however many
   expect(await errorOf(asAdmin(t, `/admin/quests/${id}/complete`, { json: { wallet: 'nobody' } }))).toEqual([400, expect.any(String)]);
 });
 
-test('an override under an idempotency key is answered the same again', async () => {
+test('a repeated manual completion with the same idempotency key gets the same response', async () => {
   const wallet = createWallet().address;
   const id = await makeQuest(t, { ...quest, active: false });
   const ask = () => asAdmin(t, `/admin/quests/${id}/complete`, { json: { wallet }, headers: { 'Idempotency-Key': `for-${id}` } });
@@ -213,14 +213,14 @@ test('an override under an idempotency key is answered the same again', async ()
   expect([first.status, second.status, await second.json()]).toEqual([200, 200, await first.json()]);
 });
 
-test('nothing is completed for a banned wallet', async () => {
+test('an operator cannot complete a quest for a banned wallet', async () => {
   const player = await signIn(t);
   const id = await makeQuest(t, quest);
   await sql(t.app, 'update players set banned_at = app_now() where wallet = $1', [player.wallet]);
   expect(await errorOf(asAdmin(t, `/admin/quests/${id}/complete`, { json: { wallet: player.wallet } }))).toEqual([409, 'wallet must not be banned']);
 });
 
-test('holding the token multiplies where it is known without asking the chain', async () => {
+test('a cached token balance raises the multiplier without a query to the RPC node', async () => {
   const [holder, poor, unknown] = [await signIn(t), await signIn(t), createWallet().address];
   const know = (wallet: string, value: string) =>
     t.app.redis.set(
@@ -254,7 +254,7 @@ test('holding the token multiplies where it is known without asking the chain', 
   });
 });
 
-test('the ledger is pageable, newest first, and has nothing but quests', async () => {
+test('the quest ledger is paginated, newest first, and contains quest entries only', async () => {
   const player = await signIn(t);
   const ids = [];
   for (let i = 0; i < 3; i++) {
@@ -272,7 +272,7 @@ test('the ledger is pageable, newest first, and has nothing but quests', async (
   expect(await status(player.fetch('/ledger/quests?offset=-1'))).toBe(400);
 });
 
-test('reading the ledger, progress and completions takes indexes, whatever is there', async () => {
+test('queries of the ledger, progress and completions use indexes', async () => {
   const wallet = createWallet().address;
   await sql(
     t.app,

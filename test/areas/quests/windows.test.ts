@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { linkAccount } from '#areas/social';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
-import { calendar, consume, deeds, earned, makeQuest, noQuests, ownQuest, visitor } from '#test/support/areas/quests.ts';
+import { activitiesOf, calendar, consume, deleteAllQuests, earned, makeQuest, ownQuest, visitor } from '#test/support/areas/quests.ts';
 
 let t: TestApp;
 let days: Awaited<ReturnType<typeof calendar>>;
@@ -11,13 +11,13 @@ beforeAll(async () => {
   await registerGame(t.url, ADMIN_TOKEN, 'alpha');
   days = await calendar(t);
 });
-afterEach(() => noQuests(t.app));
+afterEach(() => deleteAllQuests(t.app));
 afterAll(() => t.close());
 
 const DAY = 86_400_000;
-const plays = (wallet: string, n: number) => deeds(t.app).plays(wallet, n);
+const plays = (wallet: string, n: number) => activitiesOf(t.app).plays(wallet, n);
 
-test('daily and weekly quests come anew with the UTC day and the ISO week', async () => {
+test('daily quests reset each UTC day, weekly quests each ISO week', async () => {
   await days.monday();
   const player = visitor(t);
   const daily = await makeQuest(t, { requirement: { type: 'plays', count: 2 }, repeat: 'daily' });
@@ -34,7 +34,7 @@ test('daily and weekly quests come anew with the UTC day and the ISO week', asyn
   const tuesday = new Date((days.today() + 1) * DAY).toISOString().slice(0, 10);
   const week = (await ownQuest(player, weekly))?.windowKey;
   expect(week).toMatch(/^\d{4}-W\d\d$/);
-  // The second day of a streak: 5 % more.
+  // On the second day of a streak, the bonus is 5 %.
   expect(await earned(t.app, player.wallet)).toEqual({ [`${daily}:${tuesday}`]: 105, [`${weekly}:${week}`]: 105 });
   await days.go(7);
   expect(await ownQuest(player, daily)).toMatchObject({ completed: false, progress: [{ have: 0 }] });
@@ -44,7 +44,7 @@ test('daily and weekly quests come anew with the UTC day and the ISO week', asyn
   expect(Object.values(await earned(t.app, player.wallet)).sort()).toEqual([100, 100, 105, 105]);
 });
 
-test('what is consumed only after midnight counts for the day on which it happened', async () => {
+test('an activity that is consumed after midnight counts for the day on which it happened', async () => {
   await days.go(1);
   const player = visitor(t);
   const id = await makeQuest(t, { requirement: { type: 'plays', count: 1 }, repeat: 'daily' });
@@ -56,7 +56,7 @@ test('what is consumed only after midnight counts for the day on which it happen
   expect(await ownQuest(player, id)).toMatchObject({ completed: false });
 });
 
-test('a quest is completed only within its window, and counts nothing from before it', async () => {
+test('a quest is completed only within its window, and earlier activities do not count', async () => {
   await days.go(1);
   const player = visitor(t);
   const window = { startsAt: new Date((days.today() + 1) * DAY).toISOString(), endsAt: new Date((days.today() + 3) * DAY).toISOString() };
@@ -75,7 +75,7 @@ test('a quest is completed only within its window, and counts nothing from befor
   expect(await earned(t.app, player.wallet)).toEqual({});
 });
 
-test('a streak is consecutive days up to today or yesterday, and multiplies quest points', async () => {
+test('a streak of consecutive days up to today or yesterday multiplies quest points', async () => {
   await days.go(1);
   const player = visitor(t);
   const id = await makeQuest(t, { requirement: { type: 'streak', days: 3 }, points: 1_000 });
@@ -95,7 +95,7 @@ test('a streak is consecutive days up to today or yesterday, and multiplies ques
   expect(await earned(t.app, player.wallet)).toEqual({ [`${id}:once`]: 1_100 });
 });
 
-test('the multiplier tells its factors, is capped, and is kept with each entry', async () => {
+test('the multiplier lists its factors, is capped, and is stored with each ledger entry', async () => {
   await days.go(1);
   const player = visitor(t);
   const multiplier = async () => await (await player.fetch('/me/quest-multiplier')).json();

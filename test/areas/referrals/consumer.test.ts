@@ -1,14 +1,25 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { findGame } from '#areas/arcade/registry.ts';
+import { findGame } from '#areas/arcade/games/registry.ts';
 import { decideScore } from '#areas/arcade/scores/decide.ts';
-import { appendPoints, consumeActivities, type Happened, openDay } from '#areas/points';
+import { type ActivityEvent, appendPoints, consumeActivities, openDay } from '#areas/points';
 import { referralConsumer } from '#areas/referrals';
 import { readStats, readSummary } from '#areas/referrals/stats.ts';
 import type { Statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { anyWallet } from '#test/support/areas/epochs.ts';
-import { bindTo, consume, FREE, join, ledgerOf, makeFamily, registerGames, score, takeBack, VERIFIED } from '#test/support/areas/referrals.ts';
+import { randomWallet } from '#test/support/areas/epochs.ts';
+import {
+  bindTo,
+  consume,
+  FREE,
+  join,
+  ledgerOf,
+  makeReferrals,
+  registerGames,
+  score,
+  VERIFIED,
+  voidTestScore,
+} from '#test/support/areas/referrals.ts';
 
 const DAY_MS = 86_400_000;
 let t: TestApp;
@@ -20,7 +31,7 @@ beforeAll(async () => {
 afterEach(async () => void (await consume(t.app)));
 afterAll(() => t.close());
 
-const family = (n: number) => makeFamily(t.app, n);
+const family = (n: number) => makeReferrals(t.app, n);
 const ban = (wallet: string, at: string | null) => sql(t.app, 'update players set banned_at = $2::timestamptz where wallet = $1', [wallet, at]);
 const pointsOf = async (wallet: string) => (await ledgerOf(t.app, wallet)).map(({ points }) => points);
 const standing = async (wallet: string, board = 'referrals') =>
@@ -32,12 +43,12 @@ const standing = async (wallet: string, board = 'referrals') =>
     )
   ).map(({ mode, total }) => `${mode} ${total}`);
 
-test('a referrer gets the tenth part of each single score, rounded down, in however many batches', async () => {
+test('a referrer gets 10 % of each score, rounded down, for any number of batches', async () => {
   const [referrer, child = ''] = await family(1);
   const scores = [];
   for (const value of [199, 95, 250]) scores.push(await score(t, child, VERIFIED, value));
   expect(scores.map(({ points }) => points)).toEqual([19, 9, 25]);
-  await consume(t.app, { most: 2 });
+  await consume(t.app, { maxActivities: 2 });
   await consume(t.app);
   expect(await ledgerOf(t.app, referrer)).toEqual([
     { reason: 'referral', points: 1, mode: 'regular', rewards: true, sourceId: scores[0]?.scoreId },
@@ -46,7 +57,7 @@ test('a referrer gets the tenth part of each single score, rounded down, in howe
   expect([await standing(referrer), await standing(referrer, 'global'), await standing(child)]).toEqual([['regular 3'], ['regular 3'], []]);
 });
 
-test('scores count from the first one in a verified game on, that one included', async () => {
+test('the first score in a verified game and all later scores give points to the referrer', async () => {
   const [referrer, child = ''] = await family(1);
   for (const [game, value] of [
     [FREE, 1_000],
@@ -64,9 +75,9 @@ test('scores count from the first one in a verified game on, that one included',
   expect(await pointsOf(referrer)).toEqual([2, 3, 4]);
 });
 
-test('scores that were accepted before the binding give nothing, but may have verified the wallet', async () => {
+test('a score from before the binding gives no points to the referrer, but may verify the wallet', async () => {
   const [referrer] = await family(0);
-  const [veteran, idler] = [anyWallet(), anyWallet()];
+  const [veteran, idler] = [randomWallet(), randomWallet()];
   for (const wallet of [veteran, idler]) await join(t.app, wallet);
   const before = await score(t, veteran, VERIFIED, 1_000);
   await score(t, idler, FREE, 1_000);
@@ -74,7 +85,7 @@ test('scores that were accepted before the binding give nothing, but may have ve
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([]);
   for (const wallet of [veteran, idler]) await score(t, wallet, FREE, 500);
-  await takeBack(t.app, before.scoreId);
+  await voidTestScore(t.app, before.scoreId);
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([5]);
 });
@@ -85,17 +96,17 @@ test('a held score counts when it is accepted', async () => {
   await sql(t.app, `update scores set status = 'held', points = 0 where id = $1`, [scoreId]);
   await sql(t.app, 'delete from activities where source_id = $1', [scoreId]);
   const game = await findGame(t.app, VERIFIED);
-  if (!game) throw new Error('no game');
+  if (!game) throw new Error('the game was not found');
   await decideScore(t.app, game, scoreId, 'accept', { by: 'test', reason: undefined });
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([5]);
 });
 
-test('a void takes back exactly what its score gave', async () => {
+test('a void subtracts exactly the share of its score', async () => {
   const [referrer, child = ''] = await family(1);
   const [first, second] = [await score(t, child, VERIFIED, 500), await score(t, child, VERIFIED, 300)];
   await consume(t.app);
-  await takeBack(t.app, first?.scoreId ?? '');
+  await voidTestScore(t.app, first?.scoreId ?? '');
   await consume(t.app);
   expect((await ledgerOf(t.app, referrer)).map(({ reason, points, sourceId }) => [reason, points, sourceId])).toEqual([
     ['referral-void', -5, first?.scoreId],
@@ -105,21 +116,21 @@ test('a void takes back exactly what its score gave', async () => {
   expect(await standing(referrer)).toEqual(['regular 3']);
 });
 
-test('a score and its void give nothing when they are consumed together, or the void first', async () => {
+test('a voided score gives no share when the void is consumed with it or before it', async () => {
   const [referrer, child = ''] = await family(1);
-  await takeBack(t.app, (await score(t, child, VERIFIED, 500)).scoreId);
+  await voidTestScore(t.app, (await score(t, child, VERIFIED, 500)).scoreId);
   await consume(t.app);
-  await takeBack(t.app, (await score(t, child, VERIFIED, 500)).scoreId);
+  await voidTestScore(t.app, (await score(t, child, VERIFIED, 500)).scoreId);
   await consume(t.app, { kinds: ['void'] });
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([]);
-  // Neither of them verified the wallet.
+  // The two voided scores must not verify the wallet.
   await score(t, child, FREE, 500);
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([]);
 });
 
-test('the cap of the day cuts, is not given back by a void, and is new at midnight', async () => {
+test('the daily cap limits shares, is not restored by a void, and resets at midnight UTC', async () => {
   const [referrer, a = '', b = ''] = await family(2);
   const first = await score(t, a, VERIFIED, 6_000);
   await score(t, b, VERIFIED, 3_000);
@@ -127,7 +138,7 @@ test('the cap of the day cuts, is not given back by a void, and is new at midnig
   await score(t, b, VERIFIED, 1_000);
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([10, 30, 60]);
-  for (const { scoreId } of [first, cut]) await takeBack(t.app, scoreId);
+  for (const { scoreId } of [first, cut]) await voidTestScore(t.app, scoreId);
   await score(t, b, VERIFIED, 1_000);
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([-60, -10, 10, 30, 60]);
@@ -139,7 +150,7 @@ test('the cap of the day cuts, is not given back by a void, and is new at midnig
   expect(await standing(referrer)).toEqual(['regular 50']);
 });
 
-test('points are of the mode of their score, and the cap is one for both', async () => {
+test('shares have the mode of their score, and both modes use one daily cap', async () => {
   const [referrer, child = ''] = await family(1);
   await score(t, child, VERIFIED, 6_000);
   await sql(t.app, `update players set mode = 'beta' where wallet = $1`, [child]);
@@ -150,38 +161,38 @@ test('points are of the mode of their score, and the cap is one for both', async
     ['regular', 60],
   ]);
   expect(await standing(referrer)).toEqual(['beta 40', 'regular 60']);
-  await takeBack(t.app, beta.scoreId);
+  await voidTestScore(t.app, beta.scoreId);
   await consume(t.app);
   expect(await standing(referrer)).toEqual(['beta 0', 'regular 60']);
   expect(await readSummary(t.app, referrer)).toMatchObject({ pointsEarned: 60, betaPointsEarned: 0 });
 });
 
-test('a banned referrer gets nothing, and what it got can still be taken back', async () => {
+test('a banned referrer gets no shares, and a void still subtracts earlier shares', async () => {
   const [referrer, child = ''] = await family(1);
   const { scoreId } = await score(t, child, VERIFIED, 500);
   await consume(t.app);
   await ban(referrer, '2031-01-01');
   await score(t, child, VERIFIED, 500);
-  await takeBack(t.app, scoreId);
+  await voidTestScore(t.app, scoreId);
   await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([-5, 5]);
   await ban(referrer, null);
 });
 
-test('a batch that is lost before its commit has its effect once when it comes again', async () => {
+test('a batch that is rolled back and retried gives its shares once', async () => {
   const [referrer, child = ''] = await family(1);
   const { scoreId } = await score(t, child, VERIFIED, 500);
   for (let i = 0; i < 3; i++) await consume(t.app, { killed: true });
   expect([await pointsOf(referrer), await standing(referrer)]).toEqual([[], []]);
   await consume(t.app);
-  await takeBack(t.app, scoreId);
+  await voidTestScore(t.app, scoreId);
   await consume(t.app, { killed: true });
   for (let i = 0; i < 3; i++) await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([-5, 5]);
   expect(await readSummary(t.app, referrer)).toMatchObject({ referralCount: 1, verifiedReferrals: 1, activeReferrals: 1, pointsEarned: 0 });
 });
 
-test('several processes that consume at once give once', async () => {
+test('concurrent consumers give each share once', async () => {
   const [referrer, ...children] = await family(4);
   for (const child of children) await score(t, child, VERIFIED, 500);
   const quests = { name: 'quests', bit: 2, consume: async () => [] } as const;
@@ -193,10 +204,10 @@ test('several processes that consume at once give once', async () => {
   expect(await pointsOf(referrer)).toEqual([5, 5, 5, 5]);
 });
 
-test('a batch of 1,000 costs a handful of statements, one where nobody was referred, and gives once if it came twice', async () => {
+test('a batch of 1,000 activities runs few statements, one statement without referred wallets, and gives shares once if repeated', async () => {
   const [referrer, child = ''] = await family(1);
   const { scoreId } = await score(t, child, VERIFIED, 500);
-  const happened = (wallet: string): Happened => ({
+  const activityOf = (wallet: string): ActivityEvent => ({
     kind: 'score',
     sourceId: scoreId,
     wallet,
@@ -206,23 +217,23 @@ test('a batch of 1,000 costs a handful of statements, one where nobody was refer
     day: 0,
     at: t.clock.now().getTime() + 1_000,
   });
-  const count = async (activities: Happened[]) => {
+  const count = async (activities: ActivityEvent[]) => {
     const names: string[] = [];
     await t.app.tx(async (tx) => {
       const open = await openDay(tx);
-      const query = <Row>(asked: Statement<Row>, values?: readonly unknown[]) => {
-        names.push(asked.name ?? '');
-        return tx.query(asked, values);
+      const query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => {
+        names.push(statement.name ?? '');
+        return tx.query(statement, values);
       };
       await appendPoints(tx, open, await referralConsumer.consume(t.app, { ...tx, query }, open, activities));
     });
     return names.length;
   };
-  const strangers = Array.from({ length: 1_000 }, () => happened(anyWallet()));
-  expect(await count(strangers)).toBe(1);
-  expect(await count([...strangers, happened(child)])).toBe(5);
+  const unreferred = Array.from({ length: 1_000 }, () => activityOf(randomWallet()));
+  expect(await count(unreferred)).toBe(1);
+  expect(await count([...unreferred, activityOf(child)])).toBe(5);
   expect(await pointsOf(referrer)).toEqual([5]);
-  expect(await count([...strangers, happened(child)])).toBeLessThan(5);
+  expect(await count([...unreferred, activityOf(child)])).toBeLessThan(5);
   expect(await pointsOf(referrer)).toEqual([5]);
   expect(await readSummary(t.app, referrer)).toMatchObject({ pointsEarned: 5 });
 });

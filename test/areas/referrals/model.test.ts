@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
-import { type Happened, readPage, rebuildBoard, refreshBoards } from '#areas/points';
+import { type ActivityEvent, readPage, rebuildBoard, refreshBoards } from '#areas/points';
 import { bindWallet } from '#areas/referrals/bind.ts';
-import { findOrMakeLink } from '#areas/referrals/links.ts';
+import { findOrCreateLink } from '#areas/referrals/links.ts';
 import { readStats } from '#areas/referrals/stats.ts';
 import { HttpError } from '#lib/errors.ts';
 import { dayNumber } from '#lib/periods.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { generator } from '#test/support/areas/board-model.ts';
-import { readyOf, sql } from '#test/support/areas/boards.ts';
-import { anyWallet } from '#test/support/areas/epochs.ts';
-import { consume, FREE, join, registerGames, score, takeBack, VERIFIED } from '#test/support/areas/referrals.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
+import { readRunId, sql } from '#test/support/areas/boards.ts';
+import { randomWallet } from '#test/support/areas/epochs.ts';
+import { consume, FREE, join, registerGames, score, VERIFIED, voidTestScore } from '#test/support/areas/referrals.ts';
 
 const CAP = 70;
 const HOUR = 3_600_000;
@@ -31,18 +31,18 @@ interface Row {
   day: number;
 }
 
-/** Who gets what, told one activity at a time. */
+/** A reference model of the shares. It takes one activity at a time. */
 class Model {
   readonly scores = new Map<string, Played>();
-  /** Who referred a wallet. */
+  /** Referred wallet → referrer. */
   readonly referrers = new Map<string, string>();
-  /** Scores that came before their wallet was bound. */
+  /** Ids of scores from before the binding of their wallet. */
   readonly early = new Set<string>();
   readonly verified = new Set<string>();
   readonly banned = new Set<string>();
   readonly rows: Row[] = [];
 
-  take({ kind, sourceId }: Happened, day: number): void {
+  take({ kind, sourceId }: ActivityEvent, day: number): void {
     const played = this.scores.get(sourceId);
     const referrer = played && this.referrers.get(played.wallet);
     if (!played || referrer === undefined || this.early.has(sourceId)) return;
@@ -60,7 +60,9 @@ class Model {
   }
 
   bind(wallet: string, referrer: string): boolean {
-    for (let above: string | undefined = referrer; above !== undefined; above = this.referrers.get(above)) if (above === wallet) return false;
+    for (let ancestor: string | undefined = referrer; ancestor !== undefined; ancestor = this.referrers.get(ancestor)) {
+      if (ancestor === wallet) return false;
+    }
     if (this.referrers.has(wallet) || this.banned.has(referrer) || this.banned.has(wallet)) return false;
     this.referrers.set(wallet, referrer);
     for (const [id, played] of this.scores) {
@@ -76,17 +78,17 @@ class Model {
   }
 }
 
-/** A random history: the application and the model live through the same. */
+/** A random history, applied to the application and to the model. */
 class History {
   readonly model = new Model();
-  readonly wallets = Array.from({ length: 7 }, () => anyWallet());
+  readonly wallets = Array.from({ length: 7 }, () => randomWallet());
   readonly t: TestApp;
-  readonly random: ReturnType<typeof generator>;
+  readonly random: ReturnType<typeof randomGenerator>;
   readonly #modes = new Map<string, 'regular' | 'beta'>();
 
   constructor(t: TestApp, seed: number) {
     this.t = t;
-    this.random = generator(seed);
+    this.random = randomGenerator(seed);
   }
 
   #wallet = () => this.wallets[this.random.int(0, this.wallets.length - 1)] ?? '';
@@ -103,13 +105,13 @@ class History {
     const accepted = [...this.model.scores].filter(([, played]) => !played.voided);
     const [id, played] = accepted[this.random.int(0, accepted.length - 1)] ?? [];
     if (id === undefined || !played) return;
-    await takeBack(this.t.app, id);
+    await voidTestScore(this.t.app, id);
     played.voided = true;
   }
 
   async bind(): Promise<void> {
     const [wallet, referrer] = [this.#wallet(), this.#wallet()];
-    const { code } = await findOrMakeLink(this.t.app, referrer);
+    const { code } = await findOrCreateLink(this.t.app, referrer);
     const bound = await this.t.app
       .tx((tx) => bindWallet(tx, wallet, code))
       .then(() => true)
@@ -202,7 +204,7 @@ class History {
 }
 
 test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) => i + 1))(
-  'referrers have what a plain model gives them, however activities are batched (history %i)',
+  'shares equal those of a reference model, for any batching of activities (random history %i)',
   async (seed) => {
     const t = await startTestApp({ workers: false, env: { REFERRAL_DAILY_CAP: String(CAP) } });
     try {
@@ -212,7 +214,7 @@ test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) =>
       for (const wallet of history.wallets) await join(t.app, wallet);
       for (let i = 0; i < 4; i++) await history.bind();
       await rebuildBoard(t.app, 'referrals');
-      expect(await readyOf(t.app, 'referrals')).not.toBeNull();
+      expect(await readRunId(t.app, 'referrals')).not.toBeNull();
       for (let round = 0; round < 4; round++) {
         for (let i = 0; i < 60; i++) await history.step();
         await history.compare();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Ranked, rebuildBoard, refreshBoards } from '#areas/points';
-import { findOrMakeLink } from '#areas/referrals/links.ts';
+import { type RankedLine, rebuildBoard, refreshBoards } from '#areas/points';
+import { findOrCreateLink } from '#areas/referrals/links.ts';
 import { ReferralStats, ReferralSummary, ReferredWallet } from '#areas/referrals/schemas.ts';
 import {
   countReferred,
@@ -16,9 +16,9 @@ import {
 import type { Statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { anyWallet } from '#test/support/areas/epochs.ts';
-import { bindTo, consume, FREE, join, makeFamily, registerGames, score, VERIFIED } from '#test/support/areas/referrals.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { randomWallet } from '#test/support/areas/epochs.ts';
+import { bindTo, consume, FREE, join, makeReferrals, registerGames, score, VERIFIED } from '#test/support/areas/referrals.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { signIn } from '#test/support/wallet.ts';
 
 const DAY_MS = 86_400_000;
@@ -30,15 +30,15 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('the referral leaderboard shows what referrals earned, by period and page, also after a rebuild', async () => {
+test('the referral leaderboard lists points by period and page, before and after a rebuild', async () => {
   await t.clock.set(new Date(t.clock.now().getTime() + 400 * DAY_MS));
-  const [[best, ...ofBest], [second, ofSecond = '']] = [await makeFamily(t.app, 2), await makeFamily(t.app, 1)];
+  const [[best, ...ofBest], [second, ofSecond = '']] = [await makeReferrals(t.app, 2), await makeReferrals(t.app, 1)];
   for (const child of ofBest) await score(t, child, VERIFIED, 400);
   await score(t, ofSecond, VERIFIED, 300);
   await consume(t.app);
   const page = async (query: string) => {
     const response = await fetch(`${t.url}/game/referral/leaderboard?${query}`);
-    return [response.status, response.headers.get('X-Total-Count'), (await response.json()) as Ranked[]] as const;
+    return [response.status, response.headers.get('X-Total-Count'), (await response.json()) as RankedLine[]] as const;
   };
   const list = [
     { rank: 1, wallet: best, score: 8 },
@@ -60,9 +60,9 @@ test('the referral leaderboard shows what referrals earned, by period and page, 
   expect((await page('around=me'))[0]).toBe(401);
 });
 
-test('a referrer reads what its referrals do, link by link, day by day, wallet by wallet', async () => {
+test('the statistics list points per link, per day and per referred wallet', async () => {
   const me = await signIn(t);
-  const children = Array.from({ length: 4 }, () => anyWallet());
+  const children = Array.from({ length: 4 }, () => randomWallet());
   for (const child of children) {
     await join(t.app, child);
     await bindTo(t.app, me.wallet, child);
@@ -111,9 +111,9 @@ test('a referrer reads what its referrals do, link by link, day by day, wallet b
   expect(await readSummary(t.app, me.wallet)).toMatchObject({ activeReferrals: 0, pointsEarned: 17 });
 });
 
-test('what a wallet with 500 referrals reads is read by index', async () => {
+test('the queries of a wallet with 500 referrals use indexes', async () => {
   const me = await signIn(t);
-  const { code } = await findOrMakeLink(t.app, me.wallet);
+  const { code } = await findOrCreateLink(t.app, me.wallet);
   await sql(
     t.app,
     `insert into referrals (wallet, referrer, code, points) select 'w' || i, case when i <= 500 then $1 else 'other' || i % 500 end, $2, i from generate_series(1, 30000) i`,
@@ -136,7 +136,7 @@ test('what a wallet with 500 referrals reads is read by index', async () => {
   for (const plan of plans) expect(plan).toMatch(/on referrals_referrer|using referrals_referrer/);
   expect(await planOf(selectDays, [me.wallet, 1])).toMatch(/referral_days_pkey/);
   for (const plan of plans) expect(plan).not.toMatch(/Seq Scan on (?:referrals|referral_days)/);
-  expect(await bodyOf(me.fetch('/api/referral/summary'), ReferralSummary)).toMatchObject({ referralCount: 500, pointsEarned: (500 * 501) / 2 });
+  expect(await jsonOf(me.fetch('/api/referral/summary'), ReferralSummary)).toMatchObject({ referralCount: 500, pointsEarned: (500 * 501) / 2 });
   const page = await me.fetch('/api/referral/referred?limit=500');
   expect([page.headers.get('X-Total-Count'), ((await page.json()) as unknown[]).length]).toEqual(['500', 500]);
   expect((await me.fetch('/api/referral/stats')).status).toBe(200);

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { MOST_DEPTH } from '#areas/referrals/bind.ts';
+import { MAX_DEPTH } from '#areas/referrals/bind.ts';
 import { newCode, readCode } from '#areas/referrals/codes.ts';
-import { MOST_LINKS, makeLink, urlOf } from '#areas/referrals/links.ts';
+import { createLink, MAX_LINKS, urlOf } from '#areas/referrals/links.ts';
 import { ReferralBinding, ReferralLinkView, ReferralStats, ReferralSummary } from '#areas/referrals/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { answered, anyWallet } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { randomWallet, statusAndBody } from '#test/support/areas/epochs.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { type JsonInit, type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const linkOf = (who: SignedIn) => bodyOf(who.fetch('/api/referral/link'), ReferralLinkView);
+const linkOf = (who: SignedIn) => jsonOf(who.fetch('/api/referral/link'), ReferralLinkView);
 const makeLinkOf = (who: SignedIn, init: JsonInit = {}) => who.fetch('/api/referral/link', { method: 'POST', ...init });
 const bind = (who: SignedIn, code: string, headers: Record<string, string> = {}) => who.fetch('/api/referral/bind', { json: { code }, headers });
 const people = (n: number) => Promise.all(Array.from({ length: n }, () => signIn(t)));
@@ -24,11 +24,11 @@ const bound = (wallet: string) => sql<{ referrer: string }>(t.app, 'select refer
 const ban = (wallet: string, at: string | null) => sql(t.app, 'update players set banned_at = $2::timestamptz where wallet = $1', [wallet, at]);
 
 const KNOWN = '404 code must be a referral code that exists';
-const OWN = '400 code must not be one of your own';
-const AGAIN = '409 this wallet has been referred already';
-const CYCLE = '409 code must not be of a wallet that you referred, directly or through others';
-async function refused(asked: Promise<Response>): Promise<string> {
-  const [status, body] = await answered(asked);
+const OWN = '400 code must not be your own code';
+const AGAIN = '409 the wallet has been referred already';
+const CYCLE = '409 code must not belong to a wallet that you referred, directly or indirectly';
+async function refused(request: Promise<Response>): Promise<string> {
+  const [status, body] = await statusAndBody(request);
   return `${status} ${(body as { error: string }).error}`;
 }
 
@@ -43,96 +43,96 @@ test.each([
   expect(await refused(send(t, path, { method }))).toMatch(/^401 /);
 });
 
-test('a wallet has a link from the first time that it asks, and the same one from then on', async () => {
+test('the first request creates a link, and later requests return the same link', async () => {
   const [me] = await people(1);
-  if (!me) throw new Error('nobody');
+  if (!me) throw new Error('a test wallet is missing');
   const links = await Promise.all(Array.from({ length: 10 }, () => linkOf(me)));
   expect(new Set(links.map(({ code }) => code)).size).toBe(1);
   expect(links[0]?.code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
   expect(links[0]?.url).toBe(`http://coinop.test/?ref=${links[0]?.code}`);
 });
 
-test('the address of a link keeps the path of where the service is', () => {
+test('the URL of a link keeps the path of the public URL', () => {
   expect(urlOf(new URL('https://a.example/arcade'), 'X')).toBe('https://a.example/arcade/?ref=X');
   expect(urlOf(new URL('https://a.example/arcade/'), 'X')).toBe('https://a.example/arcade/?ref=X');
 });
 
-test('a new link becomes the link, and the codes of older ones go on working', async () => {
+test('a new link replaces the returned link, and older codes stay valid', async () => {
   const [me, friend, other] = await people(3);
-  if (!me || !friend || !other) throw new Error('nobody');
+  if (!me || !friend || !other) throw new Error('a test wallet is missing');
   const first = await linkOf(me);
   const made = await makeLinkOf(me);
   expect(made.status).toBe(201);
-  const second = await bodyOf(made, ReferralLinkView);
+  const second = await jsonOf(made, ReferralLinkView);
   expect(second.code).not.toBe(first.code);
   expect(await linkOf(me)).toEqual(second);
   expect((await bind(friend, first.code)).status).toBe(201);
   expect((await bind(other, second.code)).status).toBe(201);
 });
 
-test('the same Idempotency-Key makes one link', async () => {
+test('repeated requests with one Idempotency-Key create one link', async () => {
   const [me] = await people(1);
-  if (!me) throw new Error('nobody');
+  if (!me) throw new Error('a test wallet is missing');
   const headers = { 'Idempotency-Key': randomUUID() };
   const all = await Promise.all(Array.from({ length: 5 }, () => makeLinkOf(me, { headers })));
-  expect(new Set(await Promise.all(all.map(async (one) => (await bodyOf(one, ReferralLinkView)).code))).size).toBe(1);
+  expect(new Set(await Promise.all(all.map(async (one) => (await jsonOf(one, ReferralLinkView)).code))).size).toBe(1);
 });
 
-test('a wallet may have 20 links, also when it asks for more at once', async () => {
+test('a wallet has at most 20 links, even with concurrent requests', async () => {
   const [me] = await people(1);
-  if (!me) throw new Error('nobody');
-  const answers = await Promise.all(Array.from({ length: MOST_LINKS + 5 }, () => makeLinkOf(me)));
-  expect(answers.filter(({ status }) => status === 201)).toHaveLength(MOST_LINKS);
+  if (!me) throw new Error('a test wallet is missing');
+  const answers = await Promise.all(Array.from({ length: MAX_LINKS + 5 }, () => makeLinkOf(me)));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(MAX_LINKS);
   expect(await refused(makeLinkOf(me))).toBe('409 a wallet may have at most 20 referral links');
   expect((await me.fetch('/api/referral/link')).status).toBe(200);
 });
 
-test('a code that is taken is drawn again', async () => {
+test('a code that is taken is generated again', async () => {
   const [me, other] = await people(2);
-  if (!me || !other) throw new Error('nobody');
+  if (!me || !other) throw new Error('a test wallet is missing');
   const { code } = await linkOf(other);
   const draws = [code, code, newCode()];
   const [, , free] = draws;
-  const link = await t.app.tx((tx) => makeLink(tx, me.wallet, () => draws.shift() ?? ''));
+  const link = await t.app.tx((tx) => createLink(tx, me.wallet, () => draws.shift() ?? ''));
   expect(link.code).toBe(free);
 });
 
-test('codes are read as people type them', () => {
+test('a typed code is normalized', () => {
   expect(readCode(' 7k3qxm9a ')).toBe('7K3QXM9A');
   expect(readCode('OoIlLi00')).toBe('00111100');
   for (const text of ['', '7K3QXM9', '7K3QXM9AB', 'UUUUUUUU', '7K3QXM9\u0000', '🙂🙂🙂🙂']) expect(readCode(text)).toBeNull();
 });
 
-test('a wallet is bound to the owner of a code, with the activity that lets its referrals be counted', async () => {
+test('binding stores the owner of the code as referrer and appends a bind activity', async () => {
   const [me, friend] = await people(2);
-  if (!me || !friend) throw new Error('nobody');
+  if (!me || !friend) throw new Error('a test wallet is missing');
   const { code } = await linkOf(me);
   const answer = await bind(friend, code.toLowerCase());
   expect(answer.status).toBe(201);
-  const binding = await bodyOf(answer, ReferralBinding);
+  const binding = await jsonOf(answer, ReferralBinding);
   expect(binding).toEqual({ wallet: friend.wallet, referrer: me.wallet, code, boundAt: expect.any(String) });
   expect(await sql(t.app, `select kind, wallet, game_id, amount::int as amount from activities where source_id = $1`, [friend.wallet])).toEqual([
     { kind: 'bind', wallet: me.wallet, game_id: null, amount: 0 },
   ]);
-  expect((await bodyOf(friend.fetch('/api/referral/summary'), ReferralSummary)).referredBy).toBe(me.wallet);
+  expect((await jsonOf(friend.fetch('/api/referral/summary'), ReferralSummary)).referredBy).toBe(me.wallet);
 });
 
-test('a binding that is asked for again under its Idempotency-Key is answered as it was, without one it is 409', async () => {
+test('a repeated bind request gets the same response with its Idempotency-Key, and 409 without it', async () => {
   const [me, friend, other] = await people(3);
-  if (!me || !friend || !other) throw new Error('nobody');
+  if (!me || !friend || !other) throw new Error('a test wallet is missing');
   const [{ code }, { code: elsewhere }] = [await linkOf(me), await linkOf(other)];
   const headers = { 'Idempotency-Key': randomUUID() };
-  const first = await answered(bind(friend, code, headers));
-  expect(await answered(bind(friend, code, headers))).toEqual(first);
+  const first = await statusAndBody(bind(friend, code, headers));
+  expect(await statusAndBody(bind(friend, code, headers))).toEqual(first);
   expect(await refused(bind(friend, elsewhere, headers))).toMatch(/^409 Idempotency-Key/);
   expect(await refused(bind(friend, code))).toBe(AGAIN);
   expect(await refused(bind(friend, elsewhere))).toBe(AGAIN);
   expect(await bound(friend.wallet)).toEqual([{ referrer: me.wallet }]);
 });
 
-test('oneself, unknown codes and malformed requests are refused', async () => {
+test('binding refuses the own code, unknown codes and malformed requests', async () => {
   const [me] = await people(1);
-  if (!me) throw new Error('nobody');
+  if (!me) throw new Error('a test wallet is missing');
   expect(await refused(bind(me, (await linkOf(me)).code))).toBe(OWN);
   for (const code of [newCode(), 'nope', '🙂', ' ']) expect(await refused(bind(me, code))).toBe(KNOWN);
   for (const json of [{}, { code: '' }, { code: 7 }, { code: 'A'.repeat(65) }, { code: '7K3QXM9\u0000' }, { code: 'AAAAAAAA', more: 1 }]) {
@@ -143,10 +143,10 @@ test('oneself, unknown codes and malformed requests are refused', async () => {
 
 test('a banned wallet can neither refer nor be referred', async () => {
   const [me, friend] = await people(2);
-  if (!me || !friend) throw new Error('nobody');
+  if (!me || !friend) throw new Error('a test wallet is missing');
   const { code } = await linkOf(me);
   await ban(me.wallet, '2026-01-01');
-  expect(await refused(bind(friend, code))).toBe('409 code must not be of a banned wallet');
+  expect(await refused(bind(friend, code))).toBe('409 code must not belong to a banned wallet');
   await ban(me.wallet, null);
   await ban(friend.wallet, '2026-01-01');
   expect(await refused(bind(friend, code))).toBe('403 this wallet is banned');
@@ -154,17 +154,17 @@ test('a banned wallet can neither refer nor be referred', async () => {
   expect((await bind(friend, code)).status).toBe(201);
 });
 
-test('a wallet cannot be referred by whom it referred, at any depth', async () => {
+test('a wallet cannot be bound to a wallet that it referred, at any depth', async () => {
   const chain = await people(6);
   const codes = await Promise.all(chain.map(async (who) => (await linkOf(who)).code));
   for (let i = 1; i < chain.length; i++) expect((await bind(chain[i] as SignedIn, codes[i - 1] ?? '')).status).toBe(201);
   for (let i = 1; i < chain.length; i++) expect(await refused(bind(chain[0] as SignedIn, codes[i] ?? ''))).toBe(CYCLE);
   const [outside] = await people(1);
-  if (!outside) throw new Error('nobody');
+  if (!outside) throw new Error('a test wallet is missing');
   expect((await bind(chain[0] as SignedIn, (await linkOf(outside)).code)).status).toBe(201);
 });
 
-test('50 wallets that bind in a ring at once leave no cycle, and all but one are bound', async () => {
+test('50 wallets that bind concurrently in a ring leave no cycle, and 49 are bound', async () => {
   const ring = await people(50);
   const codes = await Promise.all(ring.map(async (who) => (await linkOf(who)).code));
   const statuses = await Promise.all(ring.map(async (who, i) => (await bind(who, codes[(i + 1) % ring.length] ?? '')).status));
@@ -172,38 +172,38 @@ test('50 wallets that bind in a ring at once leave no cycle, and all but one are
   expect(statuses.filter((status) => status === 201)).toHaveLength(49);
 });
 
-test('a wallet that binds 50 times at once is bound once', async () => {
+test('50 concurrent bind requests of a wallet bind it once', async () => {
   const [me, friend] = await people(2);
-  if (!me || !friend) throw new Error('nobody');
+  if (!me || !friend) throw new Error('a test wallet is missing');
   const { code } = await linkOf(me);
   const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await bind(friend, code)).status));
   expect(statuses.sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
   expect(await sql(t.app, `select 1 from activities where kind = 'bind' and source_id = $1`, [friend.wallet])).toHaveLength(1);
 });
 
-test('a chain that is longer than anybody looks is not extended by who stands above others', async () => {
+test('a referrer cannot bind below a chain of the maximum length', async () => {
   const [me, friend, last] = await people(3);
-  if (!me || !friend || !last) throw new Error('nobody');
+  if (!me || !friend || !last) throw new Error('a test wallet is missing');
   const { code } = await linkOf(last);
-  const wallets = [last.wallet, ...Array.from({ length: MOST_DEPTH }, () => anyWallet())];
+  const wallets = [last.wallet, ...Array.from({ length: MAX_DEPTH }, () => randomWallet())];
   await sql(t.app, 'insert into referrals (wallet, referrer, code) select w, r, $3 from unnest($1::text[], $2::text[]) as u(w, r)', [
     wallets.slice(0, -1),
     wallets.slice(1),
     code,
   ]);
   expect((await bind(friend, (await linkOf(me)).code)).status).toBe(201);
-  expect(await refused(bind(me, code))).toBe('409 code must not be at the end of so long a chain of referrals');
+  expect(await refused(bind(me, code))).toBe('409 code must not belong to a wallet below 10000 other referrers');
   const [plain] = await people(1);
-  if (!plain) throw new Error('nobody');
+  if (!plain) throw new Error('a test wallet is missing');
   expect((await bind(plain, code)).status).toBe(201);
 });
 
-test('who referred nobody has a summary, statistics and an empty list', async () => {
+test('a wallet without referrals has a summary, statistics and an empty list', async () => {
   const [me] = await people(1);
-  if (!me) throw new Error('nobody');
+  if (!me) throw new Error('a test wallet is missing');
   const nothing = { referralCount: 0, verifiedReferrals: 0, activeReferrals: 0, pointsEarned: 0, betaPointsEarned: 0, referredBy: null };
-  expect(await answered(me.fetch('/api/referral/summary'))).toEqual([200, nothing]);
-  const stats = await bodyOf(me.fetch('/api/referral/stats'), ReferralStats);
+  expect(await statusAndBody(me.fetch('/api/referral/summary'))).toEqual([200, nothing]);
+  const stats = await jsonOf(me.fetch('/api/referral/stats'), ReferralStats);
   expect(stats).toMatchObject({ links: [], conversion: { bound: 0, verified: 0, percent: null }, today: { cap: 5_000, used: 0, left: 5_000 } });
   expect(stats.earnings.byDay.map(({ points }) => points)).toEqual(Array.from({ length: 30 }, () => 0));
   expect(stats.earnings.byDay.at(-1)?.day).toBe(t.clock.now().toISOString().slice(0, 10));

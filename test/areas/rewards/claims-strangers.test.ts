@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch } from '#platform/solana/distributor/index.ts';
-import { generator } from '#test/support/areas/board-model.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import {
   accountOf,
   claimAsStranger,
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterEach(() => t.chain.control.clear());
 afterAll(() => t.close());
 
-const ask = (by: SignedIn, epoch: TestEpoch, wait = 20) =>
+const requestClaim = (by: SignedIn, epoch: TestEpoch, wait = 20) =>
   by.fetch('/api/rewards/claim', { json: claimBody(epoch, by.wallet), headers: { Prefer: `wait=${wait}` } });
 
 const selectTypes = statement<{ types: string[] }>(
@@ -40,28 +40,28 @@ const selectAttempts = statement<{ state: string }>(
 );
 const attemptsOf = async (claimId: string) => (await t.app.db.query(selectAttempts, [claimId])).map(({ state }) => state);
 
-test('a stranger who is faster claims for the wallet, and our own refused transaction is no failure', async () => {
+test('when a stranger’s claim transaction lands first, our refused transaction does not fail the claim', async () => {
   const { epoch, players } = await newEpoch(t, 1);
   const [player] = players as [SignedIn];
   const stranger = await newStranger(t);
-  // Ours is late, however often it is sent.
+  // Every transaction of our fee payer lands late.
   await t.chain.control.fault({ kind: 'late', slots: 80, mentions: t.chain.keys.feePayer.publicKey.toBase58() });
-  const asked = ask(player, epoch);
+  const responses = requestClaim(player, epoch);
   const submitted = await untilClaim(t, epoch.epoch, 0, 'submitted');
   const signature = await claimAsStranger(t, epoch, [leafOf(epoch, player.wallet)], stranger);
-  const answer = await asked;
+  const answer = await responses;
   expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ claimId: submitted.id, signature, status: 'claimed' })]);
-  await eventually(async () => expect(await attemptsOf(submitted.id)).toEqual(['failed']));
+  await retryUntilPass(async () => expect(await attemptsOf(submitted.id)).toEqual(['failed']));
   expect(await untilClaim(t, epoch.epoch, 0, 'claimed')).toMatchObject({ signature, requested_by: player.wallet });
   expect(await eventsOf(submitted.id)).toEqual(['claim_submitted', 'claim_confirmed:true']);
   expect(await rewardOf(t, player.wallet)).toBe(10n);
 });
 
-test('a stranger’s claim that is not known yet is found when the wallet asks', async () => {
+test('a claim request finds a stranger’s claim that the database does not have yet', async () => {
   const { epoch, players } = await newEpoch(t, 1);
   const [player] = players as [SignedIn];
   const signature = await claimAsStranger(t, epoch, [leafOf(epoch, player.wallet)]);
-  const answer = await ask(player, epoch);
+  const answer = await requestClaim(player, epoch);
   const body = JSON.stringify(await answer.json());
   expect([200, 409]).toContain(answer.status);
   expect(body).toContain(signature);
@@ -73,35 +73,35 @@ const selectWaiting = statement<{ message: string | null }>(
   `select t.error->>'message' as message from chain_transactions t join claims c on t.kind = 'claim' and t.subject = c.id::text where c.epoch = $1`,
 );
 
-test('a stranger’s claim that is confirmed is waited for, and one that vanishes leaves the reward to ours', async () => {
+test('a claim waits while a stranger’s claim is confirmed, and is sent when a fork drops the stranger’s claim', async () => {
   const { epoch, players } = await newEpoch(t, 1);
   const [player] = players as [SignedIn];
   const { control } = t.chain;
   const stranger = await newStranger(t);
-  // Nothing becomes final.
+  // While the cluster is paused, no block is finalized.
   await control.pause();
   const claiming = claimAsStranger(t, epoch, [leafOf(epoch, player.wallet)], stranger);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     await control.advance(1);
     expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(10n);
   }, 5_000);
   const signature = await claiming;
-  const asked = ask(player, epoch);
-  await eventually(async () => {
+  const responses = requestClaim(player, epoch);
+  await retryUntilPass(async () => {
     const waiting = await t.app.db.query(selectWaiting, [epoch.epoch]);
-    expect(waiting).toEqual([{ message: 'it is claimed, and not final yet' }]);
+    expect(waiting).toEqual([{ message: 'the leaf is claimed but not finalized yet' }]);
   });
   await control.fork(signature);
   await control.resume();
-  expect((await asked).status).toBe(200);
+  expect((await responses).status).toBe(200);
   const claim = await untilClaim(t, epoch.epoch, 0, 'claimed');
   expect(claim.signature).not.toBe(signature);
   expect(await rewardOf(t, player.wallet)).toBe(10n);
 });
 
-test('whoever claims what, and whatever happens on the way, each leaf is paid once and known to be', async () => {
+test('under random faults and claims of strangers, each leaf is paid at most once and its claim is stored', async () => {
   const { epoch, players } = await newEpoch(t, 40, (i) => BigInt(i + 1));
-  const random = generator(7);
+  const random = randomGenerator(7);
   const choices = players.map((player) => ({ player, leaf: leafOf(epoch, player.wallet), by: WHO[random.int(0, WHO.length - 1)] }));
   await t.chain.control.fault({ kind: 'drop', probability: 0.1, seed: 1 });
   await t.chain.control.fault({ kind: 'loseReply', methods: ['sendTransaction'], probability: 0.1, seed: 2 });
@@ -109,17 +109,17 @@ test('whoever claims what, and whatever happens on the way, each leaf is paid on
   await t.chain.control.fault({ kind: 'fork', slots: 4, probability: 0.1, seed: 4 });
 
   const stranger = await newStranger(t);
-  const asked = choices.filter(({ by }) => by === 'us' || by === 'both').map(({ player }) => ask(player, epoch));
+  const responses = choices.filter(({ by }) => by === 'us' || by === 'both').map(({ player }) => requestClaim(player, epoch));
   const stolen = choices.filter(({ by }) => by === 'stranger' || by === 'both').map(({ leaf }) => leaf);
-  // A stranger's transactions fail and vanish as they may.
+  // The stranger's transactions may fail or be dropped.
   const foreign = Array.from({ length: Math.ceil(stolen.length / 3) }, (_, i) =>
     claimAsStranger(t, epoch, stolen.slice(3 * i, 3 * i + 3), stranger, 1_000).catch(() => null),
   );
-  await Promise.all([...asked, ...foreign]);
+  await Promise.all([...responses, ...foreign]);
   await t.chain.control.clear();
 
   const address = accountOf(t, epoch.epoch);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const onChain = decodeEpoch(t.chain.keys.program.publicKey, await t.chain.connection.getAccountInfo(address, 'finalized'));
     const rows = await storedClaims(t, epoch.epoch);
     expect(rows.filter(({ state }) => state !== 'claimed')).toEqual([]);

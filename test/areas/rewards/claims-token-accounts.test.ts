@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { owe, readPayment } from '#areas/payouts';
+import { createPayments, readPayment } from '#areas/payouts';
 import { statement } from '#platform/db/sql.ts';
-import { eventually } from '#test/support/areas/player.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import {
   claimAsStranger,
   claimBody,
@@ -31,12 +31,12 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const ask = (by: SignedIn, epoch: TestEpoch) => by.fetch('/api/rewards/claim', { json: claimBody(epoch, by.wallet) });
+const requestClaim = (by: SignedIn, epoch: TestEpoch) => by.fetch('/api/rewards/claim', { json: claimBody(epoch, by.wallet) });
 const refusalOf = async (response: Promise<Response>) => [
   (await response).status,
-  (await bodyOf(response, z.strictObject({ error: z.string() }))).error,
+  (await jsonOf(response, z.strictObject({ error: z.string() }))).error,
 ];
-const OPEN_FIRST = [409, 'open a token account first: the wallet has none for the reward token'];
+const OPEN_FIRST = [409, 'the wallet must open a token account for the reward token first'];
 
 const readSpent = statement<{ reserved: string }>(
   'test_token_accounts_spent',
@@ -50,103 +50,103 @@ const spendBudget = statement(
 );
 const setBudgetSpent = (amount: bigint) => t.app.tx((tx) => tx.query(spendBudget, [String(amount)]));
 
-/** Closes a wallet's token account, as its owner may at any time. */
+/** Closes a wallet's token account, as its owner can at any time. */
 const close = async (wallet: string) => {
   const account = await t.chain.connection.getAccountInfo(tokenAccountOf(t, wallet));
   expect(account).not.toBeNull();
   await t.chain.control.setAccounts([{ address: tokenAccountOf(t, wallet).toBase58() }]);
 };
 
-test('a wallet’s first token account is opened with its claim, and paid from the budget for that', async () => {
+test('a claim opens the wallet’s first token account, and its rent counts against the daily budget', async () => {
   const player = await newClaimant(t, { tokenAccount: false });
   const epoch = await openEpoch(t, 200, [[player.wallet, MINIMUM]]);
   const before = await spent();
-  expect((await ask(player, epoch)).status).toBe(200);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(MINIMUM);
   expect((await spent()) - before).toBe(rent);
 });
 
-test('it is opened once: who closes it and claims again opens the next one', async () => {
+test('a token account that the wallet closed is not opened again by the next claim', async () => {
   const player = await newClaimant(t, { tokenAccount: false });
   const epochs = await Promise.all([201, 202].map((epoch) => openEpoch(t, epoch, [[player.wallet, MINIMUM]])));
   const [first, second] = epochs as [TestEpoch, TestEpoch];
-  expect((await ask(player, first)).status).toBe(200);
+  expect((await requestClaim(player, first)).status).toBe(200);
   await untilClaim(t, 201, 0, 'claimed');
   await close(player.wallet);
   const before = await spent();
-  expect(await refusalOf(ask(player, second))).toEqual(OPEN_FIRST);
+  expect(await refusalOf(requestClaim(player, second))).toEqual(OPEN_FIRST);
   expect(await storedClaims(t, 202)).toMatchObject([{ state: 'failed', signature: null, reason: OPEN_FIRST[1] }]);
   expect(await spent()).toBe(before);
 
   await openTokenAccount(t, player.wallet);
-  expect((await ask(player, second)).status).toBe(200);
+  expect((await requestClaim(player, second)).status).toBe(200);
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(MINIMUM);
   expect(await spent()).toBe(before);
 });
 
-test('it is opened once, whether for a claim or a payment', async () => {
+test('a token account that a claim opened and the wallet closed is not opened again by a payment', async () => {
   const player = await newClaimant(t, { tokenAccount: false });
   const epoch = await openEpoch(t, 220, [[player.wallet, MINIMUM]]);
-  expect((await ask(player, epoch)).status).toBe(200);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
   await untilClaim(t, 220, 0, 'claimed');
   await close(player.wallet);
   const before = await spent();
-  const debt = { wallet: player.wallet, currency: 'reward' as const, amount: 5n, cause: { kind: 'test', id: 'once' } };
-  const [owed] = await t.app.tx((tx) => owe(t.app, tx, [debt]));
-  await eventually(async () => expect((await readPayment(t.app.db, owed?.id ?? ''))?.reason).toMatch(/opened it once/));
+  const request = { wallet: player.wallet, currency: 'reward' as const, amount: 5n, cause: { kind: 'test', id: 'once' } };
+  const [payment] = await t.app.tx((tx) => createPayments(t.app, tx, [request]));
+  await retryUntilPass(async () => expect((await readPayment(t.app.db, payment?.id ?? ''))?.reason).toMatch(/opened the account once/));
   expect(await spent()).toBe(before);
 });
 
-test('two claims of a wallet at once open one token account', async () => {
+test('two concurrent claims of a wallet open one token account', async () => {
   const player = await newClaimant(t, { tokenAccount: false });
   const epochs = await Promise.all([203, 204].map((epoch) => openEpoch(t, epoch, [[player.wallet, MINIMUM]])));
   const before = await spent();
-  const answers = await Promise.all(epochs.map((epoch) => ask(player, epoch)));
+  const answers = await Promise.all(epochs.map((epoch) => requestClaim(player, epoch)));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   expect((await spent()) - before).toBe(rent);
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(2n * MINIMUM);
 });
 
-test('it is not opened for less than the minimum', async () => {
+test('a claim below the minimum amount does not open a token account', async () => {
   const player = await newClaimant(t, { tokenAccount: false });
   const epoch = await openEpoch(t, 205, [[player.wallet, MINIMUM - 1n]]);
-  expect(await refusalOf(ask(player, epoch))).toEqual(OPEN_FIRST);
+  expect(await refusalOf(requestClaim(player, epoch))).toEqual(OPEN_FIRST);
   await openTokenAccount(t, player.wallet);
-  expect((await ask(player, epoch)).status).toBe(200);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
 });
 
-test('it is not opened once the day’s budget is spent, and again the next day', async () => {
+test('a claim opens a token account only while the daily budget covers the rent', async () => {
   const player = await newClaimant(t, { tokenAccount: false });
   const epoch = await openEpoch(t, 206, [[player.wallet, MINIMUM]]);
   const budget = t.app.config.chain.tokenAccounts.dailyBudget;
   await setBudgetSpent(budget - rent + 1n);
-  expect(await refusalOf(ask(player, epoch))).toEqual(OPEN_FIRST);
+  expect(await refusalOf(requestClaim(player, epoch))).toEqual(OPEN_FIRST);
   await setBudgetSpent(budget - rent);
-  expect((await ask(player, epoch)).status).toBe(200);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
   expect(await spent()).toBe(budget);
   await setBudgetSpent(0n);
 });
 
-test('lamports that somebody sent to the address of a token account do not keep it from being opened', async () => {
+test('a claim opens a token account at an address to which a stranger has sent lamports', async () => {
   const player = await newClaimant(t, { tokenAccount: false });
   const epoch = await openEpoch(t, 207, [[player.wallet, MINIMUM]]);
   await t.chain.localnet.fund(tokenAccountOf(t, player.wallet), { lamports: 900_000 });
-  expect((await ask(player, epoch)).status).toBe(200);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(MINIMUM);
 });
 
-test('a frozen token account gets nothing and loses nothing', async () => {
+test('a claim to a frozen token account fails, and can be requested again after the account is thawed', async () => {
   const player = await newClaimant(t);
   const epoch = await openEpoch(t, 208, [[player.wallet, 5n]]);
   const account = tokenAccountOf(t, player.wallet).toBase58();
   await t.chain.control.freeze(account);
-  expect(await refusalOf(ask(player, epoch))).toEqual([409, 'the token account of the wallet is frozen']);
+  expect(await refusalOf(requestClaim(player, epoch))).toEqual([409, 'the token account of the wallet is frozen']);
   await t.chain.control.freeze(account, false);
-  expect((await ask(player, epoch)).status).toBe(200);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(5n);
 });
 
-test('the first claim of a page pays its rent, and the others do not', async () => {
+test('six claims on one bitmap page reserve the rent of the page once', async () => {
   const players = await Promise.all(Array.from({ length: 6 }, () => newClaimant(t)));
   const epoch = await openEpoch(
     t,
@@ -155,9 +155,9 @@ test('the first claim of a page pays its rent, and the others do not', async () 
   );
   const fees = async () => BigInt((await t.app.db.query(readSol))[0]?.reserved ?? '0');
   const before = await fees();
-  await Promise.all(players.map((player) => ask(player, epoch)));
+  await Promise.all(players.map((player) => requestClaim(player, epoch)));
   const page = BigInt(await t.chain.connection.getMinimumBalanceForRentExemption(48 + 1));
-  // Whatever had to be signed again offers a little for priority.
+  // A transaction that was signed again offers a small priority fee.
   const priority = (await fees()) - before - page - 6n * 5_000n;
   expect(priority).toBeGreaterThanOrEqual(0n);
   expect(priority).toBeLessThan(6n * 1_000n);
@@ -167,7 +167,7 @@ const readSol = statement<{ reserved: string }>(
   `select coalesce(sum(reserved), 0)::text as reserved from chain_outflows where asset = 'sol'`,
 );
 
-test('a stranger’s claim opens nothing at our cost', async () => {
+test('a stranger’s claim does not spend our budget for token accounts', async () => {
   const player = await newClaimant(t);
   const epoch = await openEpoch(t, 210, [[player.wallet, MINIMUM]]);
   const before = await spent();

@@ -4,13 +4,13 @@ import { ClaimReceipt } from '#areas/rewards/claims/schemas.ts';
 import { getClaim, postClaim } from '#areas/rewards/routes/claims.ts';
 import { ClaimableView } from '#areas/rewards/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
-import { pause, resume } from '#platform/solana/submission/transactions.ts';
+import { pause, resume } from '#platform/solana/submission/index.ts';
 import { clientOf } from '#test/support/http/client.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import {
   claimBody,
+  insertComputedEpoch,
   leafOf,
-  makeEpoch,
   newClaimant,
   openEpoch,
   type RewardsTest,
@@ -30,11 +30,11 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** A receipt as it is, whatever its status. */
-const receiptOf = (response: Response) => bodyOf(response, ClaimReceipt);
+/** Parses the receipt in a response of any status. */
+const receiptOf = (response: Response) => jsonOf(response, ClaimReceipt);
 const Refusal = z.strictObject({ error: z.string() });
-const refusalOf = async (response: Promise<Response>) => [(await response).status, (await bodyOf(response, Refusal)).error];
-const ask = (by: SignedIn, epoch: TestEpoch, headers: Record<string, string> = {}) =>
+const refusalOf = async (response: Promise<Response>) => [(await response).status, (await jsonOf(response, Refusal)).error];
+const requestClaim = (by: SignedIn, epoch: TestEpoch, headers: Record<string, string> = {}) =>
   by.fetch('/api/rewards/claim', { json: claimBody(epoch, by.wallet), headers });
 
 const selectEvents = statement<{ type: string; wallet: string | null; payload: Record<string, unknown> }>(
@@ -48,10 +48,10 @@ const countAttempts = statement<{ n: number }>(
 const expireAt = statement('test_expire_epoch', `update epochs set expires_at = app_now() + $2::interval where epoch = $1`);
 const setEpochState = statement('test_settle_epoch', `update epochs set state = $2 where epoch = $1`);
 
-/** Some other wallets, so that there is something to prove. */
+/** Leaves of other wallets, so that proofs are not empty. */
 const others = (n: number) => Array.from({ length: n }, () => [createWallet().address, 5n] as const);
 
-test('a claim is relayed, answered when it is confirmed, and final soon after', async () => {
+test('a claim is sent, the response comes when it is confirmed, and the claim is finalized soon after', async () => {
   const epoch = await openEpoch(t, 100, [...others(2), [player.wallet, 2_000_000n], ...others(2)]);
   const client = clientOf(t, player);
   const { body } = await client.ok(postClaim, { body: { epoch: 100, proof: [...leafOf(epoch, player.wallet).proof] } });
@@ -79,16 +79,16 @@ test('a claim is relayed, answered when it is confirmed, and final soon after', 
     final: true,
   });
 
-  expect(await refusalOf(ask(player, epoch))).toEqual([409, `epoch 100 is claimed already, by transaction ${body.signature}`]);
+  expect(await refusalOf(requestClaim(player, epoch))).toEqual([409, `epoch 100 is claimed already, by transaction ${body.signature}`]);
 });
 
-test('an epoch of one leaf needs no proof', async () => {
+test('a claim in an epoch of one leaf has an empty proof', async () => {
   const epoch = await openEpoch(t, 101, [[player.wallet, 7n]]);
   expect(leafOf(epoch, player.wallet).proof).toEqual([]);
-  expect((await ask(player, epoch)).status).toBe(200);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
 });
 
-test('what cannot be claimed is refused, and leaves nothing behind', async () => {
+test('an invalid claim request is refused with the reason and stores nothing', async () => {
   const stranger = await newClaimant(t, { tokenAccount: false });
   const epoch = await openEpoch(t, 102, [[player.wallet, 9n], ...others(5)]);
   const body = claimBody(epoch, player.wallet);
@@ -110,60 +110,60 @@ test('what cannot be claimed is refused, and leaves nothing behind', async () =>
   expect(await storedClaims(t, 102)).toEqual([]);
 });
 
-test('an epoch is claimed only between its commitment and ten minutes before its end, and not once it is settled', async () => {
+test('an epoch can be claimed from its commit until ten minutes before its expiry, and not after its settlement', async () => {
   await t.app.tx((tx) => pause(tx, 'roots', 'test'));
-  const epoch = await makeEpoch(t.app, 103, [[player.wallet, 11n], ...others(1)]);
-  expect(await refusalOf(ask(player, epoch))).toEqual([409, 'epoch 103 is not committed to the chain yet']);
+  const epoch = await insertComputedEpoch(t.app, 103, [[player.wallet, 11n], ...others(1)]);
+  expect(await refusalOf(requestClaim(player, epoch))).toEqual([409, 'epoch 103 is not committed to the chain yet']);
   await t.app.tx((tx) => resume(tx, 'roots'));
 
   const open = await openEpoch(t, 104, [[player.wallet, 11n], ...others(1)]);
-  const expired = [409, 'epoch 104 is expired: its rewards cannot be claimed any more'];
+  const expired = [409, 'epoch 104 is expired; its rewards cannot be claimed any more'];
   await t.app.tx((tx) => tx.query(expireAt, [104, '9 minutes 59 seconds']));
-  expect(await refusalOf(ask(player, open))).toEqual(expired);
+  expect(await refusalOf(requestClaim(player, open))).toEqual(expired);
   await t.app.tx((tx) => tx.query(expireAt, [104, '10 minutes 10 seconds']));
   await t.app.tx((tx) => tx.query(setEpochState, [104, 'expired']));
-  expect(await refusalOf(ask(player, open))).toEqual(expired);
+  expect(await refusalOf(requestClaim(player, open))).toEqual(expired);
   await t.app.tx((tx) => tx.query(setEpochState, [104, 'settled']));
-  expect(await refusalOf(ask(player, open))).toEqual([409, 'epoch 104 is settled off-chain']);
+  expect(await refusalOf(requestClaim(player, open))).toEqual([409, 'epoch 104 is settled off-chain']);
   expect(await storedClaims(t, 104)).toEqual([]);
   await t.app.tx((tx) => tx.query(setEpochState, [104, 'committed']));
-  expect((await ask(player, open)).status).toBe(200);
+  expect((await requestClaim(player, open)).status).toBe(200);
 });
 
-test('fifty requests at once are one claim and one transaction', async () => {
+test('fifty concurrent requests create one claim and one transaction', async () => {
   const epoch = await openEpoch(t, 105, [[player.wallet, 13n], ...others(3)]);
   const before = await rewardOf(t, player.wallet);
-  const answers = await Promise.all(Array.from({ length: 50 }, () => ask(player, epoch)));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => requestClaim(player, epoch)));
   const { id, signature } = await untilClaim(t, 105, 0, 'claimed');
-  // Those that come when it is final already are told so.
+  // Requests that arrive after the claim is finalized get 409.
   const late = answers.filter(({ status }) => status === 409);
   const receipts = await Promise.all(answers.filter(({ status }) => status === 200).map(receiptOf));
   expect(receipts.length + late.length).toBe(50);
   expect(receipts.length).toBeGreaterThan(0);
   for (const receipt of receipts) expect(receipt).toMatchObject({ claimId: id, signature });
-  for (const answer of late) expect((await bodyOf(answer, Refusal)).error).toContain(signature);
+  for (const answer of late) expect((await jsonOf(answer, Refusal)).error).toContain(signature);
   expect(await t.app.db.query(countAttempts, [[id]])).toEqual([{ n: 1 }]);
   expect(await rewardOf(t, player.wallet)).toBe(before + 13n);
 });
 
-test('a claim that takes long is answered with where its outcome will be, and goes on', async () => {
+test('a claim that is not confirmed within the wait returns 202 with its location, and completes later', async () => {
   const epoch = await openEpoch(t, 106, [[player.wallet, 17n], ...others(3)]);
   await t.app.tx((tx) => pause(tx, 'claims', 'test'));
-  const first = await ask(player, epoch, { Prefer: 'wait=0' });
+  const first = await requestClaim(player, epoch, { Prefer: 'wait=0' });
   expect(first.status).toBe(202);
   const body = await receiptOf(first);
   expect(first.headers.get('location')).toBe(`/api/rewards/claims/${body.claimId}`);
   expect(body).toEqual({ claimId: body.claimId, epoch: 106, wallet: player.wallet, amount: '17', signature: null, status: 'queued' });
-  const again = await ask(player, epoch, { Prefer: 'respond-async, wait=0' });
+  const again = await requestClaim(player, epoch, { Prefer: 'respond-async, wait=0' });
   expect([again.status, again.headers.get('location'), await again.json()]).toEqual([202, first.headers.get('location'), body]);
 
   const claimable = async () => {
-    const rewards = await bodyOf(send(t, `/api/rewards/wallet/${player.wallet}/claimable`), z.array(ClaimableView));
+    const rewards = await jsonOf(send(t, `/api/rewards/wallet/${player.wallet}/claimable`), z.array(ClaimableView));
     return rewards.find((reward) => reward.epoch === 106)?.status;
   };
   expect(await claimable()).toBe('claiming');
 
-  const waiting = ask(player, epoch);
+  const waiting = requestClaim(player, epoch);
   await t.app.tx((tx) => resume(tx, 'claims'));
   await t.app.tx((tx) => tx.query(hurry));
   expect((await waiting).status).toBe(200);
@@ -172,21 +172,21 @@ test('a claim that takes long is answered with where its outcome will be, and go
 });
 const hurry = statement('test_hurry', `update chain_transactions set next_at = app_now() where state = 'queued'`);
 
-test('a request that is sent again under its key gets the claim that it made', async () => {
+test('a claim request repeated with its Idempotency-Key returns the claim of the first request', async () => {
   const epoch = await openEpoch(t, 107, [[player.wallet, 19n], ...others(3)]);
   const key = { 'Idempotency-Key': crypto.randomUUID() };
-  const [first, second] = await Promise.all([ask(player, epoch, key), ask(player, epoch, key)]);
+  const [first, second] = await Promise.all([requestClaim(player, epoch, key), requestClaim(player, epoch, key)]);
   expect([first?.status, second?.status]).toEqual([200, 200]);
   const { claimId, signature } = await receiptOf(first);
   expect(await second.json()).toMatchObject({ claimId, signature });
   await untilClaim(t, 107, 0, 'claimed');
-  const later = await ask(player, epoch, key);
+  const later = await requestClaim(player, epoch, key);
   expect([later.status, await later.json()]).toEqual([200, expect.objectContaining({ claimId, signature, status: 'claimed' })]);
   const other = player.fetch('/api/rewards/claim', { json: { epoch: 106, proof: [] }, headers: key });
   expect(await refusalOf(other)).toEqual([409, 'Idempotency-Key was used before with another body']);
 });
 
-test('a claim that nobody made is not found', async () => {
+test('GET of an unknown claim id returns 404', async () => {
   expect((await send(t, `/api/rewards/claims/${crypto.randomUUID()}`)).status).toBe(404);
   expect((await send(t, '/api/rewards/claims/nonsense')).status).toBe(400);
 });

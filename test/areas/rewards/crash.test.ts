@@ -4,7 +4,7 @@ import pg from 'pg';
 import { computeEpoch } from '#areas/rewards';
 import type { TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { anyWallet, closedDay, DAY, epochOf, leavesOf, setRules, startRewards } from '#test/support/areas/epochs.ts';
+import { DAY, epochOf, insertClosedDay, leavesOf, randomWallet, setRules, startRewards } from '#test/support/areas/epochs.ts';
 
 let t: TestApp;
 let intruder: pg.Client;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await t.close();
 });
 
-/** Has transactions fail that wait for a lock which the intruder holds, until the work is over: others than its own may wait first. */
+/** Cancels all statements that wait for a lock, repeatedly until the work ends, because statements of other work may wait first. */
 async function breakOff(work: Promise<void>): Promise<PromiseSettledResult<void>> {
   let outcome: PromiseSettledResult<void> | undefined;
   const over = Promise.allSettled([work]).then(([settled]) => {
@@ -49,11 +49,11 @@ test.each([
   ['before its points are read', 'ledger'],
   ['before its leaves are stored', 'reward_leaves'],
   ['before its tree is stored', 'reward_trees'],
-  ['before it is told of', 'outbox'],
-])('an epoch whose computing breaks off %s has not happened, and is computed by the next run', async (_when, table) => {
+  ['before its event is stored', 'outbox'],
+])('when the computation of an epoch fails %s, nothing is stored, and the next run computes the epoch', async (_when, table) => {
   const epoch = DAY + ['ledger', 'reward_leaves', 'reward_trees', 'outbox'].indexOf(table);
-  const given = Array.from({ length: 3_000 }, (_, i) => ({ wallet: anyWallet(), points: i + 1 }));
-  await closedDay(t.app, epoch, given);
+  const given = Array.from({ length: 3_000 }, (_, i) => ({ wallet: randomWallet(), points: i + 1 }));
+  await insertClosedDay(t.app, epoch, given);
   await sql(
     t.app,
     `insert into epochs (epoch, source, pool, dust, expiry_days, rules_version, formula) values ($1, 'computed', 1000000, 0, 90, 1, 1)`,

@@ -5,10 +5,21 @@ import { EpochView, ProofView } from '#areas/rewards/schemas.ts';
 import { allocate } from '#lib/allocation.ts';
 import { buildTree, leafHash, rootOf, verifyWithMerkletreejs } from '#lib/merkle.ts';
 import { ADMIN_TOKEN, type TestApp } from '#test/support/app.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { answered, anyWallet, asAdmin, closedDay, DAY, epochOf, leavesOf, setRules, startRewards, trigger } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import {
+  asAdmin,
+  DAY,
+  epochOf,
+  insertClosedDay,
+  leavesOf,
+  randomWallet,
+  setRules,
+  startRewards,
+  statusAndBody,
+  trigger,
+} from '#test/support/areas/epochs.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -18,13 +29,13 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const refusal = async (path: string) => await answered(send(t, path));
+const refusal = async (path: string) => await statusAndBody(send(t, path));
 const proofPath = (epoch: number, wallet: string) => `/api/rewards/epoch/${epoch}/proof/${wallet}`;
 
-test('an epoch gives the pool by points, and its file has all that it was made of', async () => {
-  const random = generator(11);
-  const given = Array.from({ length: 700 }, () => ({ wallet: anyWallet(), points: random.int(1, 900) }));
-  await closedDay(t.app, DAY, [...given, ...given.slice(0, 300)]);
+test('an epoch distributes the pool by points, and its leaf file contains all inputs and results', async () => {
+  const random = randomGenerator(11);
+  const given = Array.from({ length: 700 }, () => ({ wallet: randomWallet(), points: random.int(1, 900) }));
+  await insertClosedDay(t.app, DAY, [...given, ...given.slice(0, 300)]);
   await setRules(t, { cap: '2500', dust: '700' });
   const response = await trigger(t, DAY);
   expect([response.status, response.headers.get('Location')]).toEqual([201, `/api/rewards/epoch/${DAY}`]);
@@ -54,11 +65,11 @@ test('an epoch gives the pool by points, and its file has all that it was made o
   );
   const root = Buffer.from(rootOf(tree)).toString('hex');
   const points = sums.reduce((sum, own) => sum + own.points, 0);
-  const told = { epoch: DAY, source: 'computed', formulaVersion: 1, pool: '1000000', cap: '2500', dust: '700', points, root };
+  const base = { epoch: DAY, source: 'computed', formulaVersion: 1, pool: '1000000', cap: '2500', dust: '700', points, root };
   const figures = { wallets: 700, leaves: paid.length, total: String(total), undistributed: String(1_000_000n - total) };
-  expect(header).toEqual({ ...told, ...figures });
+  expect(header).toEqual({ ...base, ...figures });
   expect(epoch).toMatchObject({
-    ...told,
+    ...base,
     ...figures,
     status: 'computed',
     date: '2025-05-09',
@@ -69,23 +80,23 @@ test('an epoch gives the pool by points, and its file has all that it was made o
   expect(await epochOf(t, DAY)).toEqual(epoch);
 });
 
-test('every leaf has a proof that another implementation accepts, and nobody else has one', async () => {
+test('merkletreejs accepts the proof of each leaf, and a wallet without a leaf has no proof', async () => {
   const { header, lines } = await leavesOf(t, DAY);
   const root = Buffer.from(String(header.root), 'hex');
   for (const { index, wallet, amount } of lines.filter((line) => line.index !== null && line.index % 23 === 0)) {
-    const proof = await bodyOf(send(t, proofPath(DAY, wallet)), ProofView);
+    const proof = await jsonOf(send(t, proofPath(DAY, wallet)), ProofView);
     expect(proof).toMatchObject({ epoch: DAY, wallet, index, amount, root: header.root });
     const leaf = leafHash({ epoch: DAY, index: proof.index, wallet: bs58.decode(wallet), amount: BigInt(amount) });
     const siblings = proof.proof.map((node) => Buffer.from(node, 'hex'));
     expect(verifyWithMerkletreejs(root, leaf, siblings)).toBe(true);
   }
   const unpaid = lines.find((line) => line.index === null)?.wallet ?? '';
-  for (const wallet of [unpaid, anyWallet()]) {
+  for (const wallet of [unpaid, randomWallet()]) {
     expect(await refusal(proofPath(DAY, wallet))).toEqual([404, { error: `epoch ${DAY} has no reward for this wallet` }]);
   }
 });
 
-test('proofs and files of leaves may be kept for ever, and are not sent again to who has them', async () => {
+test('proofs and leaf files are immutable, and a request with a matching ETag gets 304', async () => {
   const { lines } = await leavesOf(t, DAY);
   for (const path of [proofPath(DAY, lines[0]?.wallet ?? ''), `/api/rewards/epoch/${DAY}/leaves`]) {
     const first = await send(t, path);
@@ -98,7 +109,7 @@ test('proofs and files of leaves may be kept for ever, and are not sent again to
   expect([head.status, head.headers.get('Content-Type'), await head.text()]).toEqual([200, 'application/x-ndjson', '']);
 });
 
-test('an epoch that changes still is asked for anew, and one that is settled is kept', async () => {
+test('an epoch has Cache-Control no-cache until it is settled, and immutable afterwards', async () => {
   const path = `/api/rewards/epoch/${DAY}`;
   const first = await send(t, path);
   expect(first.headers.get('Cache-Control')).toBe('no-cache');
@@ -108,16 +119,16 @@ test('an epoch that changes still is asked for anew, and one that is settled is 
   expect([settled.status, settled.headers.get('Cache-Control')]).toEqual([200, 'public, max-age=31536000, immutable']);
 });
 
-test('only regular points that earn rewards count, and a wallet whose points were taken back gets nothing', async () => {
-  const [a = '', b = '', gone = '', other = ''] = Array.from({ length: 4 }, anyWallet);
-  await closedDay(t.app, DAY + 1, [
+test('only regular points that earn rewards count, and a wallet whose points were revoked gets nothing', async () => {
+  const [a = '', b = '', revoked = '', other = ''] = Array.from({ length: 4 }, randomWallet);
+  await insertClosedDay(t.app, DAY + 1, [
     { wallet: a, points: 100 },
     { wallet: a, points: 50, kind: 'quest' },
     { wallet: a, points: 50, kind: 'referral' },
     { wallet: b, points: 300 },
     { wallet: b, points: -100 },
-    { wallet: gone, points: 70 },
-    { wallet: gone, points: -70 },
+    { wallet: revoked, points: 70 },
+    { wallet: revoked, points: -70 },
     { wallet: other, points: 900, mode: 'beta' },
     { wallet: other, points: 900, rewards: false },
     { wallet: other, points: 900, kind: 'conversion' },
@@ -133,18 +144,18 @@ test('only regular points that earn rewards count, and a wallet whose points wer
   );
 });
 
-test('a day on which nobody earned anything is an empty epoch', async () => {
-  await closedDay(t.app, DAY + 2, [{ wallet: anyWallet(), points: 5, rewards: false }]);
+test('a day without points that earn rewards becomes an empty epoch', async () => {
+  await insertClosedDay(t.app, DAY + 2, [{ wallet: randomWallet(), points: 5, rewards: false }]);
   expect((await trigger(t, DAY + 2)).status).toBe(201);
   expect(await epochOf(t, DAY + 2)).toMatchObject({ status: 'empty', root: null, leaves: 0, wallets: 0, total: '0', undistributed: '1000000' });
   expect(await leavesOf(t, DAY + 2)).toMatchObject({ header: { root: null, wallets: 0 }, lines: [] });
-  expect((await send(t, proofPath(DAY + 2, anyWallet()))).status).toBe(404);
+  expect((await send(t, proofPath(DAY + 2, randomWallet()))).status).toBe(404);
 });
 
-test('a day on which everybody’s amount is dust is an empty epoch, and its file says who had how many points', async () => {
+test('a day on which all amounts are below dust becomes an empty epoch, and its leaf file lists the points', async () => {
   await setRules(t, { pool: '10', dust: '6' });
-  const wallets = [anyWallet(), anyWallet()].sort();
-  await closedDay(
+  const wallets = [randomWallet(), randomWallet()].sort();
+  await insertClosedDay(
     t.app,
     DAY + 3,
     wallets.map((wallet) => ({ wallet, points: 1 })),
@@ -155,7 +166,7 @@ test('a day on which everybody’s amount is dust is an empty epoch, and its fil
   expect((await leavesOf(t, DAY + 3)).lines).toEqual(wallets.map((wallet) => ({ index: null, wallet, points: 1, amount: '0' })));
 });
 
-test('what an epoch came to is an event in the same commit', async () => {
+test('a computed epoch emits epoch_computed with its result', async () => {
   const rows = await sql<{ payload: unknown }>(t.app, `select payload from outbox where type = 'epoch_computed' order by id`);
   const [epoch, , empty] = rows.map(({ payload }) => payload);
   const { root, leaves, total, undistributed } = await epochOf(t, DAY);
@@ -163,7 +174,7 @@ test('what an epoch came to is an event in the same commit', async () => {
   expect(empty).toMatchObject({ epoch: DAY + 2, status: 'empty', root: null, total: '0' });
 });
 
-test('epochs are listed by number, and in pages', async () => {
+test('epochs are listed in the order of their numbers, in pages', async () => {
   const list = async (query: string) => {
     const response = await send(t, `/api/rewards/epochs${query}`);
     return {
@@ -180,11 +191,11 @@ test('epochs are listed by number, and in pages', async () => {
   expect(await list('?offset=9')).toEqual({ total: '4', epochs: [] });
 });
 
-test('those on the chain are listed without the settled ones', async () => {
+test('the list of committed epochs includes expired epochs and excludes settled epochs', async () => {
   await sql(t.app, `update epochs set state = 'committed', committed_at = app_now(), expires_at = app_now() + interval '1 day' where epoch = $1`, [
     DAY + 1,
   ]);
-  const listed = async () => (await bodyOf(send(t, '/api/rewards/epochs/committed'), z.array(EpochView))).map(({ epoch, status }) => [epoch, status]);
+  const listed = async () => (await jsonOf(send(t, '/api/rewards/epochs/committed'), z.array(EpochView))).map(({ epoch, status }) => [epoch, status]);
   expect(await listed()).toEqual([[DAY + 1, 'committed']]);
   await sql(t.app, `update epochs set expires_at = app_now() - interval '1 s' where epoch = $1`, [DAY + 1]);
   expect(await listed()).toEqual([[DAY + 1, 'expired']]);
@@ -192,12 +203,12 @@ test('those on the chain are listed without the settled ones', async () => {
   expect(await listed()).toEqual([]);
 });
 
-test('an unknown epoch is 404 everywhere, and what is no epoch or wallet is 400', async () => {
-  const error = 'there is no epoch 12345';
-  for (const path of ['', '/leaves', `/proof/${anyWallet()}`]) expect(await refusal(`/api/rewards/epoch/12345${path}`)).toEqual([404, { error }]);
+test('an unknown epoch returns 404, and a malformed epoch or wallet returns 400', async () => {
+  const error = 'epoch 12345 does not exist';
+  for (const path of ['', '/leaves', `/proof/${randomWallet()}`]) expect(await refusal(`/api/rewards/epoch/12345${path}`)).toEqual([404, { error }]);
   const malformed = 'epoch must be a number of UTC days since 1970-01-01';
   for (const epoch of ['x', '-1', '1.5', '01', '1e3', '99999999999']) {
-    for (const path of ['', '/leaves', `/proof/${anyWallet()}`]) {
+    for (const path of ['', '/leaves', `/proof/${randomWallet()}`]) {
       expect(await refusal(`/api/rewards/epoch/${epoch}${path}`)).toEqual([400, { error: malformed }]);
     }
   }
@@ -206,15 +217,15 @@ test('an unknown epoch is 404 everywhere, and what is no epoch or wallet is 400'
   expect(await refusal('/api/rewards/epochs?order=up')).toEqual([400, { error: 'order must be one of asc, desc' }]);
 });
 
-test('an epoch that is being computed has no proofs and no file yet', async () => {
+test('an epoch that is being computed has no proofs and no leaf file', async () => {
   await sql(t.app, `insert into epochs (epoch, source, pool, dust, expiry_days, rules_version, formula) values (1, 'computed', 5, 0, 90, 0, 1)`);
   const error = 'epoch 1 is still being computed';
-  expect(await refusal(proofPath(1, anyWallet()))).toEqual([404, { error }]);
+  expect(await refusal(proofPath(1, randomWallet()))).toEqual([404, { error }]);
   expect(await refusal('/api/rewards/epoch/1/leaves')).toEqual([404, { error }]);
   expect(await epochOf(t, 1)).toMatchObject({ status: 'computing', root: null, total: null, leaves: null, wallets: null });
 });
 
-test('leaves and trees never change once they are stored', async () => {
+test('the database refuses to change or delete stored leaves and trees', async () => {
   for (const table of ['reward_leaves', 'reward_trees']) {
     for (const statement of [`update ${table} set epoch = 0`, `delete from ${table}`, `truncate ${table}`]) {
       await expect(sql(t.app, statement)).rejects.toThrow(`table ${table} is append-only`);
@@ -222,7 +233,7 @@ test('leaves and trees never change once they are stored', async () => {
   }
 });
 
-test('epochs are made by admins of money only', async () => {
+test('a trigger and a change of the rules need an admin token with the scope money', async () => {
   for (const path of ['/rewards/trigger-epoch', '/admin/config/rewards']) {
     const method = path.startsWith('/admin') ? 'PUT' : 'POST';
     expect((await send(t, path, { method, json: {} })).status).toBe(403);

@@ -2,13 +2,22 @@ import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import bs58 from 'bs58';
-import { DistributionReader } from '#areas/rewards/import/distribution.ts';
 import { EpochView, ProofView } from '#areas/rewards/schemas.ts';
 import { buildTree, leafHash, rootOf, verifyWithMerkletreejs } from '#lib/merkle.ts';
 import { ADMIN_TOKEN, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { answered, anyWallet, closedDay, DAY, INTERNAL_TOKEN, leavesOf, setRules, startRewards, trigger } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import {
+  DAY,
+  INTERNAL_TOKEN,
+  insertClosedDay,
+  leavesOf,
+  randomWallet,
+  setRules,
+  startRewards,
+  statusAndBody,
+  trigger,
+} from '#test/support/areas/epochs.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -24,7 +33,7 @@ interface Row {
   wallet: string;
   amount: string;
 }
-const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, i) => ({ wallet: anyWallet(), amount: String(i + 1) }));
+const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, i) => ({ wallet: randomWallet(), amount: String(i + 1) }));
 const asJson = (json: unknown) => send(t, PATH, { json, headers: authorized });
 const ndjson = (header: object, rows: readonly unknown[]) => `${[header, ...rows].map((line) => JSON.stringify(line)).join('\n')}\n`;
 const upload = (body: string | Buffer, headers: Record<string, string> = {}) =>
@@ -35,11 +44,11 @@ const rootOfRows = (epoch: number, rows: readonly Row[]) => {
   return Buffer.from(rootOf(buildTree(new Uint8Array(Buffer.concat(leaves))))).toString('hex');
 };
 const refused = async (response: Promise<Response>): Promise<[number, string]> => {
-  const [status, body] = await answered(response);
+  const [status, body] = await statusAndBody(response);
   return [status, (body as { error: string }).error];
 };
-/** How much of imports there is anywhere. */
-const left = async () =>
+/** Counts the rows of epochs, imports and import pages. */
+const countRows = async () =>
   (
     await sql<{ n: number }>(
       t.app,
@@ -50,7 +59,7 @@ const left = async () =>
 let epoch = DAY;
 const nextEpoch = () => ++epoch;
 
-test('a distribution becomes an epoch, its leaves in the order given, whichever way it comes', async () => {
+test('an import as JSON, NDJSON or gzip becomes an epoch whose leaves have the order of the rows', async () => {
   for (const way of ['json', 'plain', 'gzip'] as const) {
     const number = nextEpoch();
     const rows = rowsOf(300);
@@ -63,10 +72,10 @@ test('a distribution becomes an epoch, its leaves in the order given, whichever 
     };
     const response = await ways[way]();
     expect([response.status, response.headers.get('Location')]).toEqual([201, `/api/rewards/epoch/${number}`]);
-    const told = { epoch: number, status: 'computed', source: 'import', root, leaves: 300, wallets: 300, points: null, total: '45150' };
-    expect(EpochView.parse(await response.json())).toMatchObject({ ...told, pool: '1000000000', undistributed: '999954850' });
+    const expected = { epoch: number, status: 'computed', source: 'import', root, leaves: 300, wallets: 300, points: null, total: '45150' };
+    expect(EpochView.parse(await response.json())).toMatchObject({ ...expected, pool: '1000000000', undistributed: '999954850' });
     expect((await leavesOf(t, number)).lines).toEqual(rows.map(({ wallet, amount }, index) => ({ index, wallet, points: null, amount })));
-    const proof = await bodyOf(send(t, `/api/rewards/epoch/${number}/proof/${rows[217]?.wallet}`), ProofView);
+    const proof = await jsonOf(send(t, `/api/rewards/epoch/${number}/proof/${rows[217]?.wallet}`), ProofView);
     const leaf = leafHash({ epoch: number, index: 217, wallet: bs58.decode(proof.wallet), amount: 218n });
     expect(
       verifyWithMerkletreejs(
@@ -78,13 +87,13 @@ test('a distribution becomes an epoch, its leaves in the order given, whichever 
   }
 });
 
-test('the same import again changes nothing, also without the root and in another form; another one is refused', async () => {
+test('a repeated import in any format changes nothing, and another distribution for the epoch is refused', async () => {
   const number = nextEpoch();
   const rows = rowsOf(20);
   const first = EpochView.parse(await (await asJson({ epoch: number, distribution: rows })).json());
-  expect(await answered(asJson({ epoch: number, distribution: rows }))).toEqual([200, first]);
-  expect(await answered(gzipped(ndjson({ epoch: number, root: first.root }, rows)))).toEqual([200, first]);
-  const before = await left();
+  expect(await statusAndBody(asJson({ epoch: number, distribution: rows }))).toEqual([200, first]);
+  expect(await statusAndBody(gzipped(ndjson({ epoch: number, root: first.root }, rows)))).toEqual([200, first]);
+  const before = await countRows();
   const others = [rows.toReversed(), rows.slice(1), [...rows, ...rowsOf(1)], rows.map((row) => ({ ...row, amount: '5' }))];
   for (const distribution of others) {
     expect(await refused(asJson({ epoch: number, distribution }))).toEqual([409, `epoch ${number} was imported already, with another distribution`]);
@@ -94,10 +103,10 @@ test('the same import again changes nothing, also without the root and in anothe
     400,
     `root must be that of the distribution, which is ${first.root}`,
   ]);
-  expect(await left()).toBe(before);
+  expect(await countRows()).toBe(before);
 });
 
-test('the same import many times at once is one', async () => {
+test('six concurrent equal imports create one import', async () => {
   const number = nextEpoch();
   const rows = rowsOf(50);
   const all = await Promise.all(Array.from({ length: 6 }, () => asJson({ epoch: number, distribution: rows })));
@@ -105,7 +114,7 @@ test('the same import many times at once is one', async () => {
   expect(await sql(t.app, 'select state from reward_imports where epoch = $1', [number])).toEqual([{ state: 'done' }]);
 });
 
-test('a root that does not match refuses the import whole, and the right one is taken afterwards', async () => {
+test('an import with another root is refused completely, and a later import with the right root succeeds', async () => {
   const number = nextEpoch();
   const rows = rowsOf(30);
   const right = rootOfRows(number, rows);
@@ -118,83 +127,83 @@ test('a root that does not match refuses the import whole, and the right one is 
   expect((await asJson({ epoch: number, distribution: rows, root: right })).status).toBe(201);
 });
 
-test('an epoch that was computed is not imported, and an imported one is not computed', async () => {
+test('a computed epoch cannot be imported, and an imported epoch cannot be computed', async () => {
   const computed = nextEpoch();
-  await closedDay(t.app, computed, [{ wallet: anyWallet(), points: 1 }]);
+  await insertClosedDay(t.app, computed, [{ wallet: randomWallet(), points: 1 }]);
   await trigger(t, computed);
   expect(await refused(asJson({ epoch: computed, distribution: rowsOf(1) }))).toEqual([409, `epoch ${computed} was computed from points already`]);
   const imported = nextEpoch();
   await asJson({ epoch: imported, distribution: rowsOf(1) });
-  await closedDay(t.app, imported, [{ wallet: anyWallet(), points: 1 }]);
+  await insertClosedDay(t.app, imported, [{ wallet: randomWallet(), points: 1 }]);
   expect(await refused(trigger(t, imported))).toEqual([409, `epoch ${imported} was imported`]);
 });
 
-test('an import that outlives its request is answered with where it will be, and is done all the same', async () => {
+test('an import that is not built within the wait returns 202 with its location, and completes later', async () => {
   const rows = rowsOf(10);
   const number = nextEpoch();
   const response = await send(t, PATH, { json: { epoch: number, distribution: rows }, headers: { ...authorized, Prefer: 'wait=0' } });
   expect([response.status, response.headers.get('Location')]).toEqual([202, `/api/rewards/epoch/${number}`]);
   expect(EpochView.parse(await response.json())).toMatchObject({ epoch: number, status: 'computing', source: 'import' });
-  expect(await answered(asJson({ epoch: number, distribution: rows }))).toMatchObject([200, { status: 'computed', leaves: 10 }]);
+  expect(await statusAndBody(asJson({ epoch: number, distribution: rows }))).toMatchObject([200, { status: 'computed', leaves: 10 }]);
 });
 
-test('rows that are wrong are named, ten of them, and nothing of the rest is taken', async () => {
+test('an import with invalid rows is refused, names the first ten invalid rows and stores nothing', async () => {
   const number = nextEpoch();
-  const before = await left();
+  const before = await countRows();
   const good = rowsOf(3);
   const bad: [unknown, string][] = [
-    [{ wallet: good[0]?.wallet, amount: '9' }, 'wallet was given before, in line 2'],
-    [{ wallet: anyWallet(), amount: '0' }, 'amount must be more than 0 and at most 18446744073709551615'],
-    [{ wallet: anyWallet(), amount: '18446744073709551616' }, 'amount must be more than 0 and at most 18446744073709551615'],
-    [{ wallet: anyWallet(), amount: 5 }, 'amount must be a whole number of base units as text'],
-    [{ wallet: anyWallet(), amount: '1.5' }, 'amount must be a whole number of base units as text'],
+    [{ wallet: good[0]?.wallet, amount: '9' }, 'wallet must be unique, but line 2 has the same wallet'],
+    [{ wallet: randomWallet(), amount: '0' }, 'amount must be more than 0 and at most 18446744073709551615'],
+    [{ wallet: randomWallet(), amount: '18446744073709551616' }, 'amount must be more than 0 and at most 18446744073709551615'],
+    [{ wallet: randomWallet(), amount: 5 }, 'amount must be a whole number of base units as text'],
+    [{ wallet: randomWallet(), amount: '1.5' }, 'amount must be a whole number of base units as text'],
     [{ wallet: 'nobody', amount: '1' }, 'wallet must be a wallet address (base58 of 32 bytes)'],
     [{ amount: '1' }, 'wallet must be a wallet address (base58 of 32 bytes)'],
-    [{ wallet: anyWallet(), amount: '1', note: 'x' }, 'note is not a known field'],
+    [{ wallet: randomWallet(), amount: '1', note: 'x' }, 'note is not a known field'],
     [[1], 'must be an object with wallet and amount'],
     [null, 'must be an object with wallet and amount'],
-    [{ wallet: anyWallet(), amount: '-1' }, 'amount must be a whole number of base units as text'],
-    [{ wallet: anyWallet() }, 'amount must be a whole number of base units as text'],
+    [{ wallet: randomWallet(), amount: '-1' }, 'amount must be a whole number of base units as text'],
+    [{ wallet: randomWallet() }, 'amount must be a whole number of base units as text'],
   ];
   const rows = [...good, ...bad.map(([row]) => row)];
-  const told = (place: (i: number) => string) => bad.slice(0, 10).map(([, reason], i) => `${place(i)}: ${reason}`);
+  const errors = (place: (i: number) => string) => bad.slice(0, 10).map(([, reason], i) => `${place(i)}: ${reason}`);
   expect(await refused(gzipped(ndjson({ epoch: number }, rows)))).toEqual([
     400,
-    `distribution must be sound: ${told((i) => `line ${i + 5}`).join('; ')}; and 2 more`,
+    `distribution must be valid: ${errors((i) => `line ${i + 5}`).join('; ')}; and 2 more`,
   ]);
-  const inJson = told((i) => `distribution[${i + 3}]`).map((text) => text.replace('in line 2', 'in distribution[0]'));
-  expect(await refused(asJson({ epoch: number, distribution: rows }))).toEqual([400, `distribution must be sound: ${inJson.join('; ')}; and 2 more`]);
-  expect(await left()).toBe(before);
+  const inJson = errors((i) => `distribution[${i + 3}]`).map((text) => text.replace('but line 2 has', 'but distribution[0] has'));
+  expect(await refused(asJson({ epoch: number, distribution: rows }))).toEqual([400, `distribution must be valid: ${inJson.join('; ')}; and 2 more`]);
+  expect(await countRows()).toBe(before);
 });
 
-test('what is no NDJSON of this kind is refused with the line and the reason', async () => {
-  const before = await left();
-  const row = JSON.stringify({ wallet: anyWallet(), amount: '1' });
+test('a malformed NDJSON import is refused with the line and the reason', async () => {
+  const before = await countRows();
+  const row = JSON.stringify({ wallet: randomWallet(), amount: '1' });
   const header = JSON.stringify({ epoch: nextEpoch() });
   const cases: [string | Buffer, string][] = [
-    ['', 'the body must begin with a line that holds the epoch'],
-    [`${header}\n`, 'distribution must hold at least one row'],
-    [`${row}\n${row}\n`, 'distribution must be sound: line 1: epoch is required and must be a number'],
-    [`{"epoch":"5"}\n${row}`, 'distribution must be sound: line 1: epoch must be a number'],
-    [`{"epoch":5,"extra":1}\n${row}`, 'distribution must be sound: line 1: extra is not a known field'],
-    [`{"epoch":5,"root":"xy"}\n${row}`, 'distribution must be sound: line 1: root must be 64 hexadecimal digits'],
-    [`[]\n${row}`, 'distribution must be sound: line 1: the body must be an object'],
-    [`${header}\n\n${row}`, 'distribution must be sound: line 2: must be JSON'],
-    [`${header}\n${row}\n{"wallet":`, 'distribution must be sound: line 3: must be JSON'],
-    [`${header}\n"${'x'.repeat(200_000)}"\n${row}`, 'distribution must be sound: line 2: must be at most 1024 characters long'],
-    [Buffer.concat([Buffer.from(`${header}\n`), Buffer.from([0xff, 0xfe, 0x0a])]), 'distribution must be sound: line 2: must be JSON'],
+    ['', 'the first line of the body must be the header with the epoch'],
+    [`${header}\n`, 'distribution must have at least one row'],
+    [`${row}\n${row}\n`, 'distribution must be valid: line 1: epoch is required and must be a number'],
+    [`{"epoch":"5"}\n${row}`, 'distribution must be valid: line 1: epoch must be a number'],
+    [`{"epoch":5,"extra":1}\n${row}`, 'distribution must be valid: line 1: extra is not a known field'],
+    [`{"epoch":5,"root":"xy"}\n${row}`, 'distribution must be valid: line 1: root must be 64 hexadecimal digits'],
+    [`[]\n${row}`, 'distribution must be valid: line 1: the body must be an object'],
+    [`${header}\n\n${row}`, 'distribution must be valid: line 2: must be JSON'],
+    [`${header}\n${row}\n{"wallet":`, 'distribution must be valid: line 3: must be JSON'],
+    [`${header}\n"${'x'.repeat(200_000)}"\n${row}`, 'distribution must be valid: line 2: must be at most 1024 characters long'],
+    [Buffer.concat([Buffer.from(`${header}\n`), Buffer.from([0xff, 0xfe, 0x0a])]), 'distribution must be valid: line 2: must be JSON'],
   ];
   for (const [i, [body, error]] of cases.entries()) expect(await refused(i === 1 ? gzipped(body) : upload(body))).toEqual([400, error]);
-  expect(await left()).toBe(before);
+  expect(await countRows()).toBe(before);
 });
 
-test('an import gives at most the pool, and is of a day that has ended', async () => {
-  const wallet = anyWallet();
+test('an import that exceeds the pool or whose day has not ended is refused', async () => {
+  const wallet = randomWallet();
   const give = (amounts: string[], number: number) =>
-    asJson({ epoch: number, distribution: amounts.map((amount) => ({ wallet: anyWallet(), amount })) });
+    asJson({ epoch: number, distribution: amounts.map((amount) => ({ wallet: randomWallet(), amount })) });
   expect(await refused(give(['1000000000', '1'], nextEpoch()))).toEqual([
     400,
-    'distribution must give at most the pool, 1000000000: it gives 1000000001',
+    'the total of the distribution must be at most the pool: it is 1000000001, the pool is 1000000000',
   ]);
   expect((await give(['999999999', '1'], nextEpoch())).status).toBe(201);
   const today = Math.floor(t.clock.now().getTime() / 86_400_000);
@@ -205,49 +214,37 @@ test('an import gives at most the pool, and is of a day that has ended', async (
   expect(await refused(asJson({ epoch: DAY, distribution: [] }))).toEqual([400, 'distribution must be at least 1 item long']);
 });
 
-test('after a thousand rows that are wrong no more are read', async () => {
+test('the reader stops after a thousand invalid rows', async () => {
   const answer = await refused(gzipped(`{"epoch":${nextEpoch()}}${'\n'.repeat(2_000_000)}`));
   expect(answer[0]).toBe(400);
-  expect(answer[1]).toMatch(/^distribution must be sound: line 2: must be JSON; .*line 11: must be JSON; and many more$/);
+  expect(answer[1]).toMatch(/^distribution must be valid: line 2: must be JSON; .*line 11: must be JSON; and many more$/);
 });
 
-test('rows beyond the most that are taken are refused', () => {
-  const reader = new DistributionReader(undefined, 3);
-  expect(reader.push(Buffer.from(ndjson({ epoch: 1 }, rowsOf(5))))).toBe(false);
-  expect(reader.finish()).toMatchObject({ rows: 3, offending: 1, offences: ['line 5: must not be there: at most 3 rows are taken'] });
-});
-
-test('a distribution reads the same however its bytes are cut', () => {
-  const bytes = Buffer.from(ndjson({ epoch: 7 }, rowsOf(40)));
-  const readIn = (size: number) => {
-    const reader = new DistributionReader();
-    for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
-    return { ...reader.finish(), page: reader.page(0) };
-  };
-  const whole = readIn(bytes.length);
-  expect(whole).toMatchObject({ header: { epoch: 7 }, rows: 40, total: 820n, offending: 0 });
-  for (const size of [1, 2, 7, 100, 1_000]) expect(readIn(size)).toEqual(whole);
-});
-
-test('a body that swells beyond 256 MB is stopped there', async () => {
+test('a body of more than 256 MB after decompression is refused', async () => {
   const swollen = Buffer.concat(new Array(300).fill(gzipSync(Buffer.alloc(1024 * 1024, 'x'))));
   expect(swollen.length).toBeLessThan(1024 * 1024);
-  expect(await refused(upload(swollen, { 'Content-Encoding': 'gzip' }))).toEqual([413, 'the body must be at most 268435456 bytes unpacked']);
+  expect(await refused(upload(swollen, { 'Content-Encoding': 'gzip' }))).toEqual([
+    413,
+    'the body must be at most 268435456 bytes after decompression',
+  ]);
 });
 
-test('other content types and encodings are refused', async () => {
+test('an import with another Content-Type or Content-Encoding, or with incomplete gzip data, is refused', async () => {
   const body = ndjson({ epoch: nextEpoch() }, rowsOf(1));
   expect(await refused(upload(body, { 'Content-Type': 'text/plain' }))).toEqual([
     415,
     'Content-Type must be application/json or application/x-ndjson',
   ]);
   expect(await refused(upload(body, { 'Content-Encoding': 'br' }))).toEqual([415, 'Content-Encoding must be gzip or identity']);
-  expect(await refused(upload(body, { 'Content-Encoding': 'gzip' }))).toEqual([400, 'the body must be complete gzip']);
-  expect(await refused(upload(gzipSync(body).subarray(0, -6), { 'Content-Encoding': 'gzip' }))).toEqual([400, 'the body must be complete gzip']);
+  expect(await refused(upload(body, { 'Content-Encoding': 'gzip' }))).toEqual([400, 'the body must be valid, complete gzip data']);
+  expect(await refused(upload(gzipSync(body).subarray(0, -6), { 'Content-Encoding': 'gzip' }))).toEqual([
+    400,
+    'the body must be valid, complete gzip data',
+  ]);
 });
 
-test('an upload that is cut off leaves nothing, and the next one is taken', async () => {
-  const before = await left();
+test('an upload whose connection is cut stores nothing, and the next upload succeeds', async () => {
+  const before = await countRows();
   const number = nextEpoch();
   const rows = rowsOf(5_000);
   const text = ndjson({ epoch: number }, rows);
@@ -262,10 +259,10 @@ test('an upload that is cut off leaves nothing, and the next one is taken', asyn
   let response = await gzipped(text);
   while (response.status === 503 && performance.now() < deadline) response = await gzipped(text);
   expect(response.status).toBe(201);
-  expect(await left()).toBe((before ?? 0) + 2);
+  expect(await countRows()).toBe((before ?? 0) + 2);
 });
 
-test('one upload is read at a time; another one is told to come back', async () => {
+test('a second concurrent upload gets 503 with Retry-After', async () => {
   const { hostname, port } = new URL(t.url);
   const headers = { ...authorized, 'Content-Type': 'application/x-ndjson', 'Transfer-Encoding': 'chunked' };
   const text = ndjson({ epoch: nextEpoch() }, rowsOf(2));
@@ -285,7 +282,7 @@ test('one upload is read at a time; another one is told to come back', async () 
   expect(await done).toBe(201);
 });
 
-test('imports take an internal token, or an admin token of money', async () => {
+test('an import needs an internal token or an admin token with the scope money', async () => {
   const json = { epoch: nextEpoch(), distribution: rowsOf(1) };
   for (const headers of [{}, { Authorization: 'Bearer wrong-token-0123456789' }]) expect((await send(t, PATH, { json, headers })).status).toBe(403);
   expect((await send(t, PATH, { json, headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } })).status).toBe(201);

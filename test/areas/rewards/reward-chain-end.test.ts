@@ -1,20 +1,20 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { PublicKey } from '@solana/web3.js';
 import { expireEpochs } from '#areas/rewards';
-import { onComputed } from '#areas/rewards/computed.ts';
-import { postSettledOffChain } from '#areas/rewards/routes/settle.ts';
+import { onComputed } from '#areas/rewards/epochs/on-computed.ts';
+import { postSettledOffChain } from '#areas/rewards/routes/settlement.ts';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch, pageAddress, vaultAddress } from '#platform/solana/distributor/index.ts';
-import { pause, resume } from '#platform/solana/submission/transactions.ts';
+import { pause, resume } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { adminOf } from '#test/support/http/client.ts';
 import {
   accountOf,
   claimAsStranger,
   claimBody,
+  insertComputedEpoch,
   leafOf,
-  makeEpoch,
   newClaimant,
   openEpoch,
   type RewardsTest,
@@ -50,7 +50,7 @@ const selectEvents = statement<{ payload: Record<string, unknown> }>(
 );
 const settledEvents = async (epoch: number) => (await t.app.db.query(selectEvents, [epoch])).map(({ payload }) => payload);
 
-test('an epoch on the chain is settled there first: what is claimed stays, the rest goes back, and its accounts are closed', async () => {
+test('an epoch on the chain is settled there first: claims stay, the rest returns to the treasury, and its accounts are closed', async () => {
   const [claimant, late] = await Promise.all([newClaimant(t), newClaimant(t)]);
   const epoch = await openEpoch(t, 400, [[claimant.wallet, 30n], [late.wallet, 50n], ...leaves(20n)]);
   const before = await treasury();
@@ -70,16 +70,16 @@ test('an epoch on the chain is settled there first: what is claimed stays, the r
   expect([again.status, again.body]).toEqual([200, { epochs: [{ epoch: 400, status: 'settled', settledAt: expect.any(String) }] }]);
   await expect(claimAsStranger(t, epoch, [leafOf(epoch, late.wallet)])).rejects.toThrow('6009');
 
-  await eventually(async () => expect(await stateOf(400)).toBe('closed'));
-  await eventually(async () => expect(await account(pageOf(400))).toBeNull());
+  await retryUntilPass(async () => expect(await stateOf(400)).toBe('closed'));
+  await retryUntilPass(async () => expect(await account(pageOf(400))).toBeNull());
   expect(await account(vaultOf(400))).toBeNull();
   expect(await treasury()).toBe(before + 70n);
 }, 30_000);
 
-test('an epoch that was never committed is settled at once, and never will be', async () => {
+test('an epoch that was never committed is settled at once and is never committed', async () => {
   await t.app.tx((tx) => pause(tx, 'roots', 'test'));
   const before = await treasury();
-  await makeEpoch(t.app, 401, leaves(5n, 6n));
+  await insertComputedEpoch(t.app, 401, leaves(5n, 6n));
   const answer = await settle(401);
   expect([answer.status, answer.body]).toEqual([200, { epochs: [{ epoch: 401, status: 'settled', settledAt: expect.any(String) }] }]);
   expect((await settle(401)).body).toEqual(answer.body);
@@ -92,7 +92,7 @@ test('an epoch that was never committed is settled at once, and never will be', 
 });
 const selectRoot = statement<{ state: string }>('test_root_state', `select state from chain_transactions where kind = 'epoch-root' and subject = $1`);
 const untilRoot = (epoch: number, state: string) =>
-  eventually(async () => expect((await t.app.db.query(selectRoot, [String(epoch)]))[0]?.state).toBe(state));
+  retryUntilPass(async () => expect((await t.app.db.query(selectRoot, [String(epoch)]))[0]?.state).toBe(state));
 
 const begin = statement(
   'test_begin_epoch',
@@ -104,7 +104,7 @@ const compute = statement(
    where epoch = $1`,
 );
 
-test('an epoch that is still being computed is settled as soon as it is', async () => {
+test('an epoch whose settlement is requested during its computation is settled after the computation', async () => {
   await t.app.tx((tx) => tx.query(begin, [408]));
   expect(await settle(408)).toMatchObject({ status: 202, body: { epochs: [{ epoch: 408, status: 'settling' }] } });
   const root = 'cd'.repeat(32);
@@ -117,9 +117,9 @@ test('an epoch that is still being computed is settled as soon as it is', async 
   expect(await t.app.db.query(selectRoot, ['408'])).toEqual([]);
 });
 
-test('a root on its way that never lands is settled as soon as it is dead', async () => {
+test('an epoch whose root is in flight and never lands is settled when the root has expired', async () => {
   await t.chain.control.fault({ kind: 'drop' });
-  await makeEpoch(t.app, 402, leaves(5n));
+  await insertComputedEpoch(t.app, 402, leaves(5n));
   await untilRoot(402, 'live');
   expect((await settle(402)).status).toBe(202);
   expect((await settle(402)).status).toBe(202);
@@ -130,19 +130,19 @@ test('a root on its way that never lands is settled as soon as it is dead', asyn
   expect(await account(accountOf(t, 402))).toBeNull();
 });
 
-test('a root on its way that lands after all is settled on the chain', async () => {
+test('an epoch whose root is in flight and lands late is settled on the chain', async () => {
   const before = await treasury();
   await t.chain.control.fault({ kind: 'late', slots: 40, times: 1 });
-  await makeEpoch(t.app, 403, leaves(5n));
+  await insertComputedEpoch(t.app, 403, leaves(5n));
   await untilRoot(403, 'live');
   expect((await settle(403)).status).toBe(202);
   await untilEpoch(t, 403, 'settled');
-  await eventually(async () => expect(await stateOf(403)).toBe('closed'));
+  await retryUntilPass(async () => expect(await stateOf(403)).toBe('closed'));
   expect(await treasury()).toBe(before);
   expect(await settledEvents(403)).toHaveLength(1);
 }, 30_000);
 
-test('claims on their way when their epoch is settled are either paid or over, as the chain has it', async () => {
+test('each claim that is in flight during the settlement is either paid and stored as claimed, or failed and not paid', async () => {
   const players = await Promise.all(Array.from({ length: 8 }, () => newClaimant(t)));
   const epoch = await openEpoch(
     t,
@@ -159,19 +159,19 @@ test('claims on their way when their epoch is settled are either paid or over, a
   const paid = balances.filter((balance) => balance > 0n).length;
   expect((await storedClaims(t, 404)).filter(({ state }) => state === 'claimed')).toHaveLength(paid);
   expect(await settledEvents(404)).toEqual([{ epoch: 404, claimed: String(10 * paid), total: '80' }]);
-  await eventually(async () => expect(await stateOf(404)).toBe('closed'));
+  await retryUntilPass(async () => expect(await stateOf(404)).toBe('closed'));
   expect(await treasury()).toBe(before + 80n - 10n * BigInt(paid));
 }, 30_000);
 
-test('an unknown epoch is refused, and none of those named with it is settled', async () => {
+test('a settlement request with an unknown epoch returns 404 and settles none of its epochs', async () => {
   await openEpoch(t, 405, leaves(5n));
   const answer = await settle(405, 99_999);
-  expect([answer.status, answer.body]).toEqual([404, { error: 'there is no epoch 99999' }]);
+  expect([answer.status, answer.body]).toEqual([404, { error: 'epoch 99999 does not exist' }]);
   expect(await stateOf(405)).toBe('open');
   expect((await adminOf(t, 'not-a-token-0123456789').call(postSettledOffChain, { body: { epochs: [405] } })).status).toBe(403);
 });
 
-test('an epoch whose time is over expires: what is left goes back, and its accounts are closed', async () => {
+test('an epoch expires: the rest returns to the treasury, and its accounts are closed', async () => {
   const player = await newClaimant(t);
   const epoch = await openEpoch(t, 406, [[player.wallet, 30n], ...leaves(70n)], 2);
   await openEpoch(t, 407, leaves(9n), 2);
@@ -183,16 +183,16 @@ test('an epoch whose time is over expires: what is left goes back, and its accou
   await expireEpochs(t.app);
   await untilEpoch(t, 406, 'expired');
   await untilEpoch(t, 407, 'expired');
-  // By the chain's own clock they are not over yet: one of them is settled there meanwhile.
+  // By the clock of the chain, both epochs are still open. One of them is settled before it expires there.
   expect(await stateOf(406)).toBe('open');
   expect((await settle(407)).status).toBe(202);
   await untilEpoch(t, 407, 'settled');
   await t.chain.control.setTime(later);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     await t.app.tx((tx) => tx.query(hurry));
     expect(await stateOf(406)).toBe('closed');
   });
-  await eventually(async () => expect(await account(pageOf(406))).toBeNull());
+  await retryUntilPass(async () => expect(await account(pageOf(406))).toBeNull());
   expect(await treasury()).toBe(before + 70n + 9n);
   await untilEpoch(t, 406, 'expired');
   expect(await settle(406)).toMatchObject({ status: 200, body: { epochs: [{ epoch: 406, status: 'settled' }] } });

@@ -3,13 +3,13 @@ import { type Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web
 import { followEpochs } from '#areas/rewards';
 import { statement } from '#platform/db/sql.ts';
 import { startWorker } from '#test/support/app.ts';
-import { eventually } from '#test/support/areas/player.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import {
   accountOf,
   claimAsStranger,
   claimBody,
+  type insertComputedEpoch,
   leafOf,
-  type makeEpoch,
   newClaimant,
   newStranger,
   openEpoch,
@@ -28,9 +28,9 @@ let t: RewardsTest;
 let worker: Awaited<ReturnType<typeof startWorker>>;
 let stranger: Keypair;
 beforeAll(async () => {
-  // Epochs are followed by the test, when it says so.
+  // No worker follows epochs; each test calls followEpochs.
   t = await startRewardsTest({ workers: false });
-  worker = await startWorker({ ...t.env, QUEUES: 'follow' }, t.clock);
+  worker = await startWorker({ ...t.env, QUEUES: 'polling' }, t.clock);
   stranger = await newStranger(t);
 });
 afterEach(() => t.chain.control.clear());
@@ -39,7 +39,7 @@ afterAll(async () => {
   await t.close();
 });
 
-/** An epoch of wallets that have token accounts. */
+/** Opens an epoch for new wallets with token accounts. */
 async function epochOf(number: number, n: number): Promise<TestEpoch> {
   const wallets = Array.from({ length: n }, () => createWallet().address);
   await Promise.all(wallets.map((wallet) => openTokenAccount(t, wallet)));
@@ -49,8 +49,8 @@ async function epochOf(number: number, n: number): Promise<TestEpoch> {
   );
 }
 
-/** Opens an epoch with a worker that does nothing else. */
-async function openEpochHere(number: number, amounts: Parameters<typeof makeEpoch>[2]): Promise<TestEpoch> {
+/** Opens an epoch with a temporary worker. */
+async function openEpochHere(number: number, amounts: Parameters<typeof insertComputedEpoch>[2]): Promise<TestEpoch> {
   const opener = await startWorker({ ...t.env }, t.clock);
   try {
     return await openEpoch(t, number, amounts);
@@ -59,11 +59,11 @@ async function openEpochHere(number: number, amounts: Parameters<typeof makeEpoc
   }
 }
 
-/** Claims, and waits until that is final. */
+/** Claims leaves as a stranger and waits until the transaction is finalized. */
 async function claimFinally(epoch: TestEpoch, indexes: readonly number[]): Promise<string> {
   const leaves = indexes.flatMap((index) => epoch.leaves[index] ?? []);
   const signature = await claimAsStranger(t, epoch, leaves, stranger);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { value } = await t.chain.connection.getSignatureStatus(signature, { searchTransactionHistory: true });
     expect(value?.confirmationStatus).toBe('finalized');
   });
@@ -77,7 +77,7 @@ const selectAccount = statement<{ claimed: string; claims: number; cursor: strin
 const followed = async (epoch: number) => (await t.app.db.query(selectAccount, [epoch]))[0];
 const claimed = async (epoch: number) => (await storedClaims(t, epoch)).map(({ index, state, signature }) => [index, state, signature]);
 
-test('strangers’ claims are known with their transactions, also several in one', async () => {
+test('claims of strangers are stored with their signatures, including several claims in one transaction', async () => {
   const epoch = await epochOf(500, 5);
   const [first, second] = [await claimFinally(epoch, [3]), await claimFinally(epoch, [0, 4])];
   await followEpochs(t.app);
@@ -92,7 +92,7 @@ test('strangers’ claims are known with their transactions, also several in one
   expect(await followed(500)).toMatchObject({ claimed: '10', claims: 3 });
 });
 
-test('what only names an epoch, or fails, is no claim', async () => {
+test('a transaction that only names an epoch, or that failed, is not stored as a claim', async () => {
   const epoch = await epochOf(501, 3);
   await claimFinally(epoch, [1]);
   await expect(claimFinally(epoch, [1])).rejects.toThrow('6023');
@@ -106,14 +106,14 @@ test('what only names an epoch, or fails, is no claim', async () => {
   ]);
 });
 
-test('an epoch in which nothing happened costs one question, however many there are', async () => {
+test('following unchanged epochs takes one RPC request in total', async () => {
   const fault = await t.chain.control.fault({ kind: 'delay', ms: 0 });
   const before = await fault.hits();
   await followEpochs(t.app);
   expect((await fault.hits()) - before).toBe(1);
 });
 
-test('two that follow at once count a claim once', async () => {
+test('concurrent runs of followEpochs count each claim once', async () => {
   const epoch = await epochOf(502, 4);
   const signature = await claimFinally(epoch, [0, 1, 2, 3]);
   await Promise.all([followEpochs(t.app), followEpochs(worker.app), followEpochs(t.app), followEpochs(worker.app)]);
@@ -121,7 +121,7 @@ test('two that follow at once count a claim once', async () => {
   expect(await followed(502)).toMatchObject({ claimed: '10', claims: 4 });
 });
 
-test('where the history is gone, the bitmap tells what is claimed', async () => {
+test('when the transaction history was purged, claims are read from the bitmap without signatures', async () => {
   const epoch = await epochOf(503, 12);
   await claimFinally(epoch, [2, 3]);
   await claimFinally(epoch, [5, 11]);
@@ -130,7 +130,7 @@ test('where the history is gone, the bitmap tells what is claimed', async () => 
   await followEpochs(t.app);
   expect(await claimed(503)).toEqual([2, 3, 5, 11].map((index) => [index, 'claimed', null]));
   await t.chain.control.clear();
-  // And it goes on from there.
+  // Later claims are read from the history again.
   const next = await claimFinally(epoch, [0]);
   await followEpochs(t.app);
   expect((await claimed(503))[0]).toEqual([0, 'claimed', next]);
@@ -142,7 +142,7 @@ const forgetCursor = statement(
   'update epoch_accounts set cursor = null, cursor_slot = 0, cursor_claims = claims - 500 where epoch = $1',
 );
 
-test('where many claims have become known in other ways, their history is not read when something is missing', async () => {
+test('when 500 claims became known without reading the history, the cursor moves to the newest signature', async () => {
   const epoch = await epochOf(507, 3);
   await claimFinally(epoch, [0]);
   await followEpochs(t.app);
@@ -156,7 +156,7 @@ test('where many claims have become known in other ways, their history is not re
   expect((await claimed(507))[1]).toEqual([2, 'claimed', next]);
 });
 
-test('a node that is behind is believed later', async () => {
+test('claims that a lagging RPC node does not show are stored when the node has caught up', async () => {
   const epoch = await epochOf(504, 3);
   const signature = await claimFinally(epoch, [1]);
   await t.chain.control.lag(300);
@@ -167,10 +167,10 @@ test('a node that is behind is believed later', async () => {
   expect(await claimed(504)).toEqual([[1, 'claimed', signature]]);
 });
 
-/** Names an epoch in many transactions that have nothing to do with it. */
+/** Sends many transfers of lamports that name an epoch but claim nothing. */
 async function spam(epoch: number, n: number): Promise<void> {
   const { connection } = t.chain;
-  // Signed by a native implementation: there are many.
+  // Uses the native signer of the test wallet, because web3.js is slow for many signatures.
   const wallet = createWallet();
   const spammer = new PublicKey(wallet.address);
   await t.chain.localnet.fund(spammer, { lamports: 1_000_000_000 });
@@ -186,12 +186,12 @@ async function spam(epoch: number, n: number): Promise<void> {
   }
 }
 
-test('more signatures than a node lists at once are all read', async () => {
+test('a history with more signatures than one RPC response contains is read completely', async () => {
   const epoch = await epochOf(505, 3);
   const first = await claimFinally(epoch, [0]);
   await spam(505, 1_010);
   const last = await claimFinally(epoch, [2]);
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     await followEpochs(t.app);
     expect(await claimed(505)).toEqual([
       [0, 'claimed', first],
@@ -200,15 +200,15 @@ test('more signatures than a node lists at once are all read', async () => {
   });
 }, 60_000);
 
-test('a worker that comes back learns what happened meanwhile', async () => {
+test('a worker that starts later stores the claims that landed while no worker ran', async () => {
   const players = await Promise.all([newClaimant(t), newClaimant(t)]);
   const epoch = await openEpochHere(
     506,
     players.map(({ wallet }) => [wallet, 9n]),
   );
   const [first] = players;
-  const asked = first?.fetch('/api/rewards/claim', { json: claimBody(epoch, first.wallet), headers: { Prefer: 'wait=0' } });
-  expect((await asked)?.status).toBe(202);
+  const response = first?.fetch('/api/rewards/claim', { json: claimBody(epoch, first.wallet), headers: { Prefer: 'wait=0' } });
+  expect((await response)?.status).toBe(202);
   const signature = await claimFinally(epoch, [0, 1]);
   const back = await startWorker({ ...t.env }, t.clock);
   try {

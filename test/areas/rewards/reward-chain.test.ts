@@ -3,8 +3,17 @@ import { type PublicKey, SystemProgram } from '@solana/web3.js';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch, openEpoch as openEpochInstruction, programDataAddress, vaultAddress } from '#platform/solana/distributor/index.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, transferChecked } from '#platform/solana/tokens.ts';
-import { eventually } from '#test/support/areas/player.ts';
-import { accountOf, makeEpoch, newStranger, openEpoch, type RewardsTest, sendAs, startRewardsTest, untilEpoch } from '#test/support/solana/claims.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
+import {
+  accountOf,
+  insertComputedEpoch,
+  newStranger,
+  openEpoch,
+  type RewardsTest,
+  sendAs,
+  startRewardsTest,
+  untilEpoch,
+} from '#test/support/solana/claims.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
 let t: RewardsTest;
@@ -43,7 +52,7 @@ const selectRoot = statement<{ state: string; error: { message: string } | null 
 );
 const root = async (epoch: number) => (await t.app.db.query(selectRoot, [String(epoch)]))[0];
 
-test('an epoch that is computed goes on the chain, funded with exactly its total', async () => {
+test('a computed epoch is opened on the chain, and its vault receives exactly its total', async () => {
   const before = await held(treasury());
   const epoch = await openEpoch(t, 300, leaves(10n, 20n, 31n));
   const account = await onChain(300);
@@ -65,7 +74,7 @@ test('an epoch that is computed goes on the chain, funded with exactly its total
   ]);
 });
 
-test('whoever opens the vault first, pays into it, or sends lamports to the epoch’s address, changes nothing', async () => {
+test('a stranger who opens the vault, pays into it, or sends lamports to the epoch’s address does not prevent the opening', async () => {
   const stranger = await newStranger(t);
   const donor = await t.chain.fundWallet({ lamports: 1_000_000_000, reward: 500n });
   const vault = vaultOf(301);
@@ -90,9 +99,9 @@ const forgetRoot = statement(
    update chain_transactions set state = 'queued', attempts = 0, signature = null, next_at = app_now() where kind = 'epoch-root' and subject = $1::int::text`,
 );
 
-test('a root that is on the chain already is found there, and not paid again', async () => {
+test('a root that is already on the chain is recognized, and its total is not paid again', async () => {
   const stranger = await newStranger(t);
-  // The first that the chain knows of its address is none of ours.
+  // The oldest transaction that names the address is a stranger's.
   await sendAs(t, stranger, [SystemProgram.transfer({ fromPubkey: stranger.publicKey, toPubkey: accountOf(t, 302), lamports: 1_000_000 })]);
   await openEpoch(t, 302, leaves(40n));
   const before = await stored(302);
@@ -103,7 +112,7 @@ test('a root that is on the chain already is found there, and not paid again', a
   expect(await held(treasury())).toBe(money);
 });
 
-test('another root at an epoch’s address is for people to look into', async () => {
+test('when an epoch account has another root on the chain, its transaction becomes manual', async () => {
   const { program, epochAuthority, treasury: owner } = t.chain.keys;
   const account = accountOf(t, 303);
   await sendAs(t, t.chain.keys.mintAuthority, [createAssociatedTokenAccount(t.chain.keys.mintAuthority.publicKey, account, mint())]);
@@ -121,16 +130,16 @@ test('another root at an epoch’s address is for people to look into', async ()
     refundOwner: owner.publicKey,
   });
   await sendAs(t, epochAuthority, [opening]);
-  await makeEpoch(t.app, 303, leaves(77n));
-  await eventually(async () => expect(await root(303)).toMatchObject({ state: 'manual' }));
+  await insertComputedEpoch(t.app, 303, leaves(77n));
+  await retryUntilPass(async () => expect(await root(303)).toMatchObject({ state: 'manual' }));
   expect((await root(303))?.error?.message).toMatch(/another root/);
   expect((await stored(303))?.state).toBe('computed');
 });
 
-test('a treasury that is short holds an epoch up until it is filled', async () => {
+test('an epoch waits while the treasury holds less than its total', async () => {
   const total = (await held(treasury())) + 5n;
-  await makeEpoch(t.app, 304, leaves(total));
-  await eventually(async () => expect((await root(304))?.error?.message).toMatch(/the treasury holds/));
+  await insertComputedEpoch(t.app, 304, leaves(total));
+  await retryUntilPass(async () => expect((await root(304))?.error?.message).toMatch(/the treasury holds/));
   expect(await onChain(304)).toBeNull();
   await t.chain.localnet.fund(t.chain.keys.treasury.publicKey, { reward: 5n });
   await t.app.tx((tx) => tx.query(hurry));
@@ -140,12 +149,12 @@ test('a treasury that is short holds an epoch up until it is filled', async () =
 });
 const hurry = statement('test_hurry_roots', `update chain_transactions set next_at = app_now() where state = 'queued'`);
 
-test('no epoch is opened while the program on the chain is not the one that is committed', async () => {
+test('no epoch is opened while the program on the chain differs from distributor.so', async () => {
   const other = await startRewardsTest();
   try {
     const address = programDataAddress(other.chain.keys.program.publicKey);
     const account = await other.chain.connection.getAccountInfo(address, 'finalized');
-    if (!account) throw new Error('there is no program');
+    if (!account) throw new Error('the program data account does not exist');
     const write = (data: Buffer) =>
       other.chain.control.setAccounts([
         { address: address.toBase58(), account: { lamports: account.lamports, owner: account.owner.toBase58(), data: data.toString('base64') } },
@@ -154,9 +163,9 @@ test('no epoch is opened while the program on the chain is not the one that is c
     changed.writeUInt8(changed.readUInt8(changed.length - 100) ^ 1, changed.length - 100);
     await write(changed);
     await other.chain.control.advance(40);
-    await makeEpoch(other.app, 305, leaves(9n));
+    await insertComputedEpoch(other.app, 305, leaves(9n));
     const failing = async () => (await other.app.db.query(selectRoot, ['305']))[0]?.error?.message;
-    await eventually(async () => expect(await failing()).toMatch(/not the one that is committed/));
+    await retryUntilPass(async () => expect(await failing()).toMatch(/differs from distributor\.so/));
     await write(account.data);
     await other.chain.control.advance(40);
     await other.app.tx((tx) => tx.query(hurry));
@@ -166,7 +175,7 @@ test('no epoch is opened while the program on the chain is not the one that is c
   }
 });
 
-test('every fault on the way puts a root on the chain once', async () => {
+test('a root is put on the chain once under each cluster fault', async () => {
   const { control } = t.chain;
   const faults: Parameters<typeof control.fault>[0][] = [
     { kind: 'drop', times: 1 },

@@ -3,45 +3,45 @@ import { z } from 'zod';
 import { computeEpoch } from '#areas/rewards';
 import { ClaimableView, PoolView, ProjectedView, RewardsConfig } from '#areas/rewards/schemas.ts';
 import { ADMIN_TOKEN, type TestApp } from '#test/support/app.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { givePoints, sql } from '#test/support/areas/boards.ts';
 import {
-  answered,
-  anyWallet,
   asAdmin,
   closeDays,
-  closedDay,
   DAY,
-  type Given,
+  insertClosedDay,
   leavesOf,
+  type PointsRow,
+  randomWallet,
   setRules,
   startRewards,
+  statusAndBody,
   trigger,
 } from '#test/support/areas/epochs.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
 beforeAll(async () => {
-  t = await startRewards('epochs,upkeep');
+  t = await startRewards('epochs,maintenance');
   await setRules(t);
 });
 afterAll(() => t.close());
 
-const claimable = (wallet: string) => bodyOf(send(t, `/api/rewards/wallet/${wallet}/claimable`), z.array(ClaimableView));
+const claimable = (wallet: string) => jsonOf(send(t, `/api/rewards/wallet/${wallet}/claimable`), z.array(ClaimableView));
 const claimableEpochs = async (wallet: string) =>
-  (await bodyOf(send(t, `/api/rewards/wallet/${wallet}/claimable-epochs`), z.array(ClaimableView))).map(({ epoch }) => epoch);
-const projected = (wallet: string) => bodyOf(send(t, `/api/rewards/wallet/${wallet}/projected`), ProjectedView);
-const pool = () => bodyOf(send(t, '/api/rewards/pool/today'), PoolView);
-const config = () => bodyOf(send(t, '/config/rewards'), RewardsConfig);
+  (await jsonOf(send(t, `/api/rewards/wallet/${wallet}/claimable-epochs`), z.array(ClaimableView))).map(({ epoch }) => epoch);
+const projected = (wallet: string) => jsonOf(send(t, `/api/rewards/wallet/${wallet}/projected`), ProjectedView);
+const pool = () => jsonOf(send(t, '/api/rewards/pool/today'), PoolView);
+const config = () => jsonOf(send(t, '/config/rewards'), RewardsConfig);
 
-test('a wallet’s rewards are listed by epoch until they are claimed or expire, and the settled ones in one list only', async () => {
-  const wallet = anyWallet();
+test('unclaimed rewards are listed by epoch until they are claimed or expire, and settled rewards only in the list claimable', async () => {
+  const wallet = randomWallet();
   const days = Array.from({ length: 6 }, (_, i) => DAY + i);
   for (const [i, day] of days.entries()) {
-    await closedDay(t.app, day, [
+    await insertClosedDay(t.app, day, [
       { wallet, points: i + 1 },
-      { wallet: anyWallet(), points: 9 - i },
+      { wallet: randomWallet(), points: 9 - i },
     ]);
     await trigger(t, day);
   }
@@ -101,18 +101,18 @@ test('a wallet’s rewards are listed by epoch until they are claimed or expire,
   };
   expect(await page('limit=2&offset=1')).toEqual(['4', [committed, settled]]);
   expect(await page('offset=9')).toEqual(['4', []]);
-  expect(await claimable(anyWallet())).toEqual([]);
+  expect(await claimable(randomWallet())).toEqual([]);
 });
 
-test('what is no wallet is refused', async () => {
+test('a malformed wallet address is refused', async () => {
   for (const path of ['claimable', 'claimable-epochs', 'projected']) {
     const error = 'wallet must be a wallet address (base58 of 32 bytes)';
-    expect(await answered(send(t, `/api/rewards/wallet/nobody/${path}`))).toEqual([400, { error }]);
+    expect(await statusAndBody(send(t, `/api/rewards/wallet/nobody/${path}`))).toEqual([400, { error }]);
   }
 });
 
-test('before anybody has points today, the pool is whole, and nobody is projected anything', async () => {
-  expect(await projected(anyWallet())).toMatchObject({
+test('before the first points of the day, the whole pool is undistributed and each projected reward is 0', async () => {
+  expect(await projected(randomWallet())).toMatchObject({
     amount: '0',
     points: 0,
     breakdown: { pool: '1000000', cap: null, totalPoints: 0, participants: 0, shareOfPoints: 0, capped: false, belowDust: false, formulaVersion: 1 },
@@ -122,11 +122,11 @@ test('before anybody has points today, the pool is whole, and nobody is projecte
   expect(now.endsAt).toBe(new Date((now.epoch + 1) * 86_400_000).toISOString());
 });
 
-test('what is projected for everybody is what the day gives when it ends, and follows every change of points and rules', async () => {
-  const random = generator(5);
+test('projected rewards and pool follow changes of points and rules, and equal the computed epoch', async () => {
+  const random = randomGenerator(5);
   await setRules(t, { cap: '9000', dust: '300' });
-  const given: (Given & { kind: 'game' | 'quest' })[] = Array.from({ length: 180 }, (_, i) => ({
-    wallet: anyWallet(),
+  const given: (PointsRow & { kind: 'game' | 'quest' })[] = Array.from({ length: 180 }, (_, i) => ({
+    wallet: randomWallet(),
     points: random.int(1, i < 4 ? 20_000 : 600),
     kind: i % 2 ? 'game' : 'quest',
   }));
@@ -134,8 +134,8 @@ test('what is projected for everybody is what the day gives when it ends, and fo
   for (const one of given) day = await givePoints(t.app, one);
   const banned = given[7]?.wallet ?? '';
   await givePoints(t.app, { wallet: banned, points: -(given[7]?.points ?? 0), reason: 'void' });
-  await givePoints(t.app, { wallet: anyWallet(), points: 5_000, rewards: false });
-  await givePoints(t.app, { wallet: anyWallet(), points: 5_000, mode: 'beta' });
+  await givePoints(t.app, { wallet: randomWallet(), points: 5_000, rewards: false });
+  await givePoints(t.app, { wallet: randomWallet(), points: 5_000, mode: 'beta' });
 
   const sum = given.reduce((all, { points }, i) => all + (i === 7 ? 0 : points), 0);
   const settled = async () => {
@@ -171,14 +171,14 @@ test('what is projected for everybody is what the day gives when it ends, and fo
   expect(shown.distribution.map(({ top }) => top)).toEqual([1, 5, 10, 25, 50, 75, 100]);
 });
 
-test('a wallet’s own new points count at once', async () => {
-  const wallet = anyWallet();
+test('new points of a wallet count immediately in its projected reward', async () => {
+  const wallet = randomWallet();
   await givePoints(t.app, { wallet, points: 100_000_000 });
   const seen = await projected(wallet);
   expect(seen).toMatchObject({ points: 100_000_000, amount: '9000', breakdown: { capped: true, belowDust: false } });
 });
 
-test('the rules are public, with how they are applied', async () => {
+test('GET /config/rewards returns the rules and the formula', async () => {
   await setRules(t);
   const response = await send(t, '/config/rewards');
   expect([response.status, response.headers.get('Cache-Control')]).toEqual([200, 'public, max-age=5']);
@@ -194,14 +194,14 @@ test('the rules are public, with how they are applied', async () => {
   expect((await send(t, '/config/rewards', { headers: { 'If-None-Match': response.headers.get('ETag') ?? '' } })).status).toBe(304);
 });
 
-test('rules are versioned: what is the same keeps its version, a stale If-Match is refused, and of many at once one wins', async () => {
+test('equal rules keep their version, a stale If-Match is refused, and one of several concurrent changes succeeds', async () => {
   const { version } = await config();
   const put = (pool: string, headers: Record<string, string> = {}) => asAdmin(t, '/admin/config/rewards', { method: 'PUT', json: { pool }, headers });
   const first = await put('123');
   expect([first.status, first.headers.get('ETag')]).toEqual([200, `"${version + 1}"`]);
   expect(await first.json()).toMatchObject({ version: version + 1, pool: '123', cap: null, dust: '0', expiryDays: 90, automatic: true });
   expect((await put('123')).headers.get('ETag')).toBe(`"${version + 1}"`);
-  expect(await answered(put('124', { 'If-Match': `"${version}"` }))).toEqual([412, { error: 'If-Match must be the present ETag' }]);
+  expect(await statusAndBody(put('124', { 'If-Match': `"${version}"` }))).toEqual([412, { error: 'If-Match must be the present ETag' }]);
   const all = await Promise.all(Array.from({ length: 8 }, (_, i) => put(String(200 + i), { 'If-Match': `"${version + 1}"` })));
   expect(all.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412, 412, 412, 412]);
   expect((await config()).version).toBe(version + 2);
@@ -213,8 +213,8 @@ test('rules are versioned: what is the same keeps its version, a stale If-Match 
   expect(kept.map(({ pool }) => pool)).toEqual(['123', (await config()).pool]);
 });
 
-test('rules that cannot be are refused', async () => {
-  const put = (json: object) => answered(asAdmin(t, '/admin/config/rewards', { method: 'PUT', json }));
+test('invalid rules are refused with the name of the field', async () => {
+  const put = (json: object) => statusAndBody(asAdmin(t, '/admin/config/rewards', { method: 'PUT', json }));
   const cases: [object, string][] = [
     [{}, 'pool is required and must be text'],
     [{ pool: '-1' }, 'pool must be a whole number of base units as text'],

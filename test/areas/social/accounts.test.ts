@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { findLinked, type LinkedAccount, linkAccount } from '#areas/social';
+import { findLinkedAccount, type LinkedAccount, linkAccount } from '#areas/social';
 import { HttpError } from '#lib/errors.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -17,7 +17,7 @@ const someone = (given: Partial<Link> = {}): Link => ({
   ...{ platform: 'twitch', accountId: randomUUID(), handle: 'ada', wallet: createWallet().address },
   ...given,
 });
-/** @returns the refusal, or null */
+/** Links an account. @returns the error, or null */
 async function link(account: Link): Promise<Pick<HttpError, 'status' | 'message'> | null> {
   try {
     await t.app.tx((tx) => linkAccount(tx, account));
@@ -27,54 +27,54 @@ async function link(account: Link): Promise<Pick<HttpError, 'status' | 'message'
     return { status: error.status, message: error.message };
   }
 }
-const ELSEWHERE = { status: 409, message: 'this account is linked to another wallet' };
-const ANOTHER = { status: 409, message: 'this wallet has another account of twitch linked' };
+const ELSEWHERE = { status: 409, message: 'the account is linked to another wallet' };
+const ANOTHER = { status: 409, message: 'the wallet has another account of twitch linked' };
 
-test('an account is found with the wallet that linked it, and since when', async () => {
+test('a linked account is found with its wallet and the time of the link', async () => {
   const account = someone();
-  expect(await findLinked(t.app.db, account)).toBeUndefined();
+  expect(await findLinkedAccount(t.app.db, account)).toBeUndefined();
   const before = t.clock.now().getTime();
   expect(await link(account)).toBeNull();
-  const found = await findLinked(t.app.db, account);
+  const found = await findLinkedAccount(t.app.db, account);
   expect(found).toEqual({ ...account, linkedAt: expect.any(Number) });
   expect(
     Number.isInteger(found?.linkedAt) && (found?.linkedAt ?? 0) >= before - 1_000 && (found?.linkedAt ?? 0) <= t.clock.now().getTime() + 1_000,
   ).toBe(true);
-  expect(await findLinked(t.app.db, { ...account, platform: 'discord' })).toBeUndefined();
+  expect(await findLinkedAccount(t.app.db, { ...account, platform: 'discord' })).toBeUndefined();
 });
 
-test('again the same changes nothing but the handle', async () => {
+test('linking the same account again changes only the handle', async () => {
   const account = someone();
   await link(account);
-  const first = await findLinked(t.app.db, account);
+  const first = await findLinkedAccount(t.app.db, account);
   await t.app.tx((tx) =>
     tx.query({ text: `update linked_accounts set linked_at = linked_at - interval '1 day' where account_id = $1` }, [account.accountId]),
   );
   expect(await link({ ...account, handle: 'ada2' })).toBeNull();
-  expect(await findLinked(t.app.db, account)).toEqual({ ...account, handle: 'ada2', linkedAt: (first?.linkedAt ?? 0) - 86_400_000 });
+  expect(await findLinkedAccount(t.app.db, account)).toEqual({ ...account, handle: 'ada2', linkedAt: (first?.linkedAt ?? 0) - 86_400_000 });
 });
 
-test('an account of another wallet is 409, and stays as it was', async () => {
+test('linking an account of another wallet gives 409 and changes nothing', async () => {
   const account = someone();
   await link(account);
   expect(await link({ ...account, wallet: createWallet().address, handle: 'thief' })).toEqual(ELSEWHERE);
-  expect(await findLinked(t.app.db, account)).toMatchObject({ wallet: account.wallet, handle: 'ada' });
+  expect(await findLinkedAccount(t.app.db, account)).toMatchObject({ wallet: account.wallet, handle: 'ada' });
 });
 
-test('a second account of one platform is 409, one of another platform is not', async () => {
+test('a second account of the same platform gives 409, an account of another platform is linked', async () => {
   const account = someone();
   await link(account);
   expect(await link({ ...account, accountId: randomUUID() })).toEqual(ANOTHER);
   expect(await link({ ...account, platform: 'discord' })).toBeNull();
 });
 
-test('an account that is another wallet’s is told of first', async () => {
+test('when both conflicts apply, the error is about the account of another wallet', async () => {
   const [mine, theirs] = [someone(), someone()];
   await Promise.all([link(mine), link(theirs)]);
   expect(await link({ ...theirs, wallet: mine.wallet })).toEqual(ELSEWHERE);
 });
 
-test('a refusal leaves the transaction usable', async () => {
+test('a refused link leaves the transaction usable', async () => {
   const account = someone();
   await link(account);
   const other = someone();
@@ -82,10 +82,10 @@ test('a refusal leaves the transaction usable', async () => {
     await expect(linkAccount(tx, { ...account, accountId: randomUUID() })).rejects.toMatchObject(ANOTHER);
     await linkAccount(tx, other);
   });
-  expect(await findLinked(t.app.db, other)).toMatchObject({ wallet: other.wallet });
+  expect(await findLinkedAccount(t.app.db, other)).toMatchObject({ wallet: other.wallet });
 });
 
-test('fifty at once have one effect: of one link, of wallets after one account, of accounts after one wallet', async () => {
+test('of fifty concurrent conflicting links, exactly one succeeds', async () => {
   const account = someone();
   expect(new Set(await Promise.all(Array.from({ length: 50 }, () => link(account))))).toEqual(new Set([null]));
 

@@ -4,7 +4,7 @@ import { readConfig } from '#config';
 import { XEnvironment, xConfig } from '#platform/x/config.ts';
 import { startApi } from '#test/support/api.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { ask, deedsOf, linkX, type SocialTest, start, startSocialTest, verify } from '#test/support/areas/social.ts';
+import { engagementsOf, linkX, request, type SocialTest, start, startSocialTest, verify } from '#test/support/areas/social.ts';
 import { send, signIn } from '#test/support/wallet.ts';
 
 let t: SocialTest;
@@ -12,32 +12,32 @@ beforeAll(async () => {
   t = await startSocialTest({ workers: false });
 });
 afterAll(() => t.close());
-afterEach(() => t.x.heal());
+afterEach(() => t.x.clearFaults());
 
 const later = (minutes: number) => t.clock.set(new Date(t.clock.now().getTime() + minutes * 60_000));
-const reads = () => t.x.asked.filter((question) => question.startsWith('GET /2/tweets/')).length;
-/** A wallet, and the text that it is to post. */
+const reads = () => t.x.requests.filter((question) => question.startsWith('GET /2/tweets/')).length;
+/** Signs a wallet in and starts a challenge. @returns the wallet and the text to post */
 async function challenged() {
   const player = await signIn(t);
   const { challenge } = await start(player, 'challenge');
   return { player, text: challenge ?? '' };
 }
 
-const NONE_OPEN = { status: 400, body: { error: 'this wallet must have begun to link an account by a post in the last 10 minutes' } };
+const NONE_OPEN = { status: 400, body: { error: 'the wallet has no open challenge; start linking by a post, then verify within 10 minutes' } };
 const NOT_IT = { status: 400, body: { error: 'the post must begin with the text of the challenge' } };
-const UNSEEN = { status: 400, body: { error: 'the post must be one that everybody can see' } };
+const UNSEEN = { status: 400, body: { error: 'the post must be public' } };
 
-test('who posts the challenge has linked the account', async () => {
+test('a post that begins with the challenge links the account of its author', async () => {
   const player = await signIn(t);
   const user = t.x.user('grace');
   const { challenge, url, state } = await start(player, 'challenge');
   expect(challenge).toContain(player.wallet);
   expect([url, state]).toEqual([`${t.x.url}/intent/tweet?text=${encodeURIComponent(challenge ?? '')}`, null]);
-  // A dot between two words would be made a link of, and be another text then.
+  // X would turn a dot between two words into a link, which changes the text.
   expect(challenge).not.toMatch(/\w\.\w|:\/\/|[@#$]/);
   const postId = t.x.post(user, `${challenge}\n\nwish me luck`);
   expect(await verify(player, { postId })).toMatchObject({ status: 200, body: { platform: 'x', accountId: user.id, handle: 'grace' } });
-  expect(await deedsOf(t, player.wallet)).toEqual([`link x:${user.id}`]);
+  expect(await engagementsOf(t, player.wallet)).toEqual([`link x:${user.id}`]);
   expect(await verify(player, { postId })).toMatchObject(NONE_OPEN);
 });
 
@@ -47,24 +47,24 @@ test.each([
   'https://www.x.com/i/web/status/%#top',
   'https://mobile.twitter.com/Grace_1/statuses/%/photo/1',
   'HTTPS://X.COM/i/status/%',
-])('the post may be named by its address: %s', async (address) => {
+])('the post can be given by its URL: %s', async (address) => {
   const { player, text } = await challenged();
   const postUrl = address.replace('%', t.x.post(t.x.user(), text));
   expect(await verify(player, { postUrl })).toMatchObject({ status: 200 });
 });
 
-const NOT_A_POST = 'postUrl must be the address of a post, such as https://x.com/coinop/status/1234567890';
+const NOT_A_POST = 'postUrl must be the URL of a post, such as https://x.com/coinop/status/1234567890';
 test.each([
-  [{}, 'code is required and must be what the network gave (or postUrl or postId name a post)'],
-  [{ code: 'code' }, 'state is required and must be what start gave'],
+  [{}, 'code is required and must be the code from the network (or postUrl or postId must name a post)'],
+  [{ code: 'code' }, 'state is required and must be the state from start'],
   [{ code: '', state: 'state' }, 'code must not be empty'],
   [{ code: 'co de', state: 'state' }, 'code must be printable characters without spaces'],
   [{ code: 'x'.repeat(1_025), state: 'state' }, 'code must be at most 1024 characters'],
   [{ code: 7, state: 'state' }, 'code must be text'],
-  [{ code: 'code', state: 'state', postId: '1' }, 'code and state must come without a post'],
-  [{ postId: '1', postUrl: 'https://x.com/a/status/1' }, 'postId must come without postUrl'],
-  [{ postId: '1/../2' }, 'postId must be the number of a post'],
-  [{ postId: '1'.repeat(21) }, 'postId must be the number of a post'],
+  [{ code: 'code', state: 'state', postId: '1' }, 'code and state must not be combined with a post'],
+  [{ postId: '1', postUrl: 'https://x.com/a/status/1' }, 'postId must not be combined with postUrl'],
+  [{ postId: '1/../2' }, 'postId must be the id of a post, 1 to 20 digits'],
+  [{ postId: '1'.repeat(21) }, 'postId must be the id of a post, 1 to 20 digits'],
   [{ postUrl: 'http://x.com/a/status/1' }, NOT_A_POST],
   [{ postUrl: 'https://x.com.evil.test/a/status/1' }, NOT_A_POST],
   [{ postUrl: 'https://x.com@evil.test/a/status/1' }, NOT_A_POST],
@@ -73,22 +73,22 @@ test.each([
   [{ postUrl: 'https://x.com/a/status/one' }, NOT_A_POST],
   [{ platform: 'discord', code: 'code', state: 'state' }, 'platform must be x'],
   [{ state: 'state', code: 'code', wallet: 'mine' }, 'wallet is not a known field'],
-])('%#: a body that does not fit is 400', async (json, error) => {
-  // Only the number of what looks like a post is looked at: without a challenge it is not even asked for.
+])('case %#: an invalid verify body gives 400', async (json, error) => {
+  // A null error stands for a valid body: only its post id is used, and the request fails because no challenge is open.
   expect(await verify(await signIn(t), json)).toMatchObject({ status: 400, body: { error: error ?? NONE_OPEN.body.error } });
 });
 
-test('a beginning that does not fit is 400', async () => {
+test('an invalid start body gives 400', async () => {
   const player = await signIn(t);
   for (const [json, error] of [
     [{ method: 'telepathy' }, 'method must be one of oauth, challenge'],
     [{ platform: 'discord' }, 'platform must be x'],
   ] as const) {
-    expect(await ask(player, '/auth/social/link/start', { json })).toMatchObject({ status: 400, body: { error } });
+    expect(await request(player, '/auth/social/link/start', { json })).toMatchObject({ status: 400, body: { error } });
   }
 });
 
-test('without an open challenge X is not asked; one is open for ten minutes', async () => {
+test('a challenge is open for ten minutes, and without one no request is sent to X', async () => {
   const { player, text } = await challenged();
   const postId = t.x.post(t.x.user(), text);
   const before = reads();
@@ -98,7 +98,7 @@ test('without an open challenge X is not asked; one is open for ten minutes', as
   expect(reads()).toBe(before);
 });
 
-test('another text, another wallet’s challenge, and what only repeats it, link nothing', async () => {
+test('a post with another text, another wallet’s challenge or a repost of it does not link the account', async () => {
   const { player, text } = await challenged();
   const [victim, mine] = [t.x.user(), t.x.user()];
   const other = await challenged();
@@ -107,22 +107,22 @@ test('another text, another wallet’s challenge, and what only repeats it, link
     t.x.post(victim, `look: ${text}`),
     t.x.post(victim, text.slice(0, -1)),
     t.x.post(victim, other.text),
-    // Somebody was brought to repost what the wallet's owner has posted.
+    // The victim reposted a post of the wallet's owner.
     t.x.post(victim, text, { referenced_tweets: [{ type: 'retweeted', id: t.x.post(mine, text) }] }),
   ]) {
     expect(await verify(player, { postId })).toMatchObject(NOT_IT);
   }
-  expect(await verify(player, { postId: t.x.unseenPost() })).toMatchObject(UNSEEN);
+  expect(await verify(player, { postId: t.x.hiddenPost() })).toMatchObject(UNSEEN);
   expect(await verify(player, { postId: t.x.post(mine, text, { referenced_tweets: [{ type: 'quoted', id: '1' }] }) })).toMatchObject({ status: 200 });
 });
 
-test('of a long post all is read', async () => {
+test('the full text of a long post is read', async () => {
   const { player, text } = await challenged();
   const postId = t.x.post(t.x.user(), `${text.slice(0, 60)}…`, { note_tweet: { text: `${text} ${'and so on '.repeat(100)}` } });
   expect(await verify(player, { postId })).toMatchObject({ status: 200 });
 });
 
-test('of twenty at once one links, and the challenge is used', async () => {
+test('of twenty concurrent verify requests one links, and the challenge is used', async () => {
   const { player, text } = await challenged();
   await start(player, 'challenge');
   const postId = t.x.post(t.x.user(), text);
@@ -130,10 +130,10 @@ test('of twenty at once one links, and the challenge is used', async () => {
   expect(answers.filter(({ status }) => status === 200).length).toBe(1);
   const others = answers.filter(({ status }) => status !== 200).map(({ status, body }) => `${status} ${body.error}`);
   expect(new Set([...others, USED, NOT_ANY_MORE])).toEqual(new Set([USED, NOT_ANY_MORE]));
-  expect((await deedsOf(t, player.wallet)).length).toBe(1);
+  expect((await engagementsOf(t, player.wallet)).length).toBe(1);
 });
-const USED = '409 the challenge has been used already, begin linking again';
-/** Who looks for open challenges after the first has linked finds the other one only. */
+const USED = '409 the challenge has been used already; start linking again';
+/** The error of a request that reads the open challenges after the first link: it finds only the second challenge. */
 const NOT_ANY_MORE = `400 ${NOT_IT.body.error}`;
 
 test('a refused link leaves the challenge open', async () => {
@@ -142,12 +142,12 @@ test('a refused link leaves the challenge open', async () => {
   const { player, text } = await challenged();
   expect(await verify(player, { postId: t.x.post(user, text) })).toMatchObject({
     status: 409,
-    body: { error: 'this account is linked to another wallet' },
+    body: { error: 'the account is linked to another wallet' },
   });
   expect(await verify(player, { postId: t.x.post(t.x.user(), text) })).toMatchObject({ status: 200 });
 });
 
-test('posts are read for all wallets together so many times an hour', async () => {
+test('the hourly limit of post reads is shared by all wallets', async () => {
   const [first, second] = [await challenged(), await challenged()];
   expect(await verify(first.player, { postId: t.x.post(t.x.user(), first.text) })).toMatchObject({ status: 200 });
   const api = await startApi({ ...t.env, X_POST_READS_PER_HOUR: '1' }, t.clock);
@@ -161,7 +161,7 @@ test('posts are read for all wallets together so many times an hour', async () =
   }
 });
 
-test('where X is down, or answers something else, it is 503, and the same is good again', async () => {
+test('when X fails, verify gives 503, and the same challenge works afterwards', async () => {
   const { player, text } = await challenged();
   const postId = t.x.post(t.x.user(), text);
   for (const fault of [{ status: 500 }, { status: 401 }, { status: 403 }, { status: 429 }, { status: 200, body: 'a post' }, 'drops'] as const) {
@@ -171,40 +171,38 @@ test('where X is down, or answers something else, it is 503, and the same is goo
   }
   t.x.fail('/2/tweets/', { status: 404 });
   expect(await verify(player, { postId })).toMatchObject(UNSEEN);
-  t.x.heal();
+  t.x.clearFaults();
   expect(await verify(player, { postId })).toMatchObject({ status: 200 });
 });
 
-test('a wallet may unlink its account; for a while only it may link that again', async () => {
+test('after unlinking, only the same wallet can link the account during the cooldown', async () => {
   const [player, other] = [await signIn(t), await signIn(t)];
   const user = t.x.user();
-  const remove = () => ask(player, '/auth/social/link/x', { method: 'DELETE' });
-  const none = { status: 404, body: { error: 'this wallet has no account of X linked' } };
+  const remove = () => request(player, '/auth/social/link/x', { method: 'DELETE' });
+  const none = { status: 404, body: { error: 'the wallet has no account of X linked' } };
   expect(await remove()).toMatchObject(none);
   for (const platform of ['%01', 'X', 'x'.repeat(33)])
-    expect((await ask(player, `/auth/social/link/${platform}`, { method: 'DELETE' })).status).toBe(400);
+    expect((await request(player, `/auth/social/link/${platform}`, { method: 'DELETE' })).status).toBe(400);
   expect(await linkX(t, player, user)).toMatchObject({ status: 200 });
   expect(await remove()).toMatchObject({ status: 204, body: null });
   expect(await remove()).toMatchObject(none);
-  expect((await ask(player, '/api/profile')).body.linkedAccounts).toEqual([]);
+  expect((await request(player, '/api/profile')).body.linkedAccounts).toEqual([]);
   expect(await linkX(t, other, user)).toMatchObject({
     status: 409,
     body: {
-      error: expect.stringMatching(
-        /^this account was linked to another wallet until lately, and can be linked to this one from 20\d\d-\d\d-\d\d on$/,
-      ),
+      error: expect.stringMatching(/^another wallet unlinked the account recently; it can be linked to this wallet from 20\d\d-\d\d-\d\d on$/),
     },
   });
   expect(await linkX(t, player, user)).toMatchObject({ status: 200 });
   expect(await remove()).toMatchObject({ status: 204 });
   await sql(t.app, `update unlinked_accounts set unlinked_at = unlinked_at - interval '30 days' where account_id = $1`, [user.id]);
   expect(await linkX(t, other, user)).toMatchObject({ status: 200 });
-  // It has been linked for the first time only once.
-  expect([await deedsOf(t, player.wallet), await deedsOf(t, other.wallet)]).toEqual([[`link x:${user.id}`], []]);
-  expect((await ask({ fetch: (path, init) => fetch(`${t.url}${path}`, init) }, '/auth/social/link/x', { method: 'DELETE' })).status).toBe(401);
+  // The activity `link` is recorded only for the first link.
+  expect([await engagementsOf(t, player.wallet), await engagementsOf(t, other.wallet)]).toEqual([[`link x:${user.id}`], []]);
+  expect((await request({ fetch: (path, init) => fetch(`${t.url}${path}`, init) }, '/auth/social/link/x', { method: 'DELETE' })).status).toBe(401);
 });
 
-test('production talks to X by TLS only, and is told who we are', () => {
+test('in production the URLs of X must use TLS, and the arcade’s account id is required', () => {
   const read = ({ secret = '', ...env }: Record<string, string>, production = true) =>
     xConfig(
       { ...z.object(XEnvironment).parse(env), PUBLIC_URL: 'https://coinop.test/', PORT: 3_000, WEBHOOK_SECRET_X: secret === '' ? [] : [secret] },
@@ -219,7 +217,7 @@ test('production talks to X by TLS only, and is told who we are', () => {
   expect(() => read({ X_CLIENT_ID: 'id', X_REDIRECT_URL: 'http://coinop.test' })).toThrow('X_REDIRECT_URL must be https in production');
   expect(() => read({ secret: 'consumer-secret-of-x' })).toThrow('WEBHOOK_SECRET_X needs X_ACCOUNT_ID');
   expect(() => read({ X_CLIENT_SECRET: 'secret' }, false)).toThrow('X_CLIENT_SECRET needs X_CLIENT_ID');
-  expect(() => readConfig({ X_ACCOUNT_ID: '@coinop' })).toThrow('must be the number of an account');
+  expect(() => readConfig({ X_ACCOUNT_ID: '@coinop' })).toThrow('must be the numeric id of an account');
   let error = '';
   try {
     readConfig({ X_CLIENT_ID: 'id', X_CLIENT_SECRET: 'hush hush\nsecret', X_BEARER_TOKEN: 'hush hush' });

@@ -6,12 +6,12 @@ import { Eligibility } from '#areas/wallets/schemas.ts';
 import { associatedTokenAddress, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM, transferChecked } from '#platform/solana/tokens.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { bodyOf } from '#test/support/http/json.ts';
+import { jsonOf } from '#test/support/http/json.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { type SignedIn, send, signIn, type TestWallet } from '#test/support/wallet.ts';
 
 const MINIMUM = 1_000n;
-/** Of the reward token. */
+/** Decimals of the reward token. */
 const DECIMALS = 6;
 
 let chain: TestChain;
@@ -33,67 +33,67 @@ const walletOf = (keys: Keypair): TestWallet => ({
   publicKey: keys.publicKey.toBytes(),
   sign: (bytes) => ed25519.sign(bytes, keys.secretKey.subarray(0, 32)),
 });
-/** Sends a transaction; returns when it is final. */
+/** Sends a transaction and waits until it is finalized. */
 async function land(instructions: TransactionInstruction[], signers: [Keypair, ...Keypair[]]): Promise<void> {
   const signature = await chain.send(instructions, signers);
   await chain.control.advance(10);
   const { value } = await chain.connection.getSignatureStatus(signature);
   expect(value).toMatchObject({ err: null, confirmationStatus: 'finalized' });
 }
-/** Gives a wallet tokens, and SOL to move them. */
+/** Gives a wallet tokens, and SOL for fees. */
 async function give(gift: { reward?: bigint; usdc?: bigint }, wallet = Keypair.generate()): Promise<Keypair> {
   await chain.fundWallet({ lamports: 1_000_000_000, ...gift }, wallet);
   await chain.control.advance(10);
   return wallet;
 }
-/** A wallet that holds some of the token, with a session. */
+/** Signs in a wallet with a token balance. */
 async function player(reward: bigint, of: Pick<TestApp, 'url'> = t): Promise<SignedIn & { keys: Keypair }> {
   const keys = reward > 0n ? await give({ reward }) : Keypair.generate();
   return { ...(await signIn(of, walletOf(keys))), keys };
 }
-const holds = (who: SignedIn) => bodyOf(who.fetch('/eligibility'), Eligibility);
+const holds = (who: SignedIn) => jsonOf(who.fetch('/eligibility'), Eligibility);
 const play = (who: SignedIn, headers: Record<string, string> = {}) => who.fetch('/game/block-cascade/play', { method: 'POST', headers });
 const answerOf = async (response: Response) => ({ status: response.status, ...((await response.json()) as object) });
 const TOO_LITTLE = () => ({
   status: 403,
   error: `the wallet must hold at least ${MINIMUM} base units of the token ${mint().toBase58()} to start a play`,
 });
-const UNKNOWN = { status: 503, error: 'the chain cannot be asked at the moment, try again' };
+const UNKNOWN = { status: 503, error: 'the RPC node does not answer at the moment, try again' };
 
-test('a wallet that holds the minimum is eligible, and may play', async () => {
+test('a wallet with the minimum balance is eligible and can start a play', async () => {
   const rich = await player(MINIMUM);
   const checked = t.clock.now().getTime();
   const view = await holds(rich);
   expect(view).toEqual({ eligible: true, tokenBalance: '1000', minimum: '1000', mint: mint().toBase58(), checkedAt: expect.any(String) });
   expect(Math.abs(Date.parse(view.checkedAt) - checked)).toBeLessThan(5_000);
-  expect(await bodyOf(rich.fetch('/me'), Me)).toMatchObject({ wallet: rich.wallet, eligible: true, tokenBalance: '1000' });
+  expect(await jsonOf(rich.fetch('/me'), Me)).toMatchObject({ wallet: rich.wallet, eligible: true, tokenBalance: '1000' });
   expect((await play(rich)).status).toBe(201);
 });
 
-test('a wallet that holds less may not start a play, and is refused nothing else', async () => {
+test('a wallet below the minimum balance cannot start a play; other endpoints work', async () => {
   const poor = await player(MINIMUM - 1n);
   expect(await answerOf(await play(poor))).toEqual(TOO_LITTLE());
   expect(await holds(poor)).toMatchObject({ eligible: false, tokenBalance: '999' });
-  expect(await bodyOf(poor.fetch('/me'), Me)).toMatchObject({ eligible: false, tokenBalance: '999' });
+  expect(await jsonOf(poor.fetch('/me'), Me)).toMatchObject({ eligible: false, tokenBalance: '999' });
   expect((await poor.fetch('/game/block-cascade/state', { method: 'PUT', json: { level: 3 } })).status).toBe(200);
   expect((await poor.fetch('/game/block-cascade/record', { json: { run: 1 } })).status).toBe(201);
   expect((await poor.fetch('/game/block-cascade/rank')).status).toBe(200);
 });
 
-test('a wallet without any token account holds nothing', async () => {
+test('a wallet without a token account has the balance 0', async () => {
   const none = await player(0n);
   expect(await holds(none)).toMatchObject({ eligible: false, tokenBalance: '0' });
   expect((await play(none)).status).toBe(403);
 });
 
-test('who may call is asked before what he holds', async () => {
+test('the session is checked before the balance', async () => {
   expect((await send(t, '/eligibility')).status).toBe(401);
   expect((await send(t, '/game/block-cascade/play', { method: 'POST' })).status).toBe(401);
   const poor = await player(0n);
   expect((await poor.fetch('/game/nowhere/play', { method: 'POST' })).status).toBe(404);
 });
 
-/** Opens a second token account of the reward mint, and moves tokens there. */
+/** Creates a second token account of the reward mint and moves tokens there. */
 async function moveToSecondAccount(keys: Keypair, amount: bigint): Promise<PublicKey> {
   const second = Keypair.generate();
   const instructions = [
@@ -104,7 +104,7 @@ async function moveToSecondAccount(keys: Keypair, amount: bigint): Promise<Publi
       space: TOKEN_ACCOUNT_BYTES,
       programId: TOKEN_PROGRAM,
     }),
-    // InitializeAccount3
+    // The instruction InitializeAccount3.
     new TransactionInstruction({
       programId: TOKEN_PROGRAM,
       keys: [
@@ -126,7 +126,7 @@ async function moveToSecondAccount(keys: Keypair, amount: bigint): Promise<Publi
   return second.publicKey;
 }
 
-test('the balance is over all token accounts of the mint, frozen ones too, and over no other mint', async () => {
+test('the balance includes all token accounts of the mint, also frozen ones, and no other mint', async () => {
   const { keys, ...split } = await player(MINIMUM);
   await give({ usdc: 5_000_000n }, keys);
   const second = await moveToSecondAccount(keys, 400n);
@@ -136,7 +136,7 @@ test('the balance is over all token accounts of the mint, frozen ones too, and o
   expect(await holds(split)).toMatchObject({ eligible: true, tokenBalance: '1000' });
 });
 
-test('a wallet that comes to hold enough may play when what is remembered is 30 seconds old', async () => {
+test('a raised balance counts when the cached balance is 30 seconds old', async () => {
   const { keys, ...who } = await player(0n);
   expect((await play(who)).status).toBe(403);
   await give({ reward: MINIMUM }, keys);
@@ -147,7 +147,7 @@ test('a wallet that comes to hold enough may play when what is remembered is 30 
   expect(await holds(who)).toMatchObject({ eligible: true, tokenBalance: '1000' });
 });
 
-test('a play that was started is answered again under its key, though the wallet holds too little by now', async () => {
+test('a repeated play start with its idempotency key gets the same response, even when the balance is now too low', async () => {
   const { keys, ...who } = await player(MINIMUM);
   const key = { 'Idempotency-Key': 'once-rich' };
   const first = await answerOf(await play(who, key));
@@ -167,7 +167,7 @@ test('a play that was started is answered again under its key, though the wallet
   expect(await answerOf(await play(who, { 'Idempotency-Key': 'once-poor' }))).toEqual(TOO_LITTLE());
 });
 
-test('many asks at once, and asks of other processes, are one question to the chain', async () => {
+test('concurrent reads of one balance in several processes send one RPC request', async () => {
   const who = await player(MINIMUM);
   const other = await startApi(t.env, t.clock);
   try {
@@ -186,11 +186,11 @@ test('many asks at once, and asks of other processes, are one question to the ch
 });
 
 test.each([
-  ['is cut off', { kind: 'cut' }],
-  ['fails', { kind: 'fail', status: 500 }],
-  ['is not available', { kind: 'fail', status: 503 }],
-  ['limits us', { kind: 'rateLimit', retryAfter: 1 }],
-] as const)('when the chain %s, what was known stands in for 10 minutes; then, and for strangers, it is 503', async (_how, fault) => {
+  ['drops connections', { kind: 'cut' }],
+  ['returns 500', { kind: 'fail', status: 500 }],
+  ['returns 503', { kind: 'fail', status: 503 }],
+  ['returns 429', { kind: 'rateLimit', retryAfter: 1 }],
+] as const)('when the RPC node %s, a cached balance is used for 10 minutes; then, and without one, the response is 503', async (_fault, fault) => {
   const [known, stranger] = [await player(MINIMUM), await player(MINIMUM)];
   expect(await holds(known)).toMatchObject({ eligible: true });
   const { checkedAt } = await holds(known);
@@ -202,7 +202,7 @@ test.each([
   const refused = await play(stranger);
   expect(refused.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
   expect(await answerOf(refused)).toEqual(UNKNOWN);
-  expect(await bodyOf(stranger.fetch('/me'), Me)).toMatchObject({ wallet: stranger.wallet, eligible: null, tokenBalance: null });
+  expect(await jsonOf(stranger.fetch('/me'), Me)).toMatchObject({ wallet: stranger.wallet, eligible: null, tokenBalance: null });
   await later(61);
   expect((await known.fetch('/eligibility')).status).toBe(503);
   expect((await play(known)).status).toBe(503);
@@ -211,19 +211,19 @@ test.each([
   expect((await play(known)).status).toBe(201);
 });
 
-test('/me does not wait for a chain that dawdles, and tells what came in meanwhile when it is asked again', async () => {
+test('/me does not wait for a slow RPC node, and returns the balance at a later request', async () => {
   const who = await player(MINIMUM);
   const slow = await chain.control.fault({ kind: 'delay', ms: 1_500, methods: ['getTokenAccountsByOwner'] });
   const started = performance.now();
-  expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ wallet: who.wallet, eligible: null, tokenBalance: null });
+  expect(await jsonOf(who.fetch('/me'), Me)).toMatchObject({ wallet: who.wallet, eligible: null, tokenBalance: null });
   expect(performance.now() - started).toBeLessThan(1_000);
-  // Waits for the same question.
+  // This request waits for the same RPC request.
   expect(await holds(who)).toMatchObject({ eligible: true });
-  expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ eligible: true, tokenBalance: '1000' });
+  expect(await jsonOf(who.fetch('/me'), Me)).toMatchObject({ eligible: true, tokenBalance: '1000' });
   expect(await slow.hits()).toBe(1);
 });
 
-test('a chain that dawdles is not waited for where something is known', async () => {
+test('with a cached balance, a play start does not wait for a slow RPC node', async () => {
   const who = await player(MINIMUM);
   expect((await play(who)).status).toBe(201);
   await chain.control.fault({ kind: 'delay', ms: 1_200, methods: ['getTokenAccountsByOwner'] });
@@ -233,7 +233,7 @@ test('a chain that dawdles is not waited for where something is known', async ()
   expect(performance.now() - started).toBeLessThan(1_100);
 });
 
-test('where no gate is set, everyone may play and nothing is asked; what wallets hold is told all the same', async () => {
+test('without a gate every wallet can play without an RPC request, and /eligibility still returns the balance', async () => {
   const open = await startTestApp({ workers: false, env: { ...chain.env, GATE: '', GATE_MIN_BALANCE: '1000' } });
   try {
     const who = await player(1n, open);
@@ -241,20 +241,20 @@ test('where no gate is set, everyone may play and nothing is asked; what wallets
     expect((await play(who)).status).toBe(201);
     expect(await asked.hits()).toBe(0);
     expect(await holds(who)).toMatchObject({ eligible: false, tokenBalance: '1', minimum: '1000' });
-    expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ eligible: false, tokenBalance: '1' });
+    expect(await jsonOf(who.fetch('/me'), Me)).toMatchObject({ eligible: false, tokenBalance: '1' });
   } finally {
     await open.close();
   }
 });
 
 test.each([
-  ['where no token is configured, everyone is eligible', { GATE: '' }, { eligible: true, tokenBalance: null }, 201],
-  ['a gate without a token lets nobody through', { GATE: 'play' }, { eligible: null, tokenBalance: null }, 503],
-])('%s', async (_what, env, view, status) => {
+  ['without a token, every wallet is eligible', { GATE: '' }, { eligible: true, tokenBalance: null }, 201],
+  ['a gate without a token refuses every play', { GATE: 'play' }, { eligible: null, tokenBalance: null }, 503],
+])('%s', async (_case, env, view, status) => {
   const bare = await startTestApp({ workers: false, env });
   try {
     const who = await signIn(bare);
-    expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject(view);
+    expect(await jsonOf(who.fetch('/me'), Me)).toMatchObject(view);
     expect(await answerOf(await who.fetch('/eligibility'))).toEqual({ status: 503, error: 'REWARD_MINT is not configured' });
     expect((await play(who)).status).toBe(status);
   } finally {
@@ -262,15 +262,15 @@ test.each([
   }
 });
 
-test('a token that the chain does not know is 503', async () => {
+test('a mint that does not exist on the chain gives 503', async () => {
   const odd = await startTestApp({ workers: false, env: { ...chain.env, REWARD_MINT: Keypair.generate().publicKey.toBase58() } });
   try {
     const who = await signIn(odd);
     expect(await answerOf(await who.fetch('/eligibility'))).toEqual({
       status: 503,
-      error: 'the balance of the wallet is not known at the moment, try again',
+      error: 'the balance of the wallet cannot be read at the moment, try again',
     });
-    expect(await bodyOf(who.fetch('/me'), Me)).toMatchObject({ eligible: null, tokenBalance: null });
+    expect(await jsonOf(who.fetch('/me'), Me)).toMatchObject({ eligible: null, tokenBalance: null });
   } finally {
     await odd.close();
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { PublicKey } from '@solana/web3.js';
+import { parseName } from '#platform/solana/names/index.ts';
 import { nameAddresses } from '#platform/solana/names/name-service.ts';
-import { parseName } from '#platform/solana/names/names.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import {
   CERTIFIER,
@@ -18,8 +18,8 @@ import {
   sns,
   someone,
   someProgram,
+  type TestAccount,
   TOKENIZER,
-  type Written,
 } from '#test/support/solana/names.ts';
 import { type NamesChain, startNamesChain } from '#test/support/solana/names-chain.ts';
 import { createWallet, type TestWallet } from '#test/support/wallet.ts';
@@ -42,32 +42,32 @@ describe('the name service', () => {
   test.each([
     ['bonfida', 'Crf8hzfthWGbGbLTVCiqRqV5MVnbpHB1L9KQMd6gsinb'],
     ['dex.bonfida', 'HoFfFXqFHAC8RP3duuQNzag1ieUwJRBv1HtRNiWFq4Qu'],
-  ])('finds %s where it has always been', (name, address) => {
+  ])('derives the known address of %s', (name, address) => {
     expect(keysOf(name).key.toBase58()).toBe(address);
     const parsed = parseName(`${name}.sns`);
     expect(parsed && nameAddresses(parsed).name.toBase58()).toBe(address);
   });
 
-  test('leads a name to its owner, in whatever case it is written', async () => {
+  test('resolves a name to its owner, case-insensitively', async () => {
     const [name, owner] = [freshName(), someone()];
     await chain.write(sns(name, owner));
     expect(await resolve(`${name}.sns`)).toEqual(leadsTo(name, owner));
     expect(await resolve(`${name.toUpperCase()}.SnS`)).toMatchObject({ identifier: `${name.toUpperCase()}.SnS`, wallet: owner.toBase58() });
   });
 
-  test('leads a .sol name to its owner, where .sol has not moved yet', async () => {
+  test('resolves a .sol name to its owner before .sol has moved', async () => {
     const [name, owner] = [freshName(), someone()];
     await chain.write(sns(name, owner));
     expect(await resolve(`${name}.sol`)).toEqual({ ...leadsTo(name, owner), identifier: `${name}.sol`, source: 'sol' });
   });
 
-  test.each(['🍍', 'größe', 'なまえ', 'имя', '_dash-1'])('knows names of any one script: %s', async (label) => {
+  test.each(['🍍', 'größe', 'なまえ', 'имя', '_dash-1'])('resolves a name of a single script: %s', async (label) => {
     const owner = someone();
     await chain.write(sns(label, owner));
     expect(await resolve(`${label}.sns`)).toEqual(leadsTo(label, owner));
   });
 
-  test('knows names below names, with records of their own', async () => {
+  test('resolves subdomains with their own records', async () => {
     const [name, owner, below, wallet] = [freshName(), someone(), createWallet(), someone()];
     await chain.write(sns(name, owner), sns(`sub.${name}`, keyOf(below)), sns(`rec.${name}`, keyOf(below)), recordV1(`rec.${name}`, wallet, below));
     expect(await resolve(`sub.${name}.sns`)).toEqual(leadsTo(`sub.${name}`, keyOf(below)));
@@ -75,28 +75,28 @@ describe('the name service', () => {
     expect(await resolve(`other.${name}.sns`)).toEqual(refused('no such name'));
   });
 
-  test('does not know names that nobody registered', async () => {
+  test('refuses names that are not registered', async () => {
     expect(await resolve('nobody-has-this.sns')).toEqual(refused('no such name'));
     expect(await resolve('nobody-has-this.sol')).toEqual(refused('no such name'));
   });
 
   test.each([
-    ['to nobody', () => NONE, 'the name belongs to nobody'],
-    ['to a program', someProgram, 'the name is held by a program, not by a wallet'],
-  ])('leads a name that belongs %s nowhere', async (_whom, owner, reason) => {
+    ['to the zero address', () => NONE, 'the name has no owner: it points to the zero address'],
+    ['to a program', someProgram, 'the owner of the name is a program, not a wallet'],
+  ])('refuses a name that belongs %s', async (_owner, owner, reason) => {
     const name = freshName();
     await chain.write(sns(name, owner()));
     expect(await resolve(`${name}.sns`)).toEqual(refused(reason));
   });
 
-  const UNREADABLE = 'the name cannot be read: its account is not laid out as expected';
-  test.each<[string, (name: Written) => Written]>([
+  const UNREADABLE = 'the name cannot be read: its account has an unexpected layout';
+  test.each<[string, (name: TestAccount) => TestAccount]>([
     ['belongs to another program', (name) => ({ ...name, owner: TOKENIZER })],
     ['is too short', (name) => ({ ...name, data: name.data.subarray(0, 95) })],
     ['is empty', (name) => ({ ...name, data: Buffer.alloc(0) })],
-    ['names another parent', (name) => nameAccount(name.address, someone(), someone())],
+    ['has another parent', (name) => nameAccount(name.address, someone(), someone())],
     ['has a class', (name) => ({ ...name, data: Buffer.concat([name.data.subarray(0, 64), someone().toBytes()]) })],
-  ])('does not believe an account that %s', async (_how, change) => {
+  ])('refuses a name whose account %s', async (_fault, change) => {
     const name = freshName();
     await chain.write(change(sns(name, someone())));
     expect(await resolve(`${name}.sns`)).toEqual(refused(UNREADABLE));
@@ -104,7 +104,7 @@ describe('the name service', () => {
 });
 
 describe('a SOL record', () => {
-  test('that the owner has signed leads to the wallet in it, program or not', async () => {
+  test('that the owner has signed resolves to the wallet in it, also to a program', async () => {
     const owner = createWallet();
     for (const [wallet, onCurve] of [
       [someone(), true],
@@ -116,11 +116,11 @@ describe('a SOL record', () => {
     }
   });
 
-  test.each<[string, (name: string, owner: TestWallet) => Written]>([
-    ['was signed by somebody else', (name) => recordV1(name, someone(), createWallet())],
+  test.each<[string, (name: string, owner: TestWallet) => TestAccount]>([
+    ['was signed by another wallet', (name) => recordV1(name, someone(), createWallet())],
     ['was signed for another name', (name, owner) => recordV1(name, someone(), owner, keysOf('another').recordV1)],
     [
-      'was changed after',
+      'was changed after signing',
       (name, owner) => ({
         ...recordV1(name, someone(), owner),
         data: Buffer.concat([
@@ -130,34 +130,34 @@ describe('a SOL record', () => {
         ]),
       }),
     ],
-    ['breaks off', (name, owner) => ({ ...recordV1(name, someone(), owner), data: recordV1(name, someone(), owner).data.subarray(0, 191) })],
-    ['holds nothing', (name, owner) => ({ ...recordV1(name, someone(), owner), data: recordV1(name, someone(), owner).data.subarray(0, 96) })],
-  ])('that %s is passed over for the owner', async (_how, record) => {
+    ['is truncated', (name, owner) => ({ ...recordV1(name, someone(), owner), data: recordV1(name, someone(), owner).data.subarray(0, 191) })],
+    ['is empty', (name, owner) => ({ ...recordV1(name, someone(), owner), data: recordV1(name, someone(), owner).data.subarray(0, 96) })],
+  ])('that %s is ignored, so the name resolves to its owner', async (_fault, record) => {
     const [name, owner] = [freshName(), createWallet()];
     await chain.write(sns(name, keyOf(owner)), record(name, owner));
     expect(await resolve(`${name}.sns`)).toEqual(leadsTo(name, keyOf(owner)));
   });
 
-  test('that names nobody leads nowhere', async () => {
+  test('with the zero address is refused', async () => {
     const [name, owner] = [freshName(), createWallet()];
     await chain.write(sns(name, keyOf(owner)), recordV1(name, NONE, owner));
-    expect(await resolve(`${name}.sns`)).toEqual(refused('the name belongs to nobody'));
+    expect(await resolve(`${name}.sns`)).toEqual(refused('the name has no owner: it points to the zero address'));
   });
 
-  test('that is certified leads to the wallet in it, whatever an older one says', async () => {
+  test('that is certified resolves to the wallet in it, before a record of the older version', async () => {
     const [name, owner, wallet] = [freshName(), createWallet(), someone()];
     const certified = recordV2(name, { staleness: keyOf(owner), association: wallet, content: wallet.toBytes() });
     await chain.write(sns(name, keyOf(owner)), certified, recordV1(name, someone(), owner));
     expect(await resolve(`${name}.sns`)).toEqual(leadsTo(name, wallet));
   });
 
-  test('that was certified for an earlier owner is passed over for the present one', async () => {
+  test('that was certified for an earlier owner is ignored', async () => {
     const [name, owner, wallet] = [freshName(), createWallet(), someone()];
     await chain.write(sns(name, keyOf(owner)), recordV2(name, { staleness: someone(), association: wallet, content: wallet.toBytes() }));
     expect(await resolve(`${name}.sns`)).toEqual(leadsTo(name, keyOf(owner)));
   });
 
-  test('of each version, the certified one stale, contradict each other', async () => {
+  test('of the older version beside a stale certified one is refused as a contradiction', async () => {
     const [name, owner, wallet] = [freshName(), createWallet(), someone()];
     const stale = recordV2(name, { staleness: someone(), association: wallet, content: wallet.toBytes() });
     await chain.write(sns(name, keyOf(owner)), stale, recordV1(name, someone(), owner));
@@ -165,10 +165,10 @@ describe('a SOL record', () => {
   });
 
   const UNCERTIFIED = 'the SOL record of the name is not certified';
-  test.each<[string, string, (name: string, owner: PublicKey) => Written]>([
+  test.each<[string, string, (name: string, owner: PublicKey) => TestAccount]>([
     [
-      'that another wallet vouches for',
-      'the SOL record of the name is not certified by the wallet that it names',
+      'that another wallet certifies',
+      'the SOL record of the name is not certified by the wallet in the record',
       (name, owner) => recordV2(name, { staleness: owner, association: someone(), content: someone().toBytes() }),
     ],
     ...(
@@ -181,7 +181,7 @@ describe('a SOL record', () => {
         [1, 3],
         [3, 1],
       ] as const
-    ).map((kinds): [string, string, (name: string, owner: PublicKey) => Written] => [
+    ).map((kinds): [string, string, (name: string, owner: PublicKey) => TestAccount] => [
       `of the kinds ${kinds.join(' and ')}`,
       UNCERTIFIED,
       (name, owner) => {
@@ -190,17 +190,17 @@ describe('a SOL record', () => {
       },
     ]),
     [
-      'that holds less than a wallet',
+      'that is shorter than an address',
       UNCERTIFIED,
       (name, owner) => recordV2(name, { staleness: owner, association: someone(), content: Buffer.alloc(31, 1) }),
     ],
     [
-      'that holds more than a wallet',
+      'that is longer than an address',
       UNCERTIFIED,
       (name, owner) => recordV2(name, { staleness: owner, association: someone(), content: Buffer.alloc(33, 1) }),
     ],
     [
-      'that breaks off',
+      'that is truncated',
       UNCERTIFIED,
       (name, owner) => {
         const whole = recordV2(name, { staleness: owner, association: someone(), content: someone().toBytes() });
@@ -209,15 +209,15 @@ describe('a SOL record', () => {
     ],
     [
       'without a header',
-      'the name cannot be read: its account is not laid out as expected',
+      'the name cannot be read: its account has an unexpected layout',
       (name) => nameAccount(keysOf(name).recordV2, keysOf(name).key, CERTIFIER, Buffer.alloc(7), CERTIFIER),
     ],
     [
-      'that is not of the certifying class',
-      'the name cannot be read: its account is not laid out as expected',
+      'without the certifying class',
+      'the name cannot be read: its account has an unexpected layout',
       (name, owner) => recordV2(name, { staleness: owner, association: owner, content: owner.toBytes(), nameClass: someone() }),
     ],
-  ])('%s leads nowhere', async (_how, reason, record) => {
+  ])('%s is refused', async (_fault, reason, record) => {
     const [name, owner] = [freshName(), someone()];
     await chain.write(sns(name, owner), record(name, owner));
     expect(await resolve(`${name}.sns`)).toEqual(refused(reason));

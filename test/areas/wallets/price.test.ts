@@ -3,8 +3,8 @@ import { untilReady } from '#platform/redis/connection.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { testRedisUrl } from '#test/support/database.ts';
-import { type PriceAnswer, type PriceServer, startPriceServer } from '#test/support/servers/price-server.ts';
-import { openGate } from '#test/support/servers/tcp-gate.ts';
+import { type PriceReply, type PriceServer, startPriceServer } from '#test/support/servers/price-server.ts';
+import { openTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 import { send } from '#test/support/wallet.ts';
 
 let source: PriceServer;
@@ -19,8 +19,8 @@ afterAll(async () => {
   await Promise.all([source.close(), elsewhere.close()]);
 });
 afterEach(async () => {
-  // What one test has left is too old for the next.
-  source.say(142.31);
+  // The cached price of the previous test has expired.
+  source.setPrice(142.31);
   await later(11 * 60);
 });
 
@@ -32,7 +32,7 @@ const priceNow = async (of?: Pick<TestApp, 'url'>) => {
 };
 const redisKey = () => `${t.env.REDIS_PREFIX}:last-good:price:sol`;
 
-test('the price is one field, and may be kept for as long as it is fresh', async () => {
+test('the price response has one field and is cacheable while the price is fresh', async () => {
   const response = await ask();
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ price: 142.31 });
@@ -44,36 +44,36 @@ test('the price is one field, and may be kept for as long as it is fresh', async
   expect((await send(t, '/api/price/sol', { headers: { 'If-None-Match': etag } })).status).toBe(304);
 });
 
-test('the source is asked once in 30 seconds, by all processes together', async () => {
+test('all processes together request the source once per 30 seconds', async () => {
   const other = await startApi(t.env, t.clock);
   try {
-    const before = source.asked;
+    const before = source.requestCount;
     const answers = await Promise.all(Array.from({ length: 20 }, () => priceNow()));
     expect(answers).toEqual(answers.map(() => ({ status: 200, price: 142.31 })));
-    source.say(150);
+    source.setPrice(150);
     expect(await priceNow(other)).toEqual({ status: 200, price: 142.31 });
     await later(29);
     expect(await priceNow()).toEqual({ status: 200, price: 142.31 });
-    expect(source.asked - before).toBe(1);
+    expect(source.requestCount - before).toBe(1);
     await later(2);
     expect(await priceNow(other)).toEqual({ status: 200, price: 150 });
     expect(await priceNow()).toEqual({ status: 200, price: 150 });
-    expect(source.asked - before).toBe(2);
+    expect(source.requestCount - before).toBe(2);
   } finally {
     await other.close();
   }
 });
 
-test('when Redis goes away, each process asks for itself', async () => {
-  const way = await openGate(new URL(testRedisUrl()).pathname);
+test('without Redis, each process requests the source itself', async () => {
+  const way = await openTcpProxy(new URL(testRedisUrl()).pathname);
   const alone = await startApi({ ...t.env, REDIS_URL: `redis://127.0.0.1:${way.port}` }, t.clock);
   try {
     await way.shut();
-    const before = source.asked;
+    const before = source.requestCount;
     expect(await priceNow(alone)).toEqual({ status: 200, price: 142.31 });
     expect(await priceNow(alone)).toEqual({ status: 200, price: 142.31 });
-    expect(source.asked - before).toBe(1);
-    source.answer('drops');
+    expect(source.requestCount - before).toBe(1);
+    source.setReply('drops');
     await later(31);
     expect(await priceNow(alone)).toEqual({ status: 200, price: 142.31 });
     await way.open();
@@ -84,33 +84,33 @@ test('when Redis goes away, each process asks for itself', async () => {
   }
 });
 
-const says = (body: string): PriceAnswer => ({ status: 200, body });
-const FAILURES: [string, PriceAnswer | (() => PriceAnswer)][] = [
+const says = (body: string): PriceReply => ({ status: 200, body });
+const FAILURES: [string, PriceReply | (() => PriceReply)][] = [
   ['drops the connection', 'drops'],
-  ['asks us to come less often', { status: 429, body: '{"status":{"error_code":429}}', headers: { 'Retry-After': '60' } }],
-  ['fails', { status: 500, body: 'oops' }],
-  ['is being serviced', { status: 503, body: '' }],
-  ['is not found', { status: 404, body: JSON.stringify({ solana: { usd: 1 } }) }],
-  ['answers with no content', { status: 204, body: '' }],
-  ['answers with nothing', says('')],
-  ['answers with a page', says('<html>Just a moment…</html>')],
-  ['breaks off', says('{"solana":{"usd":14')],
-  ['answers with null', says('null')],
-  ['answers for another coin', says('{"bitcoin":{"usd":1}}')],
-  ['answers without a price', says('{"solana":{}}')],
-  ['answers zero', says('{"solana":{"usd":0}}')],
-  ['answers less than zero', says('{"solana":{"usd":-1}}')],
-  ['answers no number', says('{"solana":{"usd":NaN}}')],
-  ['answers null for the price', says('{"solana":{"usd":null}}')],
-  ['answers text for the price', says('{"solana":{"usd":"142.31"}}')],
-  ['answers with more than a number holds', says('{"solana":{"usd":1e999}}')],
-  ['answers without end', 'floods'],
-  ['sends us elsewhere', () => ({ status: 302, body: '', headers: { Location: elsewhere.url } })],
+  ['returns 429', { status: 429, body: '{"status":{"error_code":429}}', headers: { 'Retry-After': '60' } }],
+  ['returns 500', { status: 500, body: 'oops' }],
+  ['returns 503', { status: 503, body: '' }],
+  ['returns 404', { status: 404, body: JSON.stringify({ solana: { usd: 1 } }) }],
+  ['returns 204', { status: 204, body: '' }],
+  ['returns an empty body', says('')],
+  ['returns an HTML page', says('<html>Just a moment…</html>')],
+  ['returns truncated JSON', says('{"solana":{"usd":14')],
+  ['returns null', says('null')],
+  ['returns another coin', says('{"bitcoin":{"usd":1}}')],
+  ['returns no price', says('{"solana":{}}')],
+  ['returns the price 0', says('{"solana":{"usd":0}}')],
+  ['returns a negative price', says('{"solana":{"usd":-1}}')],
+  ['returns NaN', says('{"solana":{"usd":NaN}}')],
+  ['returns the price null', says('{"solana":{"usd":null}}')],
+  ['returns the price as a string', says('{"solana":{"usd":"142.31"}}')],
+  ['returns a price above the number range', says('{"solana":{"usd":1e999}}')],
+  ['returns an endless body', 'floods'],
+  ['redirects', () => ({ status: 302, body: '', headers: { Location: elsewhere.url } })],
 ];
 
-test.each(FAILURES)('when the source %s, the last good price stands in for 10 minutes, then it is 503', async (_what, failure) => {
+test.each(FAILURES)('when the source %s, the last price is used for 10 minutes, then the response is 503', async (_fault, failure) => {
   await priceNow();
-  source.answer(typeof failure === 'function' ? failure() : failure);
+  source.setReply(typeof failure === 'function' ? failure() : failure);
   await later(31);
   const standIn = await ask();
   expect([standIn.status, await standIn.json()]).toEqual([200, { price: 142.31 }]);
@@ -119,16 +119,16 @@ test.each(FAILURES)('when the source %s, the last good price stands in for 10 mi
   expect(await priceNow()).toEqual({ status: 200, price: 142.31 });
   await later(31);
   const none = await ask();
-  expect([none.status, await none.json()]).toEqual([503, { error: 'the price of SOL is not known at the moment, try again' }]);
+  expect([none.status, await none.json()]).toEqual([503, { error: 'the price of SOL cannot be read at the moment, try again' }]);
   expect(none.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
   expect(none.headers.get('Cache-Control')).toBe('no-store');
-  source.say(143.5);
+  source.setPrice(143.5);
   await later(6);
   expect(await priceNow()).toEqual({ status: 200, price: 143.5 });
-  expect(elsewhere.asked).toBe(0);
+  expect(elsewhere.requestCount).toBe(0);
 });
 
-test('a source that hangs, or begins and never ends, is not waited for while there is a price, and not for long without', async () => {
+test('with a cached price a hanging source is not awaited; without one the request ends at the timeout', async () => {
   const trials = await Promise.all(
     (['hangs', 'stalls'] as const).map(async (how) => {
       const slow = await startPriceServer();
@@ -139,7 +139,7 @@ test('a source that hangs, or begins and never ends, is not waited for while the
   const ask = () => Promise.all(trials.map(async ({ how, api }) => ({ how, ...(await priceNow(api)) })));
   try {
     expect(await ask()).toEqual(trials.map(({ how }) => ({ how, status: 200, price: 142.31 })));
-    for (const { how, slow } of trials) slow.answer(how);
+    for (const { how, slow } of trials) slow.setReply(how);
     await later(31);
     const started = performance.now();
     expect(await ask()).toEqual(trials.map(({ how }) => ({ how, status: 200, price: 142.31 })));
@@ -153,24 +153,24 @@ test('a source that hangs, or begins and never ends, is not waited for while the
   }
 });
 
-test('a source that answers without end is not listened to for long', async () => {
-  source.answer('floods');
+test('an endless response of the source is aborted', async () => {
+  source.setReply('floods');
   const started = performance.now();
   expect((await ask()).status).toBe(503);
   expect(performance.now() - started).toBeLessThan(1_500);
 });
 
-test('a source that fails is left alone for 5 seconds', async () => {
-  source.answer({ status: 429, body: '' });
-  const before = source.asked;
+test('after a failure, the source is not requested for 5 seconds', async () => {
+  source.setReply({ status: 429, body: '' });
+  const before = source.requestCount;
   for (let i = 0; i < 5; i++) expect((await ask()).status).toBe(503);
-  expect(source.asked - before).toBe(1);
+  expect(source.requestCount - before).toBe(1);
   await later(6);
   expect((await ask()).status).toBe(503);
-  expect(source.asked - before).toBe(2);
+  expect(source.requestCount - before).toBe(2);
 });
 
-test('what somebody else wrote into Redis is not believed', async () => {
+test('an invalid cached price in Redis is ignored', async () => {
   for (const text of ['{', '"142"', '{"value":-1,"at":0}', JSON.stringify({ value: 'much', at: t.clock.now().getTime() })]) {
     await t.app.redis.set(redisKey(), text);
     await later(31);

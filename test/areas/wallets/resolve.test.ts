@@ -22,7 +22,7 @@ const resolve = (identifier: string) => resolveBy(t, identifier);
 const later = (seconds: number) => t.clock.set(new Date(t.clock.now().getTime() + seconds * 1_000));
 const asked = () => chain.control.fault({ kind: 'delay', ms: 1, methods: ['getMultipleAccounts'] });
 
-test('an address is itself, and tells whether it can have a key', async () => {
+test('an address resolves to itself, with onCurve', async () => {
   const [wallet, program] = [someone().toBase58(), someProgram().toBase58()];
   const reads = await asked();
   expect(await resolve(wallet)).toEqual({ status: 200, identifier: wallet, wallet, source: 'address', onCurve: true });
@@ -31,7 +31,7 @@ test('an address is itself, and tells whether it can have a key', async () => {
   expect(await reads.hits()).toBe(0);
 });
 
-test('no account of the network is linked to a wallet yet', async () => {
+test('a handle without a linked account gives 404', async () => {
   for (const handle of ['@toly', '@A_1', `@${'x'.repeat(32)}`]) expect(await resolve(handle)).toEqual(refused('no such handle'));
 });
 
@@ -65,23 +65,23 @@ test.each([
   ['to ly.sol', NO_NAME],
   ['to\u00a0ly.sol', NO_NAME],
   ['toly\n.sol', NO_NAME],
-  // What a record's address is derived from.
+  // Prefixes that the addresses of records are derived from.
   ['\u0001SOL.toly.sol', NO_NAME],
   ['\u0002SOL.toly.sol', NO_NAME],
   ['\u0000sub.toly.sol', NO_TEXT],
-  // Looks like toly.sol: a zero-width space, a soft hyphen, an emoji's selector, a mark of direction.
+  // Texts that look like toly.sol: with a zero-width space, a soft hyphen, a variation selector, a direction mark.
   ['to\u200bly.sol', NO_NAME],
   ['to\u00adly.sol', NO_NAME],
   ['toly\ufe0f.sol', NO_NAME],
   ['\u202etoly.sol', NO_NAME],
-  // The same, in letters of full width, with a Cyrillic о, and with a mark of its own.
+  // Full-width letters, a Cyrillic о, and a combining accent.
   ['ｔｏｌｙ.sol', NO_NAME],
   ['tоly.sol', NO_NAME],
   ['caf\u0065\u0301.sol', NO_NAME],
-  // Half a character, and one that is assigned to nothing.
+  // A lone surrogate and an unassigned code point.
   ['\ud83c.sol', NO_TEXT],
   ['\u{e0fff}.sol', NO_NAME],
-])('%j is not an identifier', async (identifier, error) => {
+])('the identifier %j is refused with 400', async (identifier, error) => {
   expect(await resolve(identifier)).toEqual({ status: 400, error });
 });
 
@@ -92,12 +92,12 @@ test.each([
   [{ identifier: ['toly.sol'] }, 'identifier must be text'],
   [{ identifier: 'toly.sol', wallet: 'x' }, 'wallet is not a known field'],
   [[], 'the body must be an object'],
-])('%j is not a request', async (json, error) => {
+])('the body %j is refused with 400', async (json, error) => {
   const response = await send(t, '/api/wallet/resolve', { json });
   expect([response.status, await response.json()]).toEqual([400, { error }]);
 });
 
-test('an answer is remembered for 15 seconds, also that there is none, and by all processes', async () => {
+test('all processes cache a result for 15 seconds, also when the name does not exist', async () => {
   const other = await startApi(t.env, t.clock);
   try {
     const [name, first, second, missing] = [freshName(), someone(), someone(), freshName()];
@@ -119,7 +119,7 @@ test('an answer is remembered for 15 seconds, also that there is none, and by al
   }
 });
 
-test('a name is read at finality: what may yet be undone does not count', async () => {
+test('a name is read from finalized accounts only', async () => {
   const [name, owner] = [freshName(), someone()];
   await chain.control.pause();
   const { address, owner: program, data } = sns(name, owner);
@@ -134,17 +134,17 @@ test('a name is read at finality: what may yet be undone does not count', async 
 });
 
 test.each([
-  ['is cut off', { kind: 'cut' }],
-  ['fails', { kind: 'fail', status: 500 }],
-  ['limits us', { kind: 'rateLimit', retryAfter: 1 }],
-] as const)('while the chain %s it is 503, and nothing old stands in', async (_how, fault) => {
+  ['drops connections', { kind: 'cut' }],
+  ['returns 500', { kind: 'fail', status: 500 }],
+  ['returns 429', { kind: 'rateLimit', retryAfter: 1 }],
+] as const)('when the RPC node %s, a name gives 503, without a stale result', async (_fault, fault) => {
   const [name, owner] = [freshName(), someone()];
   await chain.write(sns(name, owner));
   expect(await resolve(`${name}.sns`)).toEqual(resolvedTo(`${name}.sns`, owner));
   await chain.control.fault({ ...fault, methods: ['getMultipleAccounts'] });
   await later(16);
   const response = await send(t, '/api/wallet/resolve', { json: { identifier: `${name}.sns` } });
-  expect([response.status, await response.json()]).toEqual([503, { error: 'the chain cannot be asked at the moment, try again' }]);
+  expect([response.status, await response.json()]).toEqual([503, { error: 'the RPC node does not answer at the moment, try again' }]);
   expect(response.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
   const address = someone().toBase58();
   expect(await resolve(address)).toMatchObject({ status: 200, wallet: address });

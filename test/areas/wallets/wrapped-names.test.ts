@@ -14,9 +14,9 @@ import {
   sns,
   someone,
   someProgram,
+  type TestAccount,
   TOKEN_2022,
   tokenAccount,
-  type Written,
 } from '#test/support/solana/names.ts';
 import { type NamesChain, startNamesChain } from '#test/support/solana/names-chain.ts';
 
@@ -33,42 +33,38 @@ afterAll(async () => {
 
 const resolve = (identifier: string) => resolveBy(t, identifier);
 const leadsTo = (name: string, wallet: PublicKey) => resolvedTo(`${name}.sns`, wallet);
-const NOBODY = 'the name is wrapped in a token that nobody is known to hold';
+const NOBODY = 'the name is wrapped in a token that has no known holder';
 const wrapped = (name: string) => [sns(name, keysOf(name).nftRecord), nftRecord(name), mintAccount(keysOf(name).mint)];
 const held = (name: string, holder: PublicKey, more: { amount?: bigint; state?: number; program?: PublicKey } = {}) =>
   tokenAccount(someone(), { mint: keysOf(name).mint, holder, ...more });
 
-test('a name that is wrapped in a token leads to who holds the token, whatever records say', async () => {
+test('a wrapped name resolves to the holder of the token, not to its record', async () => {
   const [name, holder, wallet] = [freshName(), someone(), someone()];
   const record = recordV2(name, { staleness: keysOf(name).nftRecord, association: wallet, content: wallet.toBytes() });
-  // An account that the token has left is still there.
+  // An empty token account of a former holder still exists.
   await chain.write(...wrapped(name), record, held(name, someone(), { amount: 0n }), held(name, holder));
   expect(await resolve(`${name}.sns`)).toEqual(leadsTo(name, holder));
 });
 
-test('a name that is wrapped in a token leads to who holds the token in a frozen account', async () => {
+test('a wrapped name resolves to the holder of the token in a frozen account', async () => {
   const [name, holder] = [freshName(), someone()];
   await chain.write(...wrapped(name), held(name, holder, { state: 2 }));
   expect(await resolve(`${name}.sns`)).toEqual(leadsTo(name, holder));
 });
 
-test('a name that is wrapped in a token leads to its owner when it is unwrapped again', async () => {
+test('an unwrapped name resolves to its owner', async () => {
   const [name, owner] = [freshName(), someone()];
   await chain.write(sns(name, owner), nftRecord(name, 3), mintAccount(keysOf(name).mint, { supply: 0n }));
   expect(await resolve(`${name}.sns`)).toEqual(leadsTo(name, owner));
 });
 
-test.each<[string, string, (name: string) => Written[]]>([
-  ['nobody holds the token', NOBODY, (name) => wrapped(name)],
-  [
-    'the token is for sale, in the keeping of a program',
-    'the name is held by a program, not by a wallet',
-    (name) => [...wrapped(name), held(name, someProgram())],
-  ],
+test.each<[string, string, (name: string) => TestAccount[]]>([
+  ['the token has no holder', NOBODY, (name) => wrapped(name)],
+  ['a program holds the token for sale', 'the owner of the name is a program, not a wallet', (name) => [...wrapped(name), held(name, someProgram())]],
   ['the token was burned', NOBODY, (name) => [...wrapped(name), mintAccount(keysOf(name).mint, { supply: 0n }), held(name, someone())]],
   ['there are two tokens', NOBODY, (name) => [...wrapped(name), mintAccount(keysOf(name).mint, { supply: 2n }), held(name, someone())]],
   ['the token can be divided', NOBODY, (name) => [...wrapped(name), mintAccount(keysOf(name).mint, { decimals: 1 }), held(name, someone())]],
-  ['two hold one', NOBODY, (name) => [...wrapped(name), held(name, someone()), held(name, someone())]],
+  ['the token has two holders', NOBODY, (name) => [...wrapped(name), held(name, someone()), held(name, someone())]],
   ['there is no mint', NOBODY, (name) => [sns(name, keysOf(name).nftRecord), nftRecord(name)]],
   [
     'the mint is of another program',
@@ -76,22 +72,26 @@ test.each<[string, string, (name: string) => Written[]]>([
     (name) => [...wrapped(name).slice(0, 2), mintAccount(keysOf(name).mint, { program: TOKEN_2022 }), held(name, someone(), { program: TOKEN_2022 })],
   ],
   [
-    'the tokenizer says that it has given it back',
-    'the name is in the keeping of a token that does not vouch for it',
+    'the tokenizer’s record says that the name is unwrapped',
+    'the owner of the name and the record of its token contradict each other',
     (name) => [sns(name, keysOf(name).nftRecord), nftRecord(name, 3)],
   ],
-  ['the tokenizer says nothing', 'the name is in the keeping of a token that does not vouch for it', (name) => [sns(name, keysOf(name).nftRecord)]],
   [
-    'the tokenizer says that it keeps what it does not own',
-    'the name is in the keeping of a token that does not vouch for it',
+    'the tokenizer has no record',
+    'the owner of the name and the record of its token contradict each other',
+    (name) => [sns(name, keysOf(name).nftRecord)],
+  ],
+  [
+    'the tokenizer’s record says wrapped, but the tokenizer does not own the name',
+    'the owner of the name and the record of its token contradict each other',
     (name) => [sns(name, someone()), nftRecord(name), mintAccount(keysOf(name).mint), held(name, someone())],
   ],
   [
-    'somebody else says so',
-    'the name is in the keeping of a token that does not vouch for it',
+    'the record belongs to another program',
+    'the owner of the name and the record of its token contradict each other',
     (name) => [sns(name, keysOf(name).nftRecord), { ...nftRecord(name), owner: NAMES }, mintAccount(keysOf(name).mint), held(name, someone())],
   ],
-])('a name that is wrapped in a token leads nowhere where %s', async (_how, reason, accounts) => {
+])('a wrapped name is refused when %s', async (_fault, reason, accounts) => {
   const name = freshName();
   await chain.write(...accounts(name));
   expect(await resolve(`${name}.sns`)).toEqual(refused(reason));

@@ -1,36 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import bs58 from 'bs58';
 import { cookiesOf, createWallet, type JsonInit, type SignInInput, send, signInText, type TestWallet } from '#test/support/wallet.ts';
-import type { Ledger } from './confirmed.ts';
+import type { RunRecord } from './confirmed.ts';
 import type { Random } from './random.ts';
 
-/** How long a request is repeated before it counts as never answered, ms: no outage of a run is as long. */
-const PATIENCE_MS = 120_000;
-/** Longer than any endpoint waits for a job. */
-const ANSWER_MS = 25_000;
-/** How often a client's own connection breaks while it waits for an answer, and within how many ms. */
-const BREAKS = 0.1;
-const BREAKS_WITHIN_MS = 60;
-const PASSING = new Set([0, 429, 502, 503, 504]);
+/** Maximum time for which a request is retried, ms. Every outage of a run is shorter. */
+const RETRY_LIMIT_MS = 120_000;
+/** Timeout of one attempt, ms. Longer than any endpoint waits for a job. */
+const RESPONSE_TIMEOUT_MS = 25_000;
+/** Probability that a client with an unstable connection disconnects during a request. */
+const DISCONNECT_PROBABILITY = 0.1;
+/** Maximum time until that disconnect, ms. */
+const MAX_DISCONNECT_MS = 60;
+/** Statuses after which a client retries; 0 is a lost connection. */
+const RETRYABLE = new Set([0, 429, 502, 503, 504]);
 
-export interface Answer<T> {
+export interface ClientResponse<T> {
   readonly status: number;
   readonly body: T;
   readonly headers: Headers;
 }
 
-/** A client as ours tells people to write them: whatever passes is asked again, of any process, with the same body and key. */
+/** A client that retries temporary failures on any API process, with the same body and idempotency key, as the docs require. */
 export class Client {
   readonly key: TestWallet;
   readonly wallet: string;
   cookie = '';
-  /** Set: its connection is a bad one, so that what was done may go unheard. */
-  trouble: Random | null = null;
+  /** If set, the connection is unstable: the client may miss the response to a request that succeeded. */
+  unstable: Random | null = null;
   readonly urls: readonly string[];
-  readonly #ledger: Ledger;
+  readonly #ledger: RunRecord;
   #turn: number;
 
-  constructor(urls: readonly string[], ledger: Ledger, key: TestWallet = createWallet()) {
+  constructor(urls: readonly string[], ledger: RunRecord, key: TestWallet = createWallet()) {
     this.key = key;
     this.wallet = key.address;
     this.urls = urls;
@@ -38,36 +40,36 @@ export class Client {
     this.#turn = key.publicKey[0] ?? 0;
   }
 
-  /** Any of the processes, in turn. */
+  /** Returns the base URL of the next API process, in turn. */
   nextUrl(): string {
     return this.urls[this.#turn++ % this.urls.length] ?? '';
   }
 
-  /** Sends until there is an answer that stays. @throws when there is none for two minutes */
-  async ask<T>(path: string, init: JsonInit = {}): Promise<Answer<T>> {
-    const end = performance.now() + PATIENCE_MS;
+  /** Sends a request and retries temporary failures. @throws RequestAbandoned after two minutes */
+  async request<T>(path: string, init: JsonInit = {}): Promise<ClientResponse<T>> {
+    const end = performance.now() + RETRY_LIMIT_MS;
     for (;;) {
-      const answer = await this.once<T>(path, init);
+      const answer = await this.requestOnce<T>(path, init);
       const { status, headers } = answer;
       const retryAfter = Number(headers.get('Retry-After') ?? 0);
-      if (!PASSING.has(status) && !(status === 409 && headers.has('Retry-After'))) return answer;
+      if (!RETRYABLE.has(status) && !(status === 409 && headers.has('Retry-After'))) return answer;
       if (performance.now() > end) {
-        this.#ledger.complaints.push(`${path} was never answered: ${status} ${JSON.stringify(answer.body)} after two minutes`);
-        throw new GaveUp(`${path} was never answered`);
+        this.#ledger.violations.push(`${path} still fails after two minutes: ${status} ${JSON.stringify(answer.body)}`);
+        throw new RequestAbandoned(`${path} still fails after two minutes`);
       }
       await sleep(Math.min(5_000, Math.max(100, retryAfter * 1_000)));
     }
   }
 
-  /** Sends once; status 0 for a connection that broke. */
-  async once<T>(path: string, init: JsonInit = {}): Promise<Answer<T>> {
+  /** Sends a request once. Status 0 means a lost connection. */
+  async requestOnce<T>(path: string, init: JsonInit = {}): Promise<ClientResponse<T>> {
     const headers = new Headers(init.headers);
     if (this.cookie !== '') headers.set('Cookie', this.cookie);
-    const { trouble } = this;
-    const patience = trouble && trouble.fraction() < BREAKS ? trouble.between(1, BREAKS_WITHIN_MS) : ANSWER_MS;
-    let answer: Answer<T>;
+    const { unstable } = this;
+    const timeoutMs = unstable && unstable.fraction() < DISCONNECT_PROBABILITY ? unstable.between(1, MAX_DISCONNECT_MS) : RESPONSE_TIMEOUT_MS;
+    let answer: ClientResponse<T>;
     try {
-      const response = await send({ url: this.nextUrl() }, path, { ...init, headers, signal: AbortSignal.timeout(patience) });
+      const response = await send({ url: this.nextUrl() }, path, { ...init, headers, signal: AbortSignal.timeout(timeoutMs) });
       const text = await response.text();
       answer = { status: response.status, body: JSON.parse(text) as T, headers: response.headers };
     } catch {
@@ -75,20 +77,20 @@ export class Client {
     }
     const { status } = answer;
     this.#ledger.statuses.set(status, (this.#ledger.statuses.get(status) ?? 0) + 1);
-    if (status >= 500 && !PASSING.has(status)) this.#ledger.complaints.push(`${path} answered ${status} ${JSON.stringify(answer.body)}`);
+    if (status >= 500 && !RETRYABLE.has(status)) this.#ledger.violations.push(`${path} answered ${status} ${JSON.stringify(answer.body)}`);
     return answer;
   }
 
-  /** Notes that an answer was none of those that are in order here. */
-  complain(path: string, { status, body }: Answer<unknown>): void {
-    this.#ledger.complaints.push(`${path} answered ${status} ${JSON.stringify(body)}`);
+  /** Records an unexpected response as a failure of the run. */
+  reportViolation(path: string, { status, body }: ClientResponse<unknown>): void {
+    this.#ledger.violations.push(`${path} answered ${status} ${JSON.stringify(body)}`);
   }
 
-  /** Signs in; after a broken connection all of it again, as people do. */
+  /** Signs in. After a lost connection it starts again with a new nonce. */
   async signIn(): Promise<void> {
     for (;;) {
-      const nonce = await this.ask<{ signInInput: SignInInput }>('/auth/nonce', { method: 'POST' });
-      if (nonce.status !== 200) return this.complain('/auth/nonce', nonce);
+      const nonce = await this.request<{ signInInput: SignInInput }>('/auth/nonce', { method: 'POST' });
+      if (nonce.status !== 200) return this.reportViolation('/auth/nonce', nonce);
       const message = signInText(nonce.body.signInInput, this.wallet);
       const signature = bs58.encode(this.key.sign(Buffer.from(message)));
       const json = { publicKey: this.wallet, message, signature };
@@ -98,21 +100,21 @@ export class Client {
         this.#ledger.confirmed.sessions.push({ wallet: this.wallet, cookie: this.cookie });
         return;
       }
-      if (response && !PASSING.has(response.status)) {
-        this.#ledger.complaints.push(`/auth/verify answered ${response.status} ${await response.text()}`);
-        throw new GaveUp('nobody could sign in');
+      if (response && !RETRYABLE.has(response.status)) {
+        this.#ledger.violations.push(`/auth/verify answered ${response.status} ${await response.text()}`);
+        throw new RequestAbandoned('sign-in failed');
       }
       await sleep(100);
     }
   }
 
   #verify(json: unknown): Promise<Response | undefined> {
-    return send({ url: this.nextUrl() }, '/auth/verify', { json, signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => undefined);
+    return send({ url: this.nextUrl() }, '/auth/verify', { json, signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) }).catch(() => undefined);
   }
 }
 
-/** A client that has complained and cannot go on. */
-export class GaveUp extends Error {}
+/** Thrown when a client gives up a request. The failure is recorded already. */
+export class RequestAbandoned extends Error {}
 
-/** A key that names one request. */
+/** Returns a new idempotency key header. */
 export const newKey = (): Record<string, string> => ({ 'Idempotency-Key': crypto.randomUUID() });

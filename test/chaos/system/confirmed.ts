@@ -1,4 +1,4 @@
-/** What the service has confirmed to clients, by 2xx answers alone: all of it must be found again in the end. */
+/** Everything that the service has confirmed to clients by 2xx responses. All of it must exist at the end of the run. */
 export interface Confirmed {
   readonly plays: { readonly playId: string; readonly wallet: string }[];
   readonly scores: ConfirmedScore[];
@@ -18,12 +18,13 @@ export interface Confirmed {
   readonly clips: { readonly id: string; readonly wallet: string; readonly sha256: string }[];
   readonly sessions: { readonly wallet: string; readonly cookie: string }[];
   readonly signedOut: { readonly wallet: string; readonly cookie: string }[];
-  /** Rounds of chat that were started. */
+  /** Chat rounds that were started. */
   readonly rounds: string[];
   readonly legacyRounds: string[];
   readonly epochs: { readonly epoch: number; readonly total: bigint }[];
-  /** What wallets were given to spend, and every payment that they signed, whether it landed or not. */
-  readonly purses: Map<string, bigint>;
+  /** USDC base units that each wallet got before the run. */
+  readonly funded: Map<string, bigint>;
+  /** Every payment that wallets signed, landed or not. */
   readonly payments: { readonly wallet: string; readonly signature: string; readonly amount: bigint }[];
 }
 
@@ -44,27 +45,27 @@ export interface ConfirmedEntry {
   readonly leaf: string;
 }
 
-/** Everything that a run writes down. */
-export interface Ledger {
+/** Everything that a run records. */
+export interface RunRecord {
   readonly confirmed: Confirmed;
-  /** What nobody should ever be answered, and what took too long: each is a failure of the run. */
-  readonly complaints: string[];
-  /** How often each status was answered; 0 is a broken connection. */
+  /** Unexpected responses and timeouts. Each is a failure of the run. */
+  readonly violations: string[];
+  /** Number of responses per status; 0 is a lost connection. */
   readonly statuses: Map<number, number>;
 }
 
-export const newLedger = (): Ledger => ({
+export const newRunRecord = (): RunRecord => ({
   confirmed: {
     ...{ plays: [], scores: [], messages: [], entries: [], battles: [], claims: [], tickets: [], deliveries: [], tasks: [], clips: [] },
-    ...{ sessions: [], signedOut: [], rounds: [], legacyRounds: [], epochs: [], purses: new Map(), payments: [] },
+    ...{ sessions: [], signedOut: [], rounds: [], legacyRounds: [], epochs: [], funded: new Map(), payments: [] },
   },
-  complaints: [],
+  violations: [],
   statuses: new Map(),
 });
 
-/** How much was confirmed, for people. */
-export function summary({ confirmed, statuses }: Ledger): string {
+/** Returns a sentence with the numbers of confirmed items and responses. */
+export function summary({ confirmed, statuses }: RunRecord): string {
   const counts = Object.entries(confirmed).map(([name, list]) => `${list instanceof Map ? list.size : list.length} ${name}`);
-  const answers = [...statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${status || 'broken'} × ${n}`);
-  return `confirmed: ${counts.join(', ')}; answers: ${answers.join(', ')}`;
+  const answers = [...statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${status || 'no connection'} × ${n}`);
+  return `confirmed: ${counts.join(', ')}; responses: ${answers.join(', ')}`;
 }

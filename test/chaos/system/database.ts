@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Reads the database of a system whose database may be down for a while. */
+/** Reads the database of the system. Connection errors do not end the process, because PostgreSQL may be down. */
 export class Database {
   readonly #pool: pg.Pool;
 
@@ -19,30 +19,30 @@ export class Database {
   }
 }
 
-/** An event as the record has it: what every subscriber must have been told. */
-export interface Told {
+/** A published event in the database. Every subscriber that may see it must receive it. */
+export interface StoredEvent {
   readonly publication: number;
   readonly type: string;
   readonly wallet: string | null;
   readonly payload: { readonly [field: string]: unknown; readonly updates?: readonly { readonly wallet: string; readonly scoreId: string }[] };
 }
 
-const EVERY_MS = 2_000;
+const POLL_MS = 2_000;
 
-/** Keeps all events that were published: the outbox forgets them after an hour. */
-export class Outbox {
-  readonly events: Told[] = [];
-  readonly #record: Database;
+/** Collects all published events during the run, because the service deletes them from the outbox after an hour. */
+export class OutboxReader {
+  readonly events: StoredEvent[] = [];
+  readonly #database: Database;
   readonly #reading: Promise<void>;
   #over = false;
 
-  constructor(record: Database) {
-    this.#record = record;
+  constructor(database: Database) {
+    this.#database = database;
     this.#reading = this.#readOn();
   }
 
-  /** Reads what is left, and stops. */
-  async finish(): Promise<readonly Told[]> {
+  /** Reads the remaining events and stops. */
+  async finish(): Promise<readonly StoredEvent[]> {
     this.#over = true;
     await this.#reading;
     await this.#read();
@@ -52,15 +52,15 @@ export class Outbox {
   async #readOn(): Promise<void> {
     while (!this.#over) {
       await this.#read().catch(() => undefined);
-      for (let waited = 0; waited < EVERY_MS && !this.#over; waited += 100) await sleep(100);
+      for (let waited = 0; waited < POLL_MS && !this.#over; waited += 100) await sleep(100);
     }
   }
 
-  // Publications are given one after the other, under a lock: none comes later that is smaller.
+  // The publisher assigns publication numbers under a lock in ascending order, so no smaller number appears later.
   async #read(): Promise<void> {
     const after = this.events.at(-1)?.publication ?? 0;
     this.events.push(
-      ...(await this.#record.rows<Told & pg.QueryResultRow>(
+      ...(await this.#database.rows<StoredEvent & pg.QueryResultRow>(
         'select publication::float8 as publication, type, wallet, payload from outbox where publication > $1 order by publication',
         [after],
       )),

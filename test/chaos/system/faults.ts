@@ -1,10 +1,10 @@
-import type { Fault as RpcFault } from '#dev/localnet/control/orders.ts';
+import type { FaultRule as RpcFault } from '#dev/localnet/control/commands.ts';
 import type { Random } from './random.ts';
 
-/** What goes wrong, drawn before the run begins, so that a seed tells all of it. Durations in ms. */
-export type Fault =
-  | { readonly kind: 'kill' | 'stop'; readonly place: 'api' | 'worker'; readonly index: number; readonly downMs: number }
-  | { readonly kind: 'freeze'; readonly place: 'api' | 'worker'; readonly index: number; readonly downMs: number }
+/** A fault. All parameters are drawn from the seed before the fault begins. Durations in ms. */
+export type ChaosFault =
+  | { readonly kind: 'kill' | 'stop'; readonly role: 'api' | 'worker'; readonly index: number; readonly downMs: number }
+  | { readonly kind: 'freeze'; readonly role: 'api' | 'worker'; readonly index: number; readonly downMs: number }
   | { readonly kind: 'redis'; readonly empty: boolean; readonly downMs: number }
   | { readonly kind: 'postgres' | 'localnet'; readonly downMs: number }
   | { readonly kind: 'cut'; readonly what: 'postgres' | 'redis' }
@@ -14,54 +14,54 @@ export type Fault =
   | { readonly kind: 'stale'; readonly slots: number; readonly forMs: number }
   | { readonly kind: 'beacon'; readonly forMs: number };
 
-/** A fault, and how long it is quiet before it, ms. */
+/** A fault and the pause before it, ms. */
 export interface PlannedFault {
   readonly afterMs: number;
-  readonly fault: Fault;
+  readonly fault: ChaosFault;
 }
 
-/** How a run is made. */
-export interface Plan {
+/** The limits for the parameters of faults. */
+export interface FaultPlan {
   readonly apis: number;
   readonly workers: number;
-  /** The longest quiet between two faults, ms. */
+  /** Maximum pause between two faults, ms. */
   readonly quietMs: number;
-  /** The longest that something is down or frozen, ms. */
+  /** Maximum downtime of a process or server, ms. */
   readonly downMs: number;
 }
 
-type Draw = (random: Random, plan: Plan) => Fault;
+type DrawFault = (random: Random, plan: FaultPlan) => ChaosFault;
 
-const down = (random: Random, { downMs }: Plan) => random.between(0, downMs);
+const downTime = (random: Random, { downMs }: FaultPlan) => random.between(0, downMs);
 const rpc =
-  (draw: (random: Random) => RpcFault): Draw =>
+  (draw: (random: Random) => RpcFault): DrawFault =>
   (random, plan) => ({
     kind: 'rpc',
-    // Wallets use the second node; both nodes have the same ledger, so what happens to transactions happens to theirs, too.
+    // The service uses the first node, wallets the second. A fork also affects the transactions of wallets, because the ledger is shared.
     fault: { node: 'first', probability: random.between(3, 10) / 10, seed: random.between(1, 1_000_000), ...draw(random) },
     forMs: random.between(500, plan.downMs),
   });
 
-/** Longer, and requests would be given up that wait for a table. */
-const MOST_STALL_MS = 800;
+/** Maximum time of a table lock, ms. With a longer lock, waiting requests would time out. */
+const MAX_LOCK_MS = 800;
 const TABLES = ['players', 'scores', 'ledger', 'activities', 'standings', 'chat_messages', 'entries', 'payments', 'claims', 'chain_attempts'];
 
-/** Every fault there is; each is drawn once before any is drawn again. */
-const DECK: readonly Draw[] = [
-  (r, p) => ({ kind: 'kill', place: 'api', index: r.between(0, p.apis - 1), downMs: down(r, p) }),
-  (r, p) => ({ kind: 'kill', place: 'worker', index: r.between(0, p.workers - 1), downMs: down(r, p) }),
-  (r, p) => ({ kind: 'kill', place: 'worker', index: r.between(0, p.workers - 1), downMs: down(r, p) }),
-  (r, p) => ({ kind: 'stop', place: r.pick(['api', 'worker']), index: r.between(0, Math.min(p.apis, p.workers) - 1), downMs: down(r, p) }),
-  (r, p) => ({ kind: 'freeze', place: 'worker', index: r.between(0, p.workers - 1), downMs: r.between(500, 2 * p.downMs) }),
-  (r, p) => ({ kind: 'freeze', place: 'api', index: r.between(0, p.apis - 1), downMs: r.between(200, p.downMs) }),
-  (r, p) => ({ kind: 'redis', empty: true, downMs: down(r, p) }),
-  (r, p) => ({ kind: 'redis', empty: false, downMs: down(r, p) }),
-  (r, p) => ({ kind: 'postgres', downMs: down(r, p) }),
+/** All faults. Each is used once before any is repeated. */
+const DECK: readonly DrawFault[] = [
+  (r, p) => ({ kind: 'kill', role: 'api', index: r.between(0, p.apis - 1), downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'kill', role: 'worker', index: r.between(0, p.workers - 1), downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'kill', role: 'worker', index: r.between(0, p.workers - 1), downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'stop', role: r.pick(['api', 'worker']), index: r.between(0, Math.min(p.apis, p.workers) - 1), downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'freeze', role: 'worker', index: r.between(0, p.workers - 1), downMs: r.between(500, 2 * p.downMs) }),
+  (r, p) => ({ kind: 'freeze', role: 'api', index: r.between(0, p.apis - 1), downMs: r.between(200, p.downMs) }),
+  (r, p) => ({ kind: 'redis', empty: true, downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'redis', empty: false, downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'postgres', downMs: downTime(r, p) }),
   () => ({ kind: 'postgres', downMs: 0 }),
-  (r, p) => ({ kind: 'localnet', downMs: down(r, p) }),
+  (r, p) => ({ kind: 'localnet', downMs: downTime(r, p) }),
   () => ({ kind: 'cut', what: 'postgres' }),
-  (r, p) => ({ kind: 'stall', table: 'outbox', forMs: r.between(100, Math.min(p.downMs, MOST_STALL_MS)) }),
-  (r, p) => ({ kind: 'stall', table: r.pick(TABLES), forMs: r.between(100, Math.min(p.downMs, MOST_STALL_MS)) }),
+  (r, p) => ({ kind: 'stall', table: 'outbox', forMs: r.between(100, Math.min(p.downMs, MAX_LOCK_MS)) }),
+  (r, p) => ({ kind: 'stall', table: r.pick(TABLES), forMs: r.between(100, Math.min(p.downMs, MAX_LOCK_MS)) }),
   (r, p) => ({ kind: 'commits', share: r.between(2, 6) / 10, forMs: r.between(500, p.downMs) }),
   () => ({ kind: 'cut', what: 'redis' }),
   rpc(() => ({ kind: 'drop', methods: ['sendTransaction'] })),
@@ -76,30 +76,30 @@ const DECK: readonly Draw[] = [
   (r, p) => ({ kind: 'beacon', forMs: r.between(500, p.downMs) }),
 ];
 
-/** The faults of a run, without an end. */
-export function* faultsOf(random: Random, plan: Plan): Generator<PlannedFault, never> {
+/** Yields the faults of a run, without end. */
+export function* faultsOf(random: Random, plan: FaultPlan): Generator<PlannedFault, never> {
   for (;;) for (const draw of random.shuffled(DECK)) yield { afterMs: random.between(0, plan.quietMs), fault: draw(random, plan) };
 }
 
-/** A fault in a line. */
-export function describe(fault: Fault): string {
+/** Returns a one-line description of a fault for the log. */
+export function describeFault(fault: ChaosFault): string {
   switch (fault.kind) {
     case 'kill':
     case 'stop':
     case 'freeze':
-      return `${{ kill: 'kill -9', stop: 'SIGTERM', freeze: 'SIGSTOP' }[fault.kind]} ${fault.place}-${fault.index + 1} for ${fault.downMs} ms`;
+      return `${{ kill: 'kill -9', stop: 'SIGTERM', freeze: 'SIGSTOP' }[fault.kind]} ${fault.role}-${fault.index + 1} for ${fault.downMs} ms`;
     case 'redis':
-      return `Redis killed for ${fault.downMs} ms, ${fault.empty ? 'and its memory lost' : 'its memory kept'}`;
+      return `Redis killed for ${fault.downMs} ms, ${fault.empty ? 'with loss of its data' : 'without loss of its data'}`;
     case 'postgres':
       return `PostgreSQL crashed for ${fault.downMs} ms`;
     case 'localnet':
       return `localnet killed for ${fault.downMs} ms`;
     case 'cut':
-      return `every connection to ${fault.what === 'redis' ? 'Redis' : 'PostgreSQL'} cut`;
+      return `every connection to ${fault.what === 'redis' ? 'Redis' : 'PostgreSQL'} closed`;
     case 'stall':
-      return `the table ${fault.table} locked for ${fault.forMs} ms, then those cut who wait for it`;
+      return `the table ${fault.table} locked for ${fault.forMs} ms, then the waiting connections closed`;
     case 'commits':
-      return `connections cut at ${100 * fault.share} % of all commits for ${fault.forMs} ms`;
+      return `connections closed at ${100 * fault.share} % of all commits for ${fault.forMs} ms`;
     case 'rpc':
       return `RPC fault ${JSON.stringify(fault.fault)} for ${fault.forMs} ms`;
     case 'stale':

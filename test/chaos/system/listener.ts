@@ -4,26 +4,27 @@ import { type Message, openEvents, type SseClient } from '#test/support/http/sse
 import type { Client } from './client.ts';
 import type { Random } from './random.ts';
 
-/** How often it is away for longer, and for how long, ms: what happens meanwhile it must be told when it is back, or that it cannot be. */
-const AWAY = 0.3;
-const MOST_AWAY_MS = 3_000;
+/** Probability of a long pause before a reconnect. The listener must receive the missed events afterwards, or a reset. */
+const PAUSE_PROBABILITY = 0.3;
+/** Maximum long pause, ms. */
+const MAX_PAUSE_MS = 3_000;
 
-/** A client hears from its stream every 15 s, or it connects again. */
-const SILENCE_MS = 20_000;
+/** A stream sends a comment every 15 s. A listener reconnects after this time without any data, ms. */
+const IDLE_TIMEOUT_MS = 20_000;
 
-/** What was heard without having been told of a gap. */
-export interface Stretch {
-  /** Everything after this was told. */
+/** The messages between two resets. */
+export interface StreamSegment {
+  /** Position after which every event was received. */
   readonly from: Bookmark;
   to: Bookmark;
   readonly messages: Message[];
 }
 
-/** A subscriber as EventSource is one: it connects again wherever it can, with the last id. Now and then its own connection breaks. */
+/** A subscriber that behaves as EventSource: it reconnects to any API process with the last event id. Its connection breaks from time to time. */
 export class Listener {
   readonly wallet: string | null;
-  readonly stretches: Stretch[] = [];
-  readonly complaints: string[] = [];
+  readonly segments: StreamSegment[] = [];
+  readonly violations: string[] = [];
   connections = 0;
   readonly #client: Client;
   readonly #random: Random;
@@ -35,12 +36,12 @@ export class Listener {
   #over = false;
 
   /**
-   * @param signedIn whether it listens as the client's wallet, or as anybody
-   * @param from where it has been before; from now on, if nowhere
+   * @param signedIn whether the listener uses the session of the client
+   * @param from position of an earlier connection; null: starts at the current end of the stream
    */
   constructor(client: Client, random: Random, signedIn: boolean, from: Bookmark | null = null) {
     if (from !== null) {
-      this.stretches.push({ from, to: from, messages: [] });
+      this.segments.push({ from, to: from, messages: [] });
       this.#lastEventId = formatId(from.epoch, from, from.index);
     }
     this.#isLate = from !== null;
@@ -52,29 +53,29 @@ export class Listener {
 
   get name(): string {
     const whose = this.wallet === null ? 'the listener without a session' : `the listener of ${this.wallet}`;
-    return this.#isLate ? `${whose}, late,` : whose;
+    return this.#isLate ? `${whose}, resumed,` : whose;
   }
 
-  /** Those who heard nothing since this one was at the beginning of its first stretch, or of its last, and come back now. */
-  late(): Listener[] {
-    const places = new Set([this.stretches[0]?.from, this.stretches.at(-1)?.from]);
+  /** Returns listeners that reconnect from the start of this listener's first and last segment, so all events since must be replayed. */
+  resumed(): Listener[] {
+    const places = new Set([this.segments[0]?.from, this.segments.at(-1)?.from]);
     return [...places].flatMap((from) => (from ? [new Listener(this.#client, this.#random, this.wallet !== null, from)] : []));
   }
 
-  /** How often it was told that there may be a gap. */
+  /** Number of received resets. */
   get resets(): number {
-    return Math.max(0, this.stretches.length - 1);
+    return Math.max(0, this.segments.length - 1);
   }
 
-  /** How far it has come, for people. */
-  get whereabouts(): string {
+  /** Connections, resets and last event id, for failure messages. */
+  get position(): string {
     return `${this.connections} connections, ${this.resets} resets, at ${this.#lastEventId}`;
   }
 
-  /** Whether a message with this value in this field was heard. */
-  heard(field: string, value: string): boolean {
+  /** Returns whether a message with this value in this field was received. */
+  hasReceived(field: string, value: string): boolean {
     this.#take();
-    return this.stretches.some(({ messages }) => messages.some(({ data }) => data[field] === value));
+    return this.segments.some(({ messages }) => messages.some(({ data }) => data[field] === value));
   }
 
   async stop(): Promise<void> {
@@ -88,7 +89,7 @@ export class Listener {
       const stream = await this.#connect();
       if (stream?.status === 200) await this.#follow(stream);
       stream?.close();
-      const pause = this.#random.fraction() < AWAY ? this.#random.between(500, MOST_AWAY_MS) : this.#random.between(100, 300);
+      const pause = this.#random.fraction() < PAUSE_PROBABILITY ? this.#random.between(500, MAX_PAUSE_MS) : this.#random.between(100, 300);
       for (let waited = 0; waited < pause && !this.#over; waited += 100) await sleep(100);
     }
   }
@@ -103,7 +104,7 @@ export class Listener {
     this.#stream = stream;
     this.#read = 0;
     this.connections++;
-    // A stream that is begun says at once where it is: a whole first line, or none.
+    // The connection breaks 3 to 13 s after its start, so that it has received its first event id.
     const breaksAt = performance.now() + 3_000 + this.#random.fraction() * 10_000;
     let [seen, quietSince] = ['', performance.now()];
     while (stream.isOpen && !this.#over) {
@@ -111,34 +112,34 @@ export class Listener {
       const now = performance.now();
       const state = `${stream.comments.length} ${stream.lastEventId}`;
       if (state !== seen) [seen, quietSince] = [state, now];
-      if (now > breaksAt || now - quietSince > SILENCE_MS) break;
+      if (now > breaksAt || now - quietSince > IDLE_TIMEOUT_MS) break;
       await Promise.race([stream.ended, sleep(50)]);
     }
     stream.close();
     await stream.ended;
     this.#take();
     this.#stream = undefined;
-    await stream.until('', () => true).catch((error: unknown) => this.complaints.push(`${this.name}: ${String(error)}`));
+    await stream.until('', () => true).catch((error: unknown) => this.violations.push(`${this.name}: ${String(error)}`));
   }
 
-  /** Takes over what the stream has brought since. */
+  /** Adds the new messages of the stream to the segments. */
   #take(): void {
     const stream = this.#stream;
     if (!stream || stream.lastEventId === '') return;
     const at = parseId(stream.lastEventId);
     if (at === null) return;
-    if (this.stretches.length === 0) this.stretches.push({ from: at, to: at, messages: [] });
+    if (this.segments.length === 0) this.segments.push({ from: at, to: at, messages: [] });
     for (const message of stream.messages.slice(this.#read)) {
       const place = parseId(message.id);
       if (place === null) continue;
-      if (message.event === 'reset') this.stretches.push({ from: place, to: place, messages: [] });
-      const last = this.stretches.at(-1);
+      if (message.event === 'reset') this.segments.push({ from: place, to: place, messages: [] });
+      const last = this.segments.at(-1);
       last?.messages.push(message);
       if (last) last.to = place;
     }
     this.#read = stream.messages.length;
-    const last = this.stretches.at(-1);
-    // An id without a message says that everything up to it was told, and nothing of it was for this one.
+    const last = this.segments.at(-1);
+    // An id without a message means that no event up to it was addressed to this listener.
     if (last && last.to.epoch === at.epoch) last.to = at;
     this.#lastEventId = stream.lastEventId;
   }

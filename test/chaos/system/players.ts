@@ -2,62 +2,62 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { form, mp4 } from '#test/support/areas/clips.ts';
 import { standardHeaders } from '#test/support/http/webhook.ts';
-import { Client, GaveUp, newKey } from './client.ts';
-import type { Ledger } from './confirmed.ts';
+import { Client, newKey, RequestAbandoned } from './client.ts';
+import type { RunRecord } from './confirmed.ts';
 import type { Random } from './random.ts';
 import type { WalletChain } from './wallet-chain.ts';
 
-/** The game that is played. */
+/** Id of the game that the players play. */
 export const GAME = 'chaos-game';
 /** A daily task that one play completes. */
 export const TASK = 'chaos-task';
-/** A ticket of a legacy round, base units. */
+/** Price of a ticket of a legacy round, base units. */
 export const TICKET_PRICE = 1_000n;
 
-/** What is going on, as operators announce it. */
-export interface Scene {
-  readonly ledger: Ledger;
+/** State that operators and players share during a run. */
+export interface LoadContext {
+  readonly ledger: RunRecord;
   readonly chain: WalletChain;
   readonly bridgeSecret: string;
   /** Epochs that can be claimed. */
   readonly claimable: Set<number>;
-  /** The legacy round that sells tickets. */
+  /** Id of the open legacy round. */
   legacyRound: string | null;
   over: boolean;
 }
 
-/** Plays a game once. @returns the play, unless it was refused */
-async function play(client: Client, { ledger }: Scene): Promise<string | null> {
+/** Starts a play. @returns its id; null when it was refused */
+async function play(client: Client, { ledger }: LoadContext): Promise<string | null> {
   const path = `/game/${GAME}/play`;
-  const begun = await client.ask<{ playId: string }>(path, { method: 'POST', headers: newKey() });
+  const begun = await client.request<{ playId: string }>(path, { method: 'POST', headers: newKey() });
   if (begun.status !== 201) {
-    client.complain(path, begun);
+    client.reportViolation(path, begun);
     return null;
   }
   ledger.confirmed.plays.push({ playId: begun.body.playId, wallet: client.wallet });
   return begun.body.playId;
 }
 
-/** Plays, and submits a score: the play names it, however often it is sent. */
-async function score(client: Client, scene: Scene, random: Random, battleId: string | null = null): Promise<boolean> {
-  const playId = await play(client, scene);
+/** Starts a play and submits its score. The play id makes retries idempotent. */
+async function score(client: Client, load: LoadContext, random: Random, battleId: string | null = null): Promise<boolean> {
+  const playId = await play(client, load);
   if (playId === null) return false;
   const json = { gameId: GAME, score: random.between(0, 10_000), playId, ...(battleId === null ? {} : { battleId }) };
-  const answer = await client.ask<{ scoreId: string; normalizedScore: number; pointsAwarded: number; status: string }>('/arcade/score', { json });
+  const answer = await client.request<{ scoreId: string; normalizedScore: number; pointsAwarded: number; status: string }>('/arcade/score', { json });
   if (answer.status !== 200) {
-    // A battle may be over by then.
-    if (battleId === null || answer.status >= 500) client.complain('/arcade/score', answer);
+    // The battle may have ended during the retries.
+    if (battleId === null || answer.status >= 500) client.reportViolation('/arcade/score', answer);
     return false;
   }
   const { scoreId, normalizedScore: normalized, pointsAwarded: points } = answer.body;
-  scene.ledger.confirmed.scores.push({ scoreId, wallet: client.wallet, playId, normalized, points, battleId });
+  load.ledger.confirmed.scores.push({ scoreId, wallet: client.wallet, playId, normalized, points, battleId });
   return true;
 }
 
-async function chat(client: Client, { ledger }: Scene, random: Random): Promise<void> {
+async function chat(client: Client, { ledger }: LoadContext, random: Random): Promise<void> {
   const text = `message ${random.between(1, 1_000_000_000)}`;
-  const answer = await client.ask<{ messageId: string }>('/chat/message', { json: { text }, headers: newKey() });
-  if (answer.status !== 201) return client.complain('/chat/message', answer);
+  const answer = await client.request<{ messageId: string }>('/chat/message', { json: { text }, headers: newKey() });
+  if (answer.status !== 201) return client.reportViolation('/chat/message', answer);
   ledger.confirmed.messages.push({ messageId: answer.body.messageId, wallet: client.wallet, text });
 }
 
@@ -70,48 +70,48 @@ interface EntryAnswer {
   };
 }
 
-/** Enters the round that is on; where there is none, or the wallet is in it, that is said. */
-async function enter(client: Client, { ledger }: Scene): Promise<void> {
-  const answer = await client.ask<EntryAnswer>('/chat/message', { json: { text: '!enter' }, headers: newKey() });
+/** Enters the running chat round. 409 means that there is none or that the wallet has entered already. */
+async function enter(client: Client, { ledger }: LoadContext): Promise<void> {
+  const answer = await client.request<EntryAnswer>('/chat/message', { json: { text: '!enter' }, headers: newKey() });
   if (answer.status === 409) return;
-  if (answer.status !== 201) return client.complain('/chat/message', answer);
+  if (answer.status !== 201) return client.reportViolation('/chat/message', answer);
   const { messageId, entry } = answer.body;
   ledger.confirmed.messages.push({ messageId, wallet: client.wallet, text: '!enter' });
   const { round, leaf } = entry.receipt.body;
   ledger.confirmed.entries.push({ id: entry.id, wallet: client.wallet, round, sequence: entry.sequence, leaf });
 }
 
-/** Asks for every reward that can be claimed. */
-async function claim(client: Client, scene: Scene): Promise<void> {
-  const { claims } = scene.ledger.confirmed;
-  for (const epoch of scene.claimable) {
+/** Claims the wallet's reward of every claimable epoch. */
+async function claim(client: Client, load: LoadContext): Promise<void> {
+  const { claims } = load.ledger.confirmed;
+  for (const epoch of load.claimable) {
     if (claims.some((known) => known.epoch === epoch && known.wallet === client.wallet)) continue;
-    const proof = await client.ask<{ proof: string[] }>(`/api/rewards/epoch/${epoch}/proof/${client.wallet}`);
+    const proof = await client.request<{ proof: string[] }>(`/api/rewards/epoch/${epoch}/proof/${client.wallet}`);
     if (proof.status === 404) continue;
     const json = { epoch, proof: proof.body.proof };
-    const answer = await client.ask<{ claimId: string }>('/api/rewards/claim', { json, headers: { ...newKey(), Prefer: 'wait=2' } });
+    const answer = await client.request<{ claimId: string }>('/api/rewards/claim', { json, headers: { ...newKey(), Prefer: 'wait=2' } });
     if (answer.status === 200 || answer.status === 202) claims.push({ claimId: answer.body.claimId, wallet: client.wallet, epoch });
-    else client.complain('/api/rewards/claim', answer);
+    else client.reportViolation('/api/rewards/claim', answer);
   }
 }
 
-/** Pays for a ticket of the legacy round, and asks for it. */
-async function ticket(client: Client, scene: Scene): Promise<void> {
-  const { confirmed } = scene.ledger;
-  const round = scene.legacyRound;
-  if (round === null || !confirmed.purses.has(client.wallet)) return;
+/** Pays for a ticket of the open legacy round on the chain and submits the transaction. */
+async function ticket(client: Client, load: LoadContext): Promise<void> {
+  const { confirmed } = load.ledger;
+  const round = load.legacyRound;
+  if (round === null || !confirmed.funded.has(client.wallet)) return;
   const note = (signature: string) => void confirmed.payments.push({ wallet: client.wallet, signature, amount: TICKET_PRICE });
-  const signature = await scene.chain.pay(client.key, TICKET_PRICE, round, note, () => scene.over);
+  const signature = await load.chain.pay(client.key, TICKET_PRICE, round, note, () => load.over);
   if (signature === null) return;
   const headers = { ...newKey(), Prefer: 'wait=2' };
-  const answer = await client.ask<{ ticketId: string }>(`/round/${round}/ticket`, { json: { transaction: signature }, headers });
+  const answer = await client.request<{ ticketId: string }>(`/round/${round}/ticket`, { json: { transaction: signature }, headers });
   if (answer.status === 409) return;
-  if (answer.status !== 201 && answer.status !== 202) return client.complain('/round/{id}/ticket', answer);
+  if (answer.status !== 201 && answer.status !== 202) return client.reportViolation('/round/{id}/ticket', answer);
   confirmed.tickets.push({ ticketId: answer.body.ticketId, round, wallet: client.wallet, signature, final: answer.status === 201 });
 }
 
-/** Delivers a message of another chat, as its bridge does. */
-async function deliver(client: Client, { ledger, bridgeSecret }: Scene): Promise<void> {
+/** Sends the webhook of a chat bridge with a message of another chat. */
+async function deliver(client: Client, { ledger, bridgeSecret }: LoadContext): Promise<void> {
   const [id, messageId] = [crypto.randomUUID(), crypto.randomUUID()];
   const body = JSON.stringify({
     platform: 'twitch',
@@ -121,22 +121,22 @@ async function deliver(client: Client, { ledger, bridgeSecret }: Scene): Promise
     at: new Date().toISOString(),
   });
   const headers = { 'Content-Type': 'application/json', ...standardHeaders(bridgeSecret, id, Math.floor(Date.now() / 1_000), body) };
-  const answer = await client.ask('/integrations/chat/messages', { method: 'POST', headers, body });
-  if (answer.status !== 200) return client.complain('/integrations/chat/messages', answer);
+  const answer = await client.request('/integrations/chat/messages', { method: 'POST', headers, body });
+  if (answer.status !== 200) return client.reportViolation('/integrations/chat/messages', answer);
   ledger.confirmed.deliveries.push({ id, messageId });
 }
 
-async function task(client: Client, { ledger }: Scene): Promise<void> {
+async function task(client: Client, { ledger }: LoadContext): Promise<void> {
   const { tasks } = ledger.confirmed;
   if (tasks.some(({ wallet }) => wallet === client.wallet)) return;
   const path = '/api/tasks/daily/complete';
-  const answer = await client.ask<{ pointsAwarded: number }>(path, { json: { taskId: TASK }, headers: newKey() });
-  // 400: nothing was played, or it is not counted yet.
+  const answer = await client.request<{ pointsAwarded: number }>(path, { json: { taskId: TASK }, headers: newKey() });
+  // 400: the wallet has not played, or its play is not counted yet.
   if (answer.status === 200) tasks.push({ wallet: client.wallet, taskId: TASK, points: answer.body.pointsAwarded });
-  else if (answer.status !== 400) client.complain(path, answer);
+  else if (answer.status !== 400) client.reportViolation(path, answer);
 }
 
-async function clip(client: Client, { ledger }: Scene, random: Random): Promise<void> {
+async function clip(client: Client, { ledger }: LoadContext, random: Random): Promise<void> {
   const file = mp4(random.between(500, 20_000), random.fraction());
   const headers = newKey();
   const body = form([
@@ -144,33 +144,34 @@ async function clip(client: Client, { ledger }: Scene, random: Random): Promise<
     ['title', 'A clip'],
     ['file', file],
   ]);
-  const answer = await client.ask<{ id: string }>('/clip/upload', { method: 'POST', body, headers });
-  // 50 a day.
+  const answer = await client.request<{ id: string }>('/clip/upload', { method: 'POST', body, headers });
+  // 429: the daily limit of 50 clips is reached.
   if (answer.status === 429) return;
-  if (answer.status !== 201) return client.complain('/clip/upload', answer);
+  if (answer.status !== 201) return client.reportViolation('/clip/upload', answer);
   ledger.confirmed.clips.push({ id: answer.body.id, wallet: client.wallet, sha256: createHash('sha256').update(file).digest('hex') });
 }
 
-/** Signs in once more, and perhaps out again. */
-async function visit(client: Client, { ledger }: Scene, random: Random): Promise<void> {
+/** Signs in a second time and signs out again with a probability of 0.5. */
+async function visit(client: Client, { ledger }: LoadContext, random: Random): Promise<void> {
   const visitor = new Client(client.urls, ledger, client.key);
   await visitor.signIn();
   if (random.fraction() < 0.5) return;
   const { cookie } = visitor;
-  const answer = await visitor.ask('/auth/logout', { method: 'POST' });
-  // 401: an answer got lost, and it was done.
+  const answer = await visitor.request('/auth/logout', { method: 'POST' });
+  // 401: an earlier attempt succeeded, and its response was lost.
   const { sessions, signedOut } = ledger.confirmed;
   sessions.splice(
     sessions.findIndex((session) => session.cookie === cookie),
     1,
   );
   if (answer.status === 200 || answer.status === 401) signedOut.push({ wallet: client.wallet, cookie });
-  else client.complain('/auth/logout', answer);
+  else client.reportViolation('/auth/logout', answer);
 }
 
-type Deed = (client: Client, scene: Scene, random: Random) => Promise<unknown>;
+type PlayerAction = (client: Client, load: LoadContext, random: Random) => Promise<unknown>;
 
-const DEEDS: readonly (readonly [times: number, deed: Deed])[] = [
+/** Actions with their relative frequency. */
+const ACTIONS: readonly (readonly [weight: number, action: PlayerAction])[] = [
   [8, score],
   [3, chat],
   [3, enter],
@@ -181,47 +182,47 @@ const DEEDS: readonly (readonly [times: number, deed: Deed])[] = [
   [1, clip],
   [1, visit],
 ];
-const DECK = DEEDS.flatMap(([times, deed]) => Array.from({ length: times }, () => deed));
-/** What a wallet may do in any number at once. */
-const BESIDES: readonly Deed[] = [score, score, chat, deliver];
-/** So that whatever is killed has requests in hand. */
-const AT_ONCE = 8;
+const DECK = ACTIONS.flatMap(([weight, action]) => Array.from({ length: weight }, () => action));
+/** Actions that one wallet may run in parallel. */
+const PARALLEL_ACTIONS: readonly PlayerAction[] = [score, score, chat, deliver];
+/** Parallel actions per player, so that every killed process has requests in flight. */
+const MAX_IN_FLIGHT = 8;
 
-/** A player who does what there is to do, several things at once, until it is over. */
-export async function playOn(client: Client, scene: Scene, random: Random): Promise<void> {
-  const keepDoing = async (deck: readonly Deed[], wishes: Random) => {
-    while (!scene.over) {
-      await unlessGivenUp(() => wishes.pick(deck)(client, scene, wishes));
+/** Runs random actions of one player in parallel until the load ends. */
+export async function playUntilOver(client: Client, load: LoadContext, random: Random): Promise<void> {
+  const keepDoing = async (deck: readonly PlayerAction[], wishes: Random) => {
+    while (!load.over) {
+      await ignoreAbandoned(() => wishes.pick(deck)(client, load, wishes));
       await sleep(wishes.between(20, 150));
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => keepDoing(i === 0 ? DECK : BESIDES, random.fork(`lane ${i}`))));
+  await Promise.all(Array.from({ length: MAX_IN_FLIGHT }, (_, i) => keepDoing(i === 0 ? DECK : PARALLEL_ACTIONS, random.fork(`lane ${i}`))));
 }
 
-/** Two wallets that do battle again and again: each submits one score. */
-export async function doBattle(pair: readonly [Client, Client], scene: Scene, random: Random): Promise<void> {
+/** Runs battles between two wallets, one after the other. Each wallet submits one score per battle. */
+export async function runBattles(pair: readonly [Client, Client], load: LoadContext, random: Random): Promise<void> {
   const [creator, other] = pair;
-  const { battles } = scene.ledger.confirmed;
-  while (!scene.over) {
-    await unlessGivenUp(async () => {
+  const { battles } = load.ledger.confirmed;
+  while (!load.over) {
+    await ignoreAbandoned(async () => {
       const terms = { gameId: GAME, maxPlayers: 2, durationSec: 60 };
-      const made = await creator.ask<{ id: string }>('/battle/create', { json: terms, headers: newKey() });
-      // Five that were created wait for their end: some were never joined.
+      const made = await creator.request<{ id: string }>('/battle/create', { json: terms, headers: newKey() });
+      // 409: the maximum of five open battles is reached, because some were never joined.
       if (made.status === 409) return;
-      if (made.status !== 201) return creator.complain('/battle/create', made);
+      if (made.status !== 201) return creator.reportViolation('/battle/create', made);
       const { id } = made.body;
-      const joined = await other.ask(`/battle/${id}/join`, { method: 'POST' });
-      if (joined.status !== 200) return other.complain('/battle/{id}/join', joined);
+      const joined = await other.request(`/battle/${id}/join`, { method: 'POST' });
+      if (joined.status !== 200) return other.reportViolation('/battle/{id}/join', joined);
       battles.push({ battleId: id, wallets: pair.map(({ wallet }) => wallet) });
-      await Promise.all(pair.map((client) => score(client, scene, random, id)));
+      await Promise.all(pair.map((client) => score(client, load, random, id)));
     });
     await sleep(random.between(500, 1_500));
   }
 }
 
-/** Who gives up has complained, and goes on with something else. */
-export async function unlessGivenUp(work: () => Promise<unknown>): Promise<void> {
+/** Ignores RequestAbandoned: the failure is recorded already, and the player continues with another action. */
+export async function ignoreAbandoned(work: () => Promise<unknown>): Promise<void> {
   await work().catch((error: unknown) => {
-    if (!(error instanceof GaveUp)) throw error;
+    if (!(error instanceof RequestAbandoned)) throw error;
   });
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Tables that a confirmation rests on: what is inserted into them may find that its commit fails. */
+/** Tables whose inserts precede a response to a client. A commit with such an insert may be made to fail. */
 const COMMITTED = ['plays', 'scores', 'chat_messages', 'entries', 'tickets', 'claims', 'clips', 'sessions', 'webhook_deliveries', 'outbox'];
 
-/** Has the database ask at every commit whether the connection is lost right there: never, until `breakCommits`. */
+/** Installs triggers that may close the connection during a commit. They do nothing until `breakCommits`. */
 export const prepareCommits = (url: string): Promise<void> =>
   connected(url, async (db) => {
     await db.query(`
@@ -25,12 +25,12 @@ export const prepareCommits = (url: string): Promise<void> =>
     }
   });
 
-/** From now on this share of the commits fails, and their connections are lost with them. */
+/** Sets the share (0 to 1) of commits at which the connection is closed. */
 export const breakCommits = (url: string, share: number): Promise<void> =>
   connected(url, async (db) => void (await db.query('update chaos_commits set share = $1', [share])));
 
-/** Keeps everybody from a table for a while, and cuts the connections that wait for it by then: whatever was to come after, does not. */
-export const stall = (url: string, table: string, forMs: number): Promise<void> =>
+/** Locks a table for a time, then closes the connections that wait for the lock, so their transactions fail in the middle. */
+export const lockTable = (url: string, table: string, forMs: number): Promise<void> =>
   connected(url, async (db) => {
     await db.query(`begin; set local lock_timeout = '2s'; lock table ${table} in access exclusive mode`);
     await sleep(forMs);
@@ -38,7 +38,7 @@ export const stall = (url: string, table: string, forMs: number): Promise<void> 
     await db.query('rollback');
   });
 
-/** Cuts every connection. */
+/** Closes every client connection. */
 export const cutPostgres = (url: string): Promise<void> =>
   connected(
     url,

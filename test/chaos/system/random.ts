@@ -1,4 +1,4 @@
-/** Numbers that a seed decides: the same faults, and the same wishes of players, in every run of it. */
+/** A seeded random generator. The same seed gives the same faults and the same actions of players. */
 export interface Random {
   /** 0 (inclusive) to 1. */
   fraction(): number;
@@ -6,11 +6,11 @@ export interface Random {
   between(low: number, high: number): number;
   pick<T>(among: readonly T[]): T;
   shuffled<T>(items: readonly T[]): T[];
-  /** Numbers of its own for somebody, which do not depend on how many others draw. */
+  /** Returns a separate generator. Its numbers do not depend on how many numbers other generators have drawn. */
   fork(name: string): Random;
 }
 
-/** Mulberry32. */
+/** Returns a Mulberry32 generator. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0;
   const fraction = () => {
@@ -22,7 +22,7 @@ export function randomOf(seed: number): Random {
   const between = (low: number, high: number) => low + Math.floor(fraction() * (high - low + 1));
   const pick = <T>(among: readonly T[]): T => {
     const one = among[between(0, among.length - 1)];
-    if (one === undefined) throw new Error('there is nothing to pick from');
+    if (one === undefined) throw new Error('the list to pick from is empty');
     return one;
   };
   const shuffled = <T>(items: readonly T[]): T[] => {

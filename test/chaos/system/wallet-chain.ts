@@ -6,12 +6,12 @@ import { connect } from '#test/support/solana/chain.ts';
 import type { TestWallet } from '#test/support/wallet.ts';
 
 const STEP_MS = 100;
-/** Blocks beyond the last one that a transaction can be in, until it is taken for dead. */
-const BEYOND = 20;
-/** How long a payment is followed, ms. */
-const PATIENCE_MS = 60_000;
+/** Blocks after the last valid block height of a transaction until it counts as expired. */
+const EXPIRY_MARGIN_BLOCKS = 20;
+/** Maximum time for which a payment is resent and polled, ms. */
+const PAYMENT_TIMEOUT_MS = 60_000;
 
-/** What a wallet does on the chain by itself, through a node that no fault is ordered for. */
+/** Sends the transactions of wallets, through the second node, which has no faults. */
 export class WalletChain {
   readonly connection: Connection;
   readonly #url: string;
@@ -25,20 +25,20 @@ export class WalletChain {
     this.connection = connect(`${url}/second`);
   }
 
-  /** Gives a wallet SOL and `usdc` whole tokens. @throws when the cluster does not do it, which may be because it is down */
+  /** Sends 1 SOL and `usdc` whole tokens to a wallet. @throws when the localnet refuses or is down */
   async fund(wallet: string, usdc: number): Promise<void> {
     const body = JSON.stringify({ wallet, sol: 1, usdc });
     const response = await fetch(`${this.#url}/faucet`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
-    if (!response.ok) throw new Error(`the faucet answered ${response.status}: ${await response.text()}`);
+    if (!response.ok) throw new Error(`the faucet returned ${response.status}: ${await response.text()}`);
   }
 
   /**
-   * Pays the treasury, with a memo: signed once, sent until it is final or can never be.
-   * @param signed told of the signature before anything is sent
-   * @returns the signature of what is final; null when it did not land
+   * Pays the treasury, with a memo. The transaction is signed once and sent until it is finalized or has expired.
+   * @param signed is called with the signature before the first send
+   * @returns the signature of the finalized transaction; null when it did not land
    */
   async pay(key: TestWallet, amount: bigint, text: string, signed: (signature: string) => void, isOver: () => boolean): Promise<string | null> {
-    const end = performance.now() + PATIENCE_MS;
+    const end = performance.now() + PAYMENT_TIMEOUT_MS;
     const latest = await this.#try(() => this.connection.getLatestBlockhash('finalized'));
     if (latest === undefined) return null;
     const owner = new PublicKey(key.address);
@@ -63,13 +63,13 @@ export class WalletChain {
       const status = await this.#try(() => this.connection.getSignatureStatus(signature, { searchTransactionHistory: true }));
       if (status?.value?.confirmationStatus === 'finalized') return status.value.err === null ? signature : null;
       const height = await this.#try(() => this.connection.getBlockHeight('finalized'));
-      if (status?.value === null && height !== undefined && height > latest.lastValidBlockHeight + BEYOND) return null;
+      if (status?.value === null && height !== undefined && height > latest.lastValidBlockHeight + EXPIRY_MARGIN_BLOCKS) return null;
     }
     return null;
   }
 
-  /** The cluster may be down. */
-  async #try<T>(what: () => Promise<T>): Promise<T | undefined> {
-    return await what().catch(() => undefined);
+  /** Returns undefined when the request fails, because the localnet may be down. */
+  async #try<T>(send: () => Promise<T>): Promise<T | undefined> {
+    return await send().catch(() => undefined);
   }
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => chain?.close());
 
-test('a cluster begins with a final program, two mints without a freeze authority, and a treasury that holds them', async () => {
+test('a new cluster has a program without an upgrade authority, two mints without a freeze authority, and a treasury with both tokens', async () => {
   const { program, rewardMint, usdcMint, treasury } = chain.keys;
   expect(await chain.connection.getAccountInfo(program.publicKey, 'finalized')).toMatchObject({ executable: true });
   const [reward, usdc] = await chain.connection.getMultipleAccountsInfo([rewardMint.publicKey, usdcMint.publicKey], 'finalized');
@@ -41,7 +41,7 @@ test('a cluster begins with a final program, two mints without a freeze authorit
   expect(Keypair.fromSecretKey(Uint8Array.from(JSON.parse(chain.env.TREASURY_KEY ?? ''))).publicKey).toEqual(treasury.publicKey);
 });
 
-test("a wallet's token accounts are found by mint and by program, plain and parsed", async () => {
+test("getTokenAccountsByOwner finds a wallet's token accounts by mint and by program, in base64 and parsed", async () => {
   const { rewardMint, usdcMint } = chain.keys;
   const address = associatedTokenAddress(wallet.publicKey, rewardMint.publicKey);
   const byMint = await chain.connection.getTokenAccountsByOwner(wallet.publicKey, { mint: rewardMint.publicKey });
@@ -61,7 +61,7 @@ test("a wallet's token accounts are found by mint and by program, plain and pars
   await expect(chain.connection.getTokenSupply(Keypair.generate().publicKey)).rejects.toThrow('could not find account');
 });
 
-test("a program's accounts are filtered by size and by bytes, and cut to a slice", async () => {
+test('getProgramAccounts filters accounts by data size and by bytes, and returns a data slice', async () => {
   const mint = chain.keys.rewardMint.publicKey;
   const found = await chain.connection.getProgramAccounts(TOKEN_PROGRAM, {
     filters: [{ dataSize: TOKEN_ACCOUNT_BYTES }, { memcmp: { offset: 0, bytes: mint.toBase58() } }],
@@ -74,7 +74,7 @@ test("a program's accounts are filtered by size and by bytes, and cut to a slice
   expect(mints[0]?.account.data).toMatchObject({ program: 'spl-token', parsed: { type: 'mint', info: { decimals: 6, freezeAuthority: null } } });
 });
 
-test('accounts that are not there are null, rent is what the SVM asks, and the clock sysvar is the slot that is read', async () => {
+test('a missing account is null, the minimum rent is that of the SVM, and the clock sysvar has the slot of the read', async () => {
   const nobody = Keypair.generate().publicKey;
   expect(await chain.connection.getMultipleAccountsInfo([wallet.publicKey, nobody])).toEqual([
     expect.objectContaining({ lamports: 1_000_000_000 }),
@@ -87,7 +87,7 @@ test('accounts that are not there are null, rent is what the SVM asks, and the c
   expect((await chain.connection.getAccountInfo(new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA')))?.executable).toBe(true);
 });
 
-test('development people are given SOL and tokens', async () => {
+test('the faucet sends SOL and tokens to a wallet', async () => {
   const poor = Keypair.generate().publicKey;
   const ask = (body: object) => fetch(`${chain.localnet.url}/faucet`, { method: 'POST', body: JSON.stringify(body) });
   expect((await ask({ wallet: poor.toBase58(), sol: 2, reward: 12.5, usdc: 3 })).status).toBe(200);

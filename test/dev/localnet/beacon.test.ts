@@ -4,7 +4,7 @@ import { bls12_381 as bls } from '@noble/curves/bls12-381.js';
 import { drandChainHash } from '#dev/localnet/beacon/beacon.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 
-/** Quicknet, the chain that production uses, and one of its rounds. */
+/** Parameters and one round of quicknet, the drand chain of production. */
 const QUICKNET = {
   chainHash: '52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971',
   groupHash: 'f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c5d3e',
@@ -44,7 +44,7 @@ const get = async (path: string) => {
   return { status: response.status, body: (await response.json()) as Round & Record<string, unknown> };
 };
 
-test('a round verifies by the same code as one of quicknet', async () => {
+test('the verification code of the service accepts a round of the localnet and one of quicknet', async () => {
   expect(verifies(QUICKNET.round, QUICKNET.publicKey)).toBe(true);
   const { DRAND_PUBLIC_KEY = '', DRAND_CHAIN_HASH } = chain.env;
   await chain.control.setOffset(60_000);
@@ -56,7 +56,7 @@ test('a round verifies by the same code as one of quicknet', async () => {
   expect(await get('public/5')).toEqual({ status: 200, body });
 });
 
-test('the chain says what it is, and its hash is made as quicknet makes its own', async () => {
+test('/info describes the chain, and the chain hash is computed as for quicknet', async () => {
   const { publicKey, groupHash, genesisTime, chainHash } = QUICKNET;
   expect(drandChainHash({ period: 3, genesisTime, publicKey, groupHash, beaconId: 'quicknet' })).toBe(chainHash);
   const { body } = await get(`${chain.env.DRAND_CHAIN_HASH}/info`);
@@ -72,7 +72,7 @@ test('the chain says what it is, and its hash is made as quicknet makes its own'
   expect((await get('chains')).body).toEqual([chain.env.DRAND_CHAIN_HASH]);
 });
 
-test('a round appears at its time and not before', async () => {
+test('the beacon publishes a round at its time and not earlier', async () => {
   const { body: info } = await get('info');
   const timeOf = (round: number) => new Date((Number(info.genesis_time) + (round - 1) * 3) * 1000);
   await chain.control.setTime(new Date(timeOf(100).getTime() - 1_500));
@@ -86,7 +86,7 @@ test('a round appears at its time and not before', async () => {
   expect((await get('deadbeef/public/1')).status).toBe(404);
 });
 
-test('the beacon stops, is late, or signs what it should not', async () => {
+test('beacon faults stop the rounds, delay the responses, or make the signatures invalid', async () => {
   await chain.control.setOffset(60_000);
   const { round } = (await get('public/latest')).body;
   await chain.control.beacon({ stopped: true });

@@ -16,13 +16,13 @@ afterAll(() => chain?.close());
 const status = async (signature: string) => (await chain.connection.getSignatureStatus(signature, { searchTransactionHistory: true })).value;
 const sendOne = (to = Keypair.generate().publicKey) => chain.send([transfer(payer, to, 1_000_000)], [payer]);
 
-/** A transaction that was not sent yet, and its signature. */
+/** Returns a signed transaction that is not sent yet, and its signature. */
 async function unsent(to = Keypair.generate().publicKey): Promise<{ raw: Buffer; signature: string }> {
   const transaction = signed([transfer(payer, to, 1_000_000)], [payer], (await chain.connection.getLatestBlockhash()).blockhash);
   return { raw: transaction.serialize(), signature: bs58.encode(transaction.signature ?? new Uint8Array()) };
 }
 
-test('a dropped transaction is taken in and never lands; the same bytes land when they are sent again', async () => {
+test('a dropped transaction is accepted and never lands, and the same bytes land when they are sent again', async () => {
   const { raw, signature } = await unsent();
   const drop = await chain.control.fault({ kind: 'drop', times: 1 });
   expect(await chain.connection.sendRawTransaction(raw)).toBe(signature);
@@ -33,7 +33,7 @@ test('a dropped transaction is taken in and never lands; the same bytes land whe
   expect(await status(signature)).toMatchObject({ err: null });
 });
 
-test('faults are limited to an account, a signature, or a probability that can be repeated', async () => {
+test('a fault can be limited to an account, a signature, or a probability, whose hits repeat with the same seed', async () => {
   const victim = Keypair.generate().publicKey;
   await chain.control.fault({ kind: 'drop', mentions: victim.toBase58() });
   const [other, dropped] = [await sendOne(), await sendOne(victim)];
@@ -57,7 +57,7 @@ test('faults are limited to an account, a signature, or a probability that can b
   expect(await pattern()).toEqual(first);
 });
 
-test('a reply is lost though the transaction landed: by a cut connection, or by a 5xx', async () => {
+test('loseReply lets the transaction land and closes the connection or returns 5xx', async () => {
   for (const how of [{}, { status: 502 }]) {
     const { raw, signature } = await unsent();
     await chain.control.fault({ kind: 'loseReply', times: 1, ...how });
@@ -66,7 +66,7 @@ test('a reply is lost though the transaction landed: by a cut connection, or by 
   }
 });
 
-test('a transaction lands some slots late, or in the last block that its blockhash is good for', async () => {
+test('late lets a transaction land some slots later, or in the last block for which its blockhash is valid', async () => {
   await chain.control.pause();
   await chain.control.fault({ kind: 'late', slots: 5, times: 1 });
   const { slot } = await chain.control.status();
@@ -85,7 +85,7 @@ test('a transaction lands some slots late, or in the last block that its blockha
   expect(await status(last)).toMatchObject({ err: null });
 });
 
-test('a confirmed transaction is dropped by a fork: its status and what it did are gone, others land again', async () => {
+test('a fork removes a confirmed transaction with its status and its effects, and the other transactions land again', async () => {
   await chain.control.pause();
   const [lost, kept] = [Keypair.generate().publicKey, Keypair.generate().publicKey];
   const { blockhash } = await chain.connection.getLatestBlockhash();
@@ -107,10 +107,10 @@ test('a confirmed transaction is dropped by a fork: its status and what it did a
   expect((await chain.connection.isBlockhashValid(before ?? '', { commitment: 'processed' })).value).toBe(false);
 
   await chain.control.advance(10);
-  await expect(chain.control.fork(other)).rejects.toThrow('its block is final');
+  await expect(chain.control.fork(other)).rejects.toThrow('whose block is not finalized');
 });
 
-test('a fork can be ordered in advance', async () => {
+test('a fork can be scheduled before the transaction is sent', async () => {
   await chain.control.pause();
   await chain.control.fault({ kind: 'fork', slots: 3, times: 1 });
   const to = Keypair.generate().publicKey;
@@ -122,7 +122,7 @@ test('a fork can be ordered in advance', async () => {
   expect(await chain.connection.getBalance(to, 'finalized')).toBe(0);
 });
 
-test('answers are late, refused with 429 or 5xx, or cut', async () => {
+test('delay, rateLimit, fail and cut delay responses, return 429 or 5xx, or close the connection', async () => {
   await chain.control.fault({ kind: 'delay', ms: 60, methods: ['getSlot'], times: 1 });
   const began = performance.now();
   await chain.connection.getSlot();
@@ -143,7 +143,7 @@ test('answers are late, refused with 429 or 5xx, or cut', async () => {
   expect(await status(signature)).toBeNull();
 });
 
-test('two nodes have faults of their own', async () => {
+test('a fault of one node does not affect the other node', async () => {
   const second = connect(chain.env.SOLANA_RPC_SECOND_URL ?? '');
   const signature = await sendOne();
   const seen = async (connection: Connection) =>
@@ -172,7 +172,7 @@ test('two nodes have faults of their own', async () => {
   expect(await chain.connection.getFirstAvailableBlock()).toBe(0);
 });
 
-test('a node that lags tells the balances of its slot', async () => {
+test('a lagging node returns the balances of its own slot', async () => {
   await chain.control.pause();
   const to = Keypair.generate().publicKey;
   await sendOne(to);
@@ -183,7 +183,7 @@ test('a node that lags tells the balances of its slot', async () => {
   expect(await chain.connection.getBalance(to, 'finalized')).toBe(0);
 });
 
-test('accounts are written from outside: names, frozen token accounts, closed ones', async () => {
+test('the control endpoint creates, freezes and closes accounts', async () => {
   const address = Keypair.generate().publicKey;
   const owner = Keypair.generate().publicKey;
   const account = { lamports: 1_000_000, owner: owner.toBase58(), data: Buffer.from('name').toString('base64') };
@@ -203,9 +203,9 @@ test('accounts are written from outside: names, frozen token accounts, closed on
   expect(await status(await pay())).toMatchObject({ err: null });
 });
 
-test('orders that make no sense are refused by name', async () => {
-  await expect(chain.control.fork('nothing')).rejects.toThrow('that transaction is in no block');
-  await expect(chain.control.freeze(payer.publicKey.toBase58())).rejects.toThrow('no such token account');
+test('a malformed command is refused with an error that names the problem', async () => {
+  await expect(chain.control.fork('nothing')).rejects.toThrow('signature must be that of a landed transaction');
+  await expect(chain.control.freeze(payer.publicKey.toBase58())).rejects.toThrow('tokenAccount must be an existing token account');
   const answer = await fetch(`${chain.localnet.url}/control/fault`, { method: 'POST', body: JSON.stringify({ kind: 'explode' }) });
   expect(answer.status).toBe(400);
   expect(await answer.text()).toContain('kind');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => chain.control.clear());
 afterAll(() => chain?.close());
 
-/** Sends so many transfers, one block each, oldest first. */
+/** Sends a number of transfers in separate blocks. @returns their signatures, oldest first */
 async function sendMany(to: PublicKey, count: number): Promise<string[]> {
   const signatures: string[] = [];
   for (let i = 0; i < count; i++) {
@@ -22,7 +22,7 @@ async function sendMany(to: PublicKey, count: number): Promise<string[]> {
   return signatures;
 }
 
-test('signatures of an address are listed newest first, page by page, with their memos', async () => {
+test('getSignaturesForAddress lists signatures newest first, in pages, with memos', async () => {
   const to = Keypair.generate().publicKey;
   const newest = (await sendMany(to, 5)).reverse();
   await chain.control.advance(10);
@@ -44,7 +44,7 @@ test('signatures of an address are listed newest first, page by page, with their
   await expect(page({ limit: 1_001 })).rejects.toThrow('Invalid params');
 });
 
-test('signatures appear at the commitment that is asked for', async () => {
+test('getSignaturesForAddress lists a signature once its block has the requested commitment', async () => {
   await chain.control.pause();
   const to = Keypair.generate().publicKey;
   await chain.send([transfer(payer, to, 1_000_000)], [payer]);
@@ -59,11 +59,11 @@ test('signatures appear at the commitment that is asked for', async () => {
   expect(await counts()).toEqual([1, 1]);
 });
 
-test('a transaction is read back: plain, parsed, and as its bytes', async () => {
+test('getTransaction returns a transaction as JSON, parsed JSON and bytes', async () => {
   const friend = await chain.fundWallet({ reward: 1n });
   const { rewardMint } = chain.keys;
   const [from, to] = [payer, friend].map((owner) => associatedTokenAddress(owner.publicKey, rewardMint.publicKey));
-  if (!from || !to) throw new Error('two accounts');
+  if (!from || !to) throw new Error('the test needs two accounts');
   const move = transferChecked({ from, to, owner: payer.publicKey, mint: rewardMint.publicKey, decimals: 6, amount: 250_000n });
   const { blockhash } = await chain.connection.getLatestBlockhash();
   const sent = signed([move, memo('batch 7', [payer.publicKey])], [payer], blockhash);
@@ -104,14 +104,14 @@ test('a transaction is read back: plain, parsed, and as its bytes', async () => 
   expect(await response.json()).toMatchObject({ result: { transaction: [sent.serialize().toString('base64'), 'base64'] } });
 });
 
-test('inner instructions are told by the instruction that called', async () => {
+test('inner instructions have the index of the instruction that called them', async () => {
   const signature = (await chain.connection.getSignaturesForAddress(chain.keys.rewardMint.publicKey)).at(-1)?.signature ?? '';
   const created = await chain.connection.getParsedTransaction(signature, { maxSupportedTransactionVersion: 1 });
   const inner = created?.meta?.innerInstructions?.find(({ index }) => index === 2)?.instructions;
   expect(inner).toEqual(expect.arrayContaining([expect.objectContaining({ program: 'spl-token' }), expect.objectContaining({ program: 'system' })]));
 });
 
-test('a block holds its transactions, and hashes chain', async () => {
+test('a block contains its transactions and the hash of the previous block', async () => {
   const to = Keypair.generate().publicKey;
   await chain.control.pause();
   const signature = await chain.send([transfer(payer, to, 1_000_000)], [payer]);
@@ -127,7 +127,7 @@ test('a block holds its transactions, and hashes chain', async () => {
   expect(await chain.connection.getBlockTime(slot)).toBe(block?.blockTime);
 });
 
-test('a version 0 transaction uses a lookup table', async () => {
+test('a version 0 transaction can use an address lookup table', async () => {
   const to = Keypair.generate().publicKey;
   await chain.control.advance(1);
   const recentSlot = (await chain.connection.getSlot('processed')) - 1;
@@ -141,7 +141,7 @@ test('a version 0 transaction uses a lookup table', async () => {
   await chain.send([create, extend], [payer]);
   await chain.control.advance(2);
   const { value } = await chain.connection.getAddressLookupTable(table);
-  if (!value) throw new Error('no table');
+  if (!value) throw new Error('the lookup table is missing');
   const { blockhash } = await chain.connection.getLatestBlockhash();
   const message = new TransactionMessage({ payerKey: payer.publicKey, recentBlockhash: blockhash, instructions: [transfer(payer, to, 1_000_000)] });
   const transaction = new VersionedTransaction(message.compileToV0Message([value]));
@@ -155,7 +155,7 @@ test('a version 0 transaction uses a lookup table', async () => {
   expect((await chain.connection.getSignaturesForAddress(to))[0]?.signature).toBe(signature);
 });
 
-test('fees are what was said before, with and without a limit of compute units', async () => {
+test('the charged fee equals getFeeForMessage, with and without a compute unit limit', async () => {
   for (const budget of [
     [ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 30_000 })],
     [ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_001 }), ComputeBudgetProgram.setComputeUnitLimit({ units: 77_777 })],
@@ -173,7 +173,7 @@ test('fees are what was said before, with and without a limit of compute units',
   }
 });
 
-test('recent fees are told by block, of transactions that touch the accounts', async () => {
+test('getRecentPrioritizationFees returns fees per block, of transactions that name the accounts', async () => {
   await chain.control.pause();
   await chain.send([ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 4_321 }), transfer(payer, payer.publicKey, 1)], [payer]);
   const { slot } = await chain.control.status();

@@ -13,7 +13,7 @@ afterAll(() => chain?.close());
 
 const isKnown = async (signature: string) => (await chain.connection.getSignatureStatus(signature)).value !== null;
 
-test('a blockhash is good for 150 blocks', async () => {
+test('a blockhash is valid for 150 blocks', async () => {
   await chain.control.pause();
   const { blockhash, lastValidBlockHeight } = await chain.connection.getLatestBlockhash();
   const height = await chain.connection.getBlockHeight('processed');
@@ -28,7 +28,7 @@ test('a blockhash is good for 150 blocks', async () => {
   await expect(chain.connection.sendRawTransaction(raw, { preflightCommitment: 'processed' })).rejects.toThrow('Blockhash not found');
 });
 
-test('slots without a block do not count against a blockhash', async () => {
+test('skipped slots do not shorten the validity of a blockhash', async () => {
   await chain.control.pause();
   const before = { slot: await chain.connection.getSlot('processed'), height: await chain.connection.getBlockHeight('processed') };
   const { blockhash } = await chain.connection.getLatestBlockhash();
@@ -44,13 +44,13 @@ test('slots without a block do not count against a blockhash', async () => {
   );
 });
 
-test('a hash that no block has is refused', async () => {
+test('a transaction with an unknown blockhash is refused', async () => {
   const unknown = Keypair.generate().publicKey.toBase58();
   expect((await chain.connection.isBlockhashValid(unknown)).value).toBe(false);
   expect(await isKnown(await chain.send([transfer(payer, Keypair.generate().publicKey, 1_000_000)], [payer], unknown))).toBe(false);
 });
 
-test('slots go by as time does, and stand still when paused', async () => {
+test('slots follow the system time and stop during a pause', async () => {
   const first = await chain.connection.getSlot('processed');
   await waitFor(async () => (await chain.connection.getSlot('processed')) > first + 5);
   await chain.control.pause();
@@ -61,7 +61,7 @@ test('slots go by as time does, and stand still when paused', async () => {
   await waitFor(async () => (await chain.connection.getSlot('processed')) > paused);
 });
 
-test("the cluster's time is the real one, or the one that was set", async () => {
+test('block time follows the system time, or the time that a command has set', async () => {
   const clock = async () => {
     const slot = await chain.connection.getSlot('confirmed');
     return (await chain.connection.getBlockTime(slot)) ?? 0;
@@ -78,7 +78,7 @@ test("the cluster's time is the real one, or the one that was set", async () => 
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + 5_000;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error('waited in vain');
+    if (Date.now() > end) throw new Error('the condition was not met in time');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

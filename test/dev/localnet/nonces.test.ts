@@ -33,7 +33,7 @@ const status = async (signature: string) => (await chain.connection.getSignature
 
 const sendAt = (nonce: string, instructions: TransactionInstruction[]) => chain.send([advance(), ...instructions], [payer], nonce);
 
-test('a nonce stands in the place of a blockhash, for as long as it takes', async () => {
+test('a nonce replaces the blockhash of a transaction and does not expire', async () => {
   const value = await nonceValue();
   const to = Keypair.generate().publicKey;
   await chain.control.advance(1_000);
@@ -44,7 +44,7 @@ test('a nonce stands in the place of a blockhash, for as long as it takes', asyn
   expect(await nonceValue()).not.toBe(value);
 });
 
-test('of the transactions that carry one value, one lands', async () => {
+test('only one of several transactions with the same nonce value lands', async () => {
   await chain.control.advance(1);
   const value = await nonceValue();
   const to = Keypair.generate().publicKey;
@@ -60,7 +60,7 @@ test('of the transactions that carry one value, one lands', async () => {
   expect(await chain.connection.getBalance(to, 'processed')).toBe(1_000_000);
 });
 
-test('a transaction that fails moves its nonce on all the same, and is charged', async () => {
+test('a failed transaction advances its nonce and is charged the fee', async () => {
   await chain.control.advance(1);
   const value = await nonceValue();
   const before = await chain.connection.getBalance(payer.publicKey, 'processed');
@@ -73,7 +73,7 @@ test('a transaction that fails moves its nonce on all the same, and is charged',
   expect(await status(await sendAt(await nonceValue(), [transfer(payer, Keypair.generate().publicKey, 1_000_000)]))).toMatchObject({ err: null });
 });
 
-test('a nonce moves once a block, to a value that comes from the block before', async () => {
+test('a nonce can be advanced once per block, to a value that derives from the previous block', async () => {
   await chain.control.pause();
   await chain.control.advance(1);
   const first = await nonceValue();
@@ -84,7 +84,7 @@ test('a nonce moves once a block, to a value that comes from the block before', 
   await chain.control.advance(1);
   expect(await status(await sendAt(second, []))).toMatchObject({ err: null });
 
-  // Two nonces that move in one block move to the same value: it is the block's.
+  // Nonces that are advanced in the same block get the same value, because the value derives from the block.
   const firstAccount = account;
   account = await createNonce();
   const others = await nonceValue();
@@ -98,7 +98,7 @@ test('a nonce moves once a block, to a value that comes from the block before', 
   account = firstAccount;
 });
 
-test('a finalized read of a nonce lags behind', async () => {
+test('a nonce read at finalized is older than one read at processed', async () => {
   await chain.control.advance(20);
   await chain.control.pause();
   const value = await nonceValue('finalized');
@@ -108,7 +108,7 @@ test('a finalized read of a nonce lags behind', async () => {
   expect(await nonceValue('finalized')).not.toBe(value);
 });
 
-test("only its authority moves a nonce, and a nonce that is advanced with somebody else's blockhash is no durable one", async () => {
+test('only the authority can advance a nonce, and the advance must be the first instruction', async () => {
   await chain.control.advance(2);
   const value = await nonceValue();
   const stranger = await chain.fundWallet({ lamports: 1_000_000_000 });
@@ -119,7 +119,7 @@ test("only its authority moves a nonce, and a nonce that is advanced with somebo
   expect(await status(later)).toBeNull();
 });
 
-test('a nonce that is advanced under a blockhash moves once a block as well', async () => {
+test('a nonce that is advanced with a recent blockhash can also be advanced only once per block', async () => {
   await chain.control.pause();
   await chain.control.advance(2);
   const { blockhash } = await chain.connection.getLatestBlockhash('processed');
@@ -128,7 +128,7 @@ test('a nonce that is advanced under a blockhash moves once a block as well', as
   expect(await status(signature)).toMatchObject({ err: null });
   const moved = await nonceValue();
   expect(moved).not.toBe(value);
-  // Once more in this block is once too often; in a later one the same blockhash does.
+  // A second advance in the same block fails; in a later block the same blockhash works.
   const twice = await chain.send([advance(), transfer(payer, payer.publicKey, 1)], [payer], blockhash);
   expect(await status(twice)).toMatchObject({ err: { InstructionError: [0, { Custom: 7 }] } });
   expect(await nonceValue()).toBe(moved);

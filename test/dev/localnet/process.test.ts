@@ -29,7 +29,7 @@ afterAll(() => {
 
 const keyOf = (env: LocalnetProcess['env'], name: string) => Keypair.fromSecretKey(Uint8Array.from(JSON.parse(env[name] ?? '[]')));
 
-/** Sends a transfer, and waits until it is final. */
+/** Sends a transfer and waits until it is finalized. */
 async function payFinally(connection: Connection, from: Keypair, to: Keypair): Promise<string> {
   const { blockhash } = await connection.getLatestBlockhash();
   const raw = signed([transfer(from, to.publicKey, 1_000_000)], [from], blockhash).serialize();
@@ -41,7 +41,7 @@ async function payFinally(connection: Connection, from: Keypair, to: Keypair): P
   }
 }
 
-test('a cluster is the same one after it was stopped, and after it was killed', async () => {
+test('a cluster keeps its keys, transactions and balances over a stop and over a kill', async () => {
   const folder = newFolder();
   const localnet = await start(folder);
   const connection = connect(localnet.url);
@@ -84,7 +84,7 @@ test('a cluster is the same one after it was stopped, and after it was killed', 
   for (const file of ['env.json', 'identity.json', 'journal']) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
 });
 
-test('what is answered has been kept: killed while transactions land, it knows all that it said were there', async () => {
+test('a cluster that is killed while transactions land has every transaction that it reported as landed', async () => {
   const localnet = await start(newFolder());
   const connection = connect(localnet.url);
   const payer = keyOf(localnet.env, 'FEE_PAYER_KEY');
@@ -108,7 +108,7 @@ test('what is answered has been kept: killed while transactions land, it knows a
   expect(value.filter((status) => status === null)).toEqual([]);
 });
 
-test('an entry that a killed process left unfinished is cut off; a damaged one is not passed over', async () => {
+test('an incomplete last journal entry is truncated, and a damaged entry is an error', async () => {
   const folder = newFolder();
   const options = { folder, slotMs: 10, finalizedAfter: 8, genesis: false };
   const to = Keypair.generate().publicKey;
@@ -129,7 +129,7 @@ test('an entry that a killed process left unfinished is cut off; a damaged one i
   await expect(startLocalnet(options)).rejects.toThrow('the journal is damaged at byte 0');
 });
 
-test('a folder belongs to one cluster at a time', async () => {
+test('a second cluster cannot use the same folder', async () => {
   const folder = newFolder();
   const localnet = await startLocalnet({ folder, genesis: false });
   await expect(startLocalnetProcess({ folder })).rejects.toThrow('is in use by process');

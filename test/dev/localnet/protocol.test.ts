@@ -14,13 +14,13 @@ const post = async (body: string) => {
 };
 const call = (method: string, params: unknown) => post(JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }));
 
-test('an unknown method is -32601, also where its name is one that every object has', async () => {
+test('an unknown method returns -32601, also if its name is a property of every JavaScript object', async () => {
   for (const method of ['getEverything', 'toString', '__proto__', 'constructor']) {
     expect(await call(method, [])).toEqual({ jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' }, id: 7 });
   }
 });
 
-test('malformed parameters are -32602 and say what is wrong', async () => {
+test('malformed parameters return -32602 and a message that names the problem', async () => {
   const address = Keypair.generate().publicKey.toBase58();
   const malformed: [string, unknown][] = [
     ['getBalance', []],
@@ -53,7 +53,7 @@ test('malformed parameters are -32602 and say what is wrong', async () => {
   expect(await call('getBlocks', [0, 1e15])).toMatchObject({ result: expect.any(Array) });
 });
 
-test('bytes that are nearly a transaction are refused, and never bring it down', async () => {
+test('malformed transaction bytes are refused, and the process keeps running', async () => {
   const payer = Keypair.generate();
   await chain.connection.requestAirdrop(payer.publicKey, 1_000_000_000);
   const { blockhash } = await chain.connection.getLatestBlockhash();
@@ -72,7 +72,7 @@ test('bytes that are nearly a transaction are refused, and never bring it down',
   expect(await send(raw)).toMatchObject({ result: expect.any(String) });
 });
 
-test('what is no JSON-RPC is said to be none', async () => {
+test('a body that is not JSON-RPC returns a parse error or an invalid request', async () => {
   expect(await post('{')).toMatchObject({ error: { code: -32700 } });
   expect(await post('[]')).toMatchObject({ error: { code: -32600 } });
   expect(await post('7')).toMatchObject({ error: { code: -32600 } });
@@ -80,7 +80,7 @@ test('what is no JSON-RPC is said to be none', async () => {
   expect(await post('{"jsonrpc":"2.0","id":1,"method":"getSlot","params":{"a":1}}')).toMatchObject({ error: { code: -32600 } });
 });
 
-test('a batch is answered call by call', async () => {
+test('a batch returns one response per call', async () => {
   const batch = [
     { jsonrpc: '2.0', id: 1, method: 'getHealth' },
     { jsonrpc: '2.0', id: 'two', method: 'nothing' },
@@ -95,7 +95,7 @@ test('a batch is answered call by call', async () => {
   ]);
 });
 
-test('bodies have a limit, and so has what is served', async () => {
+test('the server refuses a body that is too large, an HTTP method other than POST and an unknown path, and answers /health', async () => {
   const large = await fetch(chain.localnet.url, { method: 'POST', body: `"${'x'.repeat(8 * 1024 * 1024)}"` });
   expect(large.status).toBe(413);
   expect((await fetch(chain.localnet.url)).status).toBe(405);
@@ -103,7 +103,7 @@ test('bodies have a limit, and so has what is served', async () => {
   expect((await fetch(`${chain.localnet.url}/health`)).status).toBe(200);
 });
 
-test('the cluster introduces itself', async () => {
+test('the cluster returns its version, identity, genesis hash and epoch', async () => {
   expect(await chain.connection.getVersion()).toMatchObject({ 'solana-core': expect.any(String) });
   expect(await chain.connection.getGenesisHash()).toMatch(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/);
   const info = await chain.connection.getEpochInfo('processed');
@@ -113,7 +113,7 @@ test('the cluster introduces itself', async () => {
   expect(await call('minimumLedgerSlot', [])).toMatchObject({ result: 0 });
 });
 
-test('a transaction is tried without being sent', async () => {
+test('simulateTransaction executes a transaction without landing it', async () => {
   const payer = Keypair.generate();
   await chain.connection.requestAirdrop(payer.publicKey, 1_000_000_000);
   const to = Keypair.generate().publicKey;

@@ -15,7 +15,7 @@ afterAll(() => chain?.close());
 const status = async (signature: string, search = false) =>
   (await chain.connection.getSignatureStatuses([signature], { searchTransactionHistory: search })).value[0];
 
-test('a transaction is processed, then confirmed, then finalized', async () => {
+test('the status of a transaction goes from processed to confirmed to finalized', async () => {
   await chain.control.pause();
   const signature = await chain.send([transfer(payer, Keypair.generate().publicKey, 1_000_000)], [payer]);
   const { slot } = await chain.control.status();
@@ -28,7 +28,7 @@ test('a transaction is processed, then confirmed, then finalized', async () => {
   expect(await status(signature)).toMatchObject({ slot, confirmations: null, confirmationStatus: 'finalized' });
 });
 
-test('reads at a commitment see the state of that commitment', async () => {
+test('reads return the state at the requested commitment', async () => {
   await chain.control.pause();
   const to = Keypair.generate().publicKey;
   const balances = async () => [
@@ -47,7 +47,7 @@ test('reads at a commitment see the state of that commitment', async () => {
   expect(await balances()).toEqual([1_500_000, 1_500_000, 1_500_000]);
 });
 
-test('a refused instruction lands as an error, is charged its fee, and changes nothing else', async () => {
+test('a transaction with a failed instruction lands as an error and changes nothing but the fee', async () => {
   const poor = await chain.fundWallet({ lamports: 10_000_000 });
   const to = Keypair.generate().publicKey;
   const signature = await chain.send([transfer(poor, to, 1_000_000), transfer(poor, to, 1_000_000_000)], [poor]);
@@ -61,7 +61,7 @@ test('a refused instruction lands as an error, is charged its fee, and changes n
   expect(read?.meta?.logMessages).toContain('Program 11111111111111111111111111111111 failed: custom program error: 0x1');
 });
 
-test('preflight refuses with the logs, and what it refused is not sent', async () => {
+test('a failed preflight returns the logs, and the transaction does not land', async () => {
   const { blockhash } = await chain.connection.getLatestBlockhash();
   const transaction = signed([transfer(payer, Keypair.generate().publicKey, 1_000_000_000_000)], [payer], blockhash);
   const refused = await chain.connection.sendRawTransaction(transaction.serialize()).catch((error: unknown) => error);
@@ -73,7 +73,7 @@ test('preflight refuses with the logs, and what it refused is not sent', async (
   expect(await status(bs58.encode(transaction.signature ?? new Uint8Array()))).toBeNull();
 });
 
-test('a transaction lands once: sent again it is refused by preflight, and without that taken in and forgotten', async () => {
+test('a transaction lands once: a second send is refused by preflight, and without preflight has no effect', async () => {
   const { blockhash } = await chain.connection.getLatestBlockhash();
   const to = Keypair.generate().publicKey;
   const raw = signed([transfer(payer, to, 1_000_000)], [payer], blockhash).serialize();
@@ -83,7 +83,7 @@ test('a transaction lands once: sent again it is refused by preflight, and witho
   expect(await chain.connection.getBalance(to, 'processed')).toBe(1_000_000);
 });
 
-test('a wrong signature is refused by preflight, and without that never lands', async () => {
+test('a transaction with a wrong signature is refused by preflight, and without preflight never lands', async () => {
   const { blockhash } = await chain.connection.getLatestBlockhash();
   const raw = signed([transfer(payer, Keypair.generate().publicKey, 1_000_000)], [payer], blockhash).serialize();
   raw.writeUInt8(raw.readUInt8(10) ^ 1, 10);
@@ -92,7 +92,7 @@ test('a wrong signature is refused by preflight, and without that never lands', 
   expect(await status(signature)).toBeNull();
 });
 
-test('who cannot pay the fee lands nothing', async () => {
+test('a transaction whose payer cannot pay the fee does not land', async () => {
   const nobody = Keypair.generate();
   const signature = await chain.send([transfer(nobody, payer.publicKey, 1)], [nobody]);
   expect(await status(signature)).toBeNull();
@@ -101,7 +101,7 @@ test('who cannot pay the fee lands nothing', async () => {
   await expect(chain.connection.sendRawTransaction(raw)).rejects.toThrow('Attempt to debit an account but found no record of a prior credit.');
 });
 
-test('preflight judges a blockhash by the bank of its commitment', async () => {
+test('preflight checks the blockhash at the preflight commitment', async () => {
   await chain.control.pause();
   const { blockhash } = await chain.connection.getLatestBlockhash('confirmed');
   const raw = signed([transfer(payer, Keypair.generate().publicKey, 1_000_000)], [payer], blockhash).serialize();
@@ -109,7 +109,7 @@ test('preflight judges a blockhash by the bank of its commitment', async () => {
   await chain.connection.sendRawTransaction(raw, { preflightCommitment: 'confirmed' });
 });
 
-test('statuses are told of 256 signatures at once, of old ones only after a search', async () => {
+test('getSignatureStatuses takes up to 256 signatures and finds old ones only with searchTransactionHistory', async () => {
   const signature = await chain.send([transfer(payer, Keypair.generate().publicKey, 1_000_000)], [payer]);
   await chain.control.advance(320);
   expect(await status(signature)).toBeNull();
@@ -119,7 +119,7 @@ test('statuses are told of 256 signatures at once, of old ones only after a sear
   expect((await chain.connection.getSignatureStatuses(many.slice(1), { searchTransactionHistory: true })).value).toHaveLength(256);
 });
 
-test('an airdrop is a transaction', async () => {
+test('requestAirdrop lands as a transaction', async () => {
   const to = Keypair.generate().publicKey;
   const connection = new Connection(chain.localnet.url, 'processed');
   const [first, second] = await Promise.all([connection.requestAirdrop(to, 2_000_000), connection.requestAirdrop(to, 2_000_000)]);

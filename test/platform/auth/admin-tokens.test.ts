@@ -5,22 +5,22 @@ import { z } from 'zod';
 import { auditHash } from '#platform/auth/admin-tokens.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { answerOf, type Kit, startKit, TOKENS } from '#test/support/http/framework.ts';
+import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/support/http/framework.ts';
 
-let acted: (string | null)[] = [];
+let handled: (string | null)[] = [];
 const Name = z.strictObject({ name: z.string().max(100).optional() });
 const routes = [
   route({
     method: 'post',
     path: '/admin/money/{id}',
     auth: { admin: 'money' },
-    summary: 'Pays',
+    summary: 'Makes a payment',
     params: z.object({ id: z.string() }),
     body: Name,
     returns: { 200: z.object({ by: z.string() }) },
     fails: [],
     async handler({ admin }) {
-      acted.push(admin);
+      handled.push(admin);
       return reply(200, { by: admin });
     },
   }),
@@ -28,7 +28,7 @@ const routes = [
     method: 'put',
     path: '/admin/theme',
     auth: { admin: 'content' },
-    summary: 'Paints',
+    summary: 'Changes the theme',
     body: Name,
     returns: { 200: z.object({ by: z.string() }) },
     fails: [],
@@ -38,7 +38,7 @@ const routes = [
     method: 'get',
     path: '/admin/list',
     auth: { admin: 'content' },
-    summary: 'Lists',
+    summary: 'Returns a list',
     returns: { 200: z.object({ by: z.string() }) },
     fails: [],
     handler: async ({ admin }) => reply(200, { by: admin }),
@@ -47,7 +47,7 @@ const routes = [
     method: 'post',
     path: '/import',
     auth: 'internal',
-    summary: 'Imports',
+    summary: 'Imports data',
     body: Name,
     returns: { 204: null },
     fails: [],
@@ -71,14 +71,14 @@ const auditRows = statement<AuditRow>(
      from admin_audit order by admin_audit.id`,
 );
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit(routes);
+  server = await startTestServer(routes);
 });
-afterAll(() => kit.close());
+afterAll(() => server.close());
 
 const call = (method: string, path: string, authorization?: string, body: RequestInit['body'] = null) =>
-  fetch(`${kit.url}${path}`, {
+  fetch(`${server.url}${path}`, {
     method,
     headers: {
       ...(authorization === undefined ? {} : { Authorization: authorization }),
@@ -86,49 +86,49 @@ const call = (method: string, path: string, authorization?: string, body: Reques
     },
     body,
   });
-const rows = () => kit.app.db.query(auditRows);
+const rows = () => server.app.db.query(auditRows);
 
 test.each([
-  ['none', undefined],
-  ['an empty one', ''],
-  ['a wrong one', 'Bearer kit-admin-token-0123456788'],
-  ['a short one', 'Bearer kit'],
-  ['a longer one', `Bearer ${TOKENS.all}0`],
+  ['no header', undefined],
+  ['an empty header', ''],
+  ['a wrong token', 'Bearer test-admin-token-0123456788'],
+  ['a prefix of a token', 'Bearer server'],
+  ['a token with another character', `Bearer ${TOKENS.all}0`],
   ['the token without its scheme', TOKENS.all],
   ['another scheme', `Basic ${Buffer.from(`admin:${TOKENS.all}`).toString('base64')}`],
   ['two tokens', `Bearer ${TOKENS.all} ${TOKENS.all}`],
   ['the internal token', `Bearer ${TOKENS.internal}`],
-])('an admin token is needed, and this is none: %s', async (_what, authorization) => {
-  acted = [];
+])('a request without a valid admin token gets a 403 and is not added to the audit log: %s', async (_case, authorization) => {
+  handled = [];
   const before = (await rows()).length;
-  expect(await answerOf(await call('POST', '/admin/money/1', authorization))).toEqual({
+  expect(await readResponse(await call('POST', '/admin/money/1', authorization))).toEqual({
     status: 403,
     body: { error: 'Authorization must be a Bearer admin token' },
   });
-  expect(acted).toEqual([]);
+  expect(handled).toEqual([]);
   expect((await rows()).length).toBe(before);
 });
 
-test('a token without the scope is refused', async () => {
-  expect(await answerOf(await call('POST', '/admin/money/1', `Bearer ${TOKENS.content}`))).toEqual({
+test('a token without the scope of the route gets a 403', async () => {
+  expect(await readResponse(await call('POST', '/admin/money/1', `Bearer ${TOKENS.content}`))).toEqual({
     status: 403,
     body: { error: 'Authorization must be an admin token with the scope money' },
   });
-  expect(await answerOf(await call('PUT', '/admin/theme', `Bearer ${TOKENS.content}`))).toEqual({ status: 200, body: { by: 'editor' } });
+  expect(await readResponse(await call('PUT', '/admin/theme', `Bearer ${TOKENS.content}`))).toEqual({ status: 200, body: { by: 'editor' } });
   expect((await call('PUT', '/admin/theme', `bearer ${TOKENS.all}`)).status).toBe(200);
 });
 
-test('an unauthorized caller learns nothing of what a body must be', async () => {
+test('an unauthorized request gets a 403 before its body is validated', async () => {
   expect((await call('POST', '/admin/money/1', undefined, '{"nonsense":1}')).status).toBe(403);
 });
 
-test('an action writes one row, reading none, a malformed request none', async () => {
+test('an action adds one row to the audit log; reading and invalid requests add none', async () => {
   const before = (await rows()).length;
   expect((await call('GET', '/admin/list', `Bearer ${TOKENS.all}`)).status).toBe(200);
   expect((await call('POST', '/admin/money/7', `Bearer ${TOKENS.all}`, '{"nonsense":1}')).status).toBe(400);
   expect((await rows()).length).toBe(before);
   const body = '{ "name": "ünïcode 😀" }';
-  expect(await answerOf(await call('POST', '/admin/money/7?why=test', `Bearer ${TOKENS.all}`, body))).toEqual({
+  expect(await readResponse(await call('POST', '/admin/money/7?why=test', `Bearer ${TOKENS.all}`, body))).toEqual({
     status: 200,
     body: { by: 'admin-1' },
   });
@@ -138,7 +138,7 @@ test('an action writes one row, reading none, a malformed request none', async (
   expect(after.at(-1)?.body_hash.toString('hex')).toBe(createHash('sha256').update(Buffer.from(body)).digest('hex'));
 });
 
-test('the internal token imports, and so does one with the scope money', async () => {
+test('an internal route accepts the internal token and an admin token with the scope money', async () => {
   expect((await call('POST', '/import', `Bearer ${TOKENS.internal}`, '{}')).status).toBe(204);
   expect((await call('POST', '/import', `Bearer ${TOKENS.all}`, '{}')).status).toBe(204);
   expect((await call('POST', '/import', `Bearer ${TOKENS.content}`, '{}')).status).toBe(403);
@@ -146,7 +146,7 @@ test('the internal token imports, and so does one with the scope money', async (
   expect((await rows()).slice(-2).map((row) => row.token_name)).toEqual(['internal', 'admin-1']);
 });
 
-test('actions at the same time make one chain, which anyone can compute again', async () => {
+test('concurrent actions form one hash chain that can be recomputed', async () => {
   await Promise.all(Array.from({ length: 20 }, (_, i) => call('PUT', '/admin/theme', `Bearer ${TOKENS.content}`, JSON.stringify({ name: `n${i}` }))));
   let previous: Buffer = Buffer.alloc(0);
   let id = 0;
@@ -155,7 +155,7 @@ test('actions at the same time make one chain, which anyone can compute again', 
     expect(row.previous_hash.equals(previous)).toBe(true);
     const action = { tokenName: row.token_name, method: row.method, path: row.path, bodyHash: row.body_hash };
     expect(row.hash.equals(auditHash(previous, row.id, row.at, action))).toBe(true);
-    // The rule in its own words, apart from the code.
+    // Computes the hash independently of `auditHash`.
     const fields = JSON.stringify([row.id, row.at, row.token_name, row.method, row.path, row.body_hash.toString('hex')]);
     expect(row.hash.toString('hex')).toBe(createHash('sha256').update(previous).update(fields).digest('hex'));
     previous = row.hash;
@@ -163,17 +163,17 @@ test('actions at the same time make one chain, which anyone can compute again', 
   expect(id).toBeGreaterThan(20);
 });
 
-test('the audit refuses to be changed', async () => {
+test('the audit log cannot be updated, deleted or truncated', async () => {
   for (const change of [
     statement('test_update_audit', "update admin_audit set path = '/'"),
     statement('test_delete_audit', 'delete from admin_audit'),
     statement('test_truncate_audit', 'truncate admin_audit'),
   ]) {
-    await expect(kit.app.tx((tx) => tx.query(change))).rejects.toThrow('append-only');
+    await expect(server.app.tx((tx) => tx.query(change))).rejects.toThrow('append-only');
   }
 });
 
-test('tokens are compared in constant time', async () => {
+test('the source compares tokens with timingSafeEqual only', async () => {
   const source = await readFile(new URL('../../../src/platform/auth/admin-tokens.ts', import.meta.url), 'utf8');
   expect(source).toContain('timingSafeEqual(digest(entry.token), given)');
   expect(source).not.toMatch(/\.token ===|=== entry|break;/);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { reply, route } from '#platform/http/route.ts';
-import { answerOf, type Kit, startKit } from '#test/support/http/framework.ts';
+import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 
 const METHODS = ['post', 'put', 'patch', 'delete'] as const;
 const routes = [
@@ -27,21 +27,21 @@ const routes = [
   }),
 ];
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit(routes);
+  server = await startTestServer(routes);
 });
-afterAll(() => kit.close());
+afterAll(() => server.close());
 
 const OURS = 'http://coinop.test';
 const FRIEND = 'https://friend.example';
 const FOREIGN = 'https://evil.example';
 const send = (method: string, headers: Record<string, string>, path = '/thing') =>
-  fetch(`${kit.url}${path}`, { method: method.toUpperCase(), headers });
+  fetch(`${server.url}${path}`, { method: method.toUpperCase(), headers });
 
-const REFUSED = { status: 403, body: { error: 'Origin must be that of this service or an allowed one' } };
+const FORBIDDEN = { status: 403, body: { error: 'Origin must be that of this service or an allowed one' } };
 
-test.each(METHODS)('%s is taken from our pages, from allowed origins and from what is no browser', async (method) => {
+test.each(METHODS)('%s is accepted from pages of the service, from allowed origins and from clients that are not browsers', async (method) => {
   for (const headers of [
     {},
     { Origin: OURS },
@@ -53,7 +53,7 @@ test.each(METHODS)('%s is taken from our pages, from allowed origins and from wh
   }
 });
 
-test.each(METHODS)('%s is refused from foreign pages', async (method) => {
+test.each(METHODS)('%s from a page of another origin gets a 403', async (method) => {
   for (const headers of [
     { Origin: FOREIGN },
     { Origin: 'null' },
@@ -64,32 +64,36 @@ test.each(METHODS)('%s is refused from foreign pages', async (method) => {
     { 'Sec-Fetch-Site': 'cross-site' },
     { 'Sec-Fetch-Site': 'same-site' },
   ] as Record<string, string>[]) {
-    expect(await answerOf(await send(method, headers))).toEqual(REFUSED);
+    expect(await readResponse(await send(method, headers))).toEqual(FORBIDDEN);
   }
 });
 
-test('reading is open to any origin, but its browser gets to see nothing', async () => {
+test('a GET from another origin gets no CORS headers, so the browser hides the response', async () => {
   const response = await send('get', { Origin: FOREIGN });
   expect([response.status, response.headers.get('Access-Control-Allow-Origin')]).toEqual([200, null]);
   expect(response.headers.get('Vary')).toBe('Origin');
 });
 
-test('an allowed origin reads with credentials, and sees our headers', async () => {
+test('an allowed origin can read responses with credentials and the exposed headers', async () => {
   const { headers } = await send('get', { Origin: FRIEND });
   expect(headers.get('Access-Control-Allow-Origin')).toBe(FRIEND);
   expect(headers.get('Access-Control-Allow-Credentials')).toBe('true');
   for (const name of ['X-Total-Count', 'ETag', 'Retry-After', 'Location']) expect(headers.get('Access-Control-Expose-Headers')).toContain(name);
 });
 
-test('an allowed origin sees refusals, too', async () => {
+test('an allowed origin can read error responses', async () => {
   const response = await send('get', { Origin: FRIEND }, '/nowhere');
   expect([response.status, response.headers.get('Access-Control-Allow-Origin')]).toEqual([404, FRIEND]);
 });
 
-test('a preflight of an allowed origin is answered, on any path', async () => {
+test('a preflight request of an allowed origin is answered with CORS headers on any path', async () => {
   for (const path of ['/thing', '/nowhere']) {
-    const asked = { Origin: FRIEND, 'Access-Control-Request-Method': 'PUT', 'Access-Control-Request-Headers': 'content-type, idempotency-key' };
-    const { status, headers } = await send('options', asked, path);
+    const requestHeaders = {
+      Origin: FRIEND,
+      'Access-Control-Request-Method': 'PUT',
+      'Access-Control-Request-Headers': 'content-type, idempotency-key',
+    };
+    const { status, headers } = await send('options', requestHeaders, path);
     expect([status, headers.get('Access-Control-Allow-Origin'), headers.get('Access-Control-Allow-Credentials')]).toEqual([204, FRIEND, 'true']);
     expect(headers.get('Access-Control-Allow-Methods')).toContain('PUT');
     expect(headers.get('Access-Control-Allow-Headers')?.toLowerCase()).toContain('idempotency-key');
@@ -97,7 +101,7 @@ test('a preflight of an allowed origin is answered, on any path', async () => {
   }
 });
 
-test('a preflight of a foreign origin gets no permission', async () => {
+test('a preflight request of another origin gets no CORS headers', async () => {
   for (const origin of [FOREIGN, 'null']) {
     const { headers } = await send('options', { Origin: origin, 'Access-Control-Request-Method': 'POST' });
     for (const name of ['Origin', 'Credentials', 'Methods', 'Headers']) expect(headers.get(`Access-Control-Allow-${name}`)).toBeNull();

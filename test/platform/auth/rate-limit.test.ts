@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { HttpError } from '#lib/errors.ts';
-import { countWithin, type Limit, limitKey } from '#platform/auth/rate-limit.ts';
+import { enforceRateLimit, type RateLimit, rateLimitKey } from '#platform/auth/rate-limit.ts';
 import { statement } from '#platform/db/sql.ts';
 import { route } from '#platform/http/route.ts';
 import { untilReady } from '#platform/redis/connection.ts';
-import { Acknowledged, acknowledged, DELIVERIES } from '#platform/webhooks/receive.ts';
-import { answerOf, type Kit, startKit } from '#test/support/http/framework.ts';
+import { Acknowledged, acknowledged, DELIVERY_RATE_LIMIT } from '#platform/webhooks/receive.ts';
+import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 import { createSecret, deliver, standardHeaders } from '#test/support/http/webhook.ts';
 
 const SECRET = createSecret();
@@ -14,21 +14,21 @@ const hook = route({
   method: 'post',
   path: '/webhooks/payment-status',
   auth: { webhook: 'payment-status' },
-  summary: 'Takes a delivery',
+  summary: 'Receives a delivery',
   returns: { 200: Acknowledged },
   fails: [],
   handler: ({ once }) => once(async () => acknowledged()),
 });
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit([hook], { env: { WEBHOOK_SECRET_PAYMENT_STATUS: SECRET } });
-  await untilReady(kit.app.redis);
+  server = await startTestServer([hook], { env: { WEBHOOK_SECRET_PAYMENT_STATUS: SECRET } });
+  await untilReady(server.app.redis);
 });
-afterAll(() => kit.close());
+afterAll(() => server.close());
 
-const TEN: Limit = { name: 'test', most: 10, windowMs: 60_000 };
-const refusalOf = (counting: Promise<void>) =>
+const TEN: RateLimit = { name: 'test', max: 10, windowMs: 60_000 };
+const errorOf = (counting: Promise<void>) =>
   counting.then(
     () => null,
     (error: unknown) => {
@@ -37,53 +37,53 @@ const refusalOf = (counting: Promise<void>) =>
     },
   );
 
-test('of many at once, as many as the limit says are let through', async () => {
-  const who = randomUUID();
-  const refusals = await Promise.all(Array.from({ length: 50 }, () => refusalOf(countWithin(kit.app, TEN, who))));
-  const refused = refusals.filter((one) => one !== null);
-  expect(refused.length).toBe(40);
-  expect(refused[0]).toMatchObject({ status: 429, message: 'at most 10 are accepted in 60 s, try again later' });
-  expect(Number(refused[0]?.headers['Retry-After'])).toBeGreaterThan(0);
-  expect(Number(refused[0]?.headers['Retry-After'])).toBeLessThanOrEqual(60);
-  // Somebody else is counted apart.
-  await countWithin(kit.app, TEN, randomUUID());
+test('of concurrent requests exactly the limit is accepted', async () => {
+  const caller = randomUUID();
+  const errors = await Promise.all(Array.from({ length: 50 }, () => errorOf(enforceRateLimit(server.app, TEN, caller))));
+  const rejected = errors.filter((one) => one !== null);
+  expect(rejected.length).toBe(40);
+  expect(rejected[0]).toMatchObject({ status: 429, message: 'at most 10 are accepted in 60 s, try again later' });
+  expect(Number(rejected[0]?.headers['Retry-After'])).toBeGreaterThan(0);
+  expect(Number(rejected[0]?.headers['Retry-After'])).toBeLessThanOrEqual(60);
+  // Another caller has a counter of its own.
+  await enforceRateLimit(server.app, TEN, randomUUID());
 });
 
-test('the window begins with the first, and ends: what was refused does not prolong it', async () => {
-  const who = randomUUID();
-  for (let i = 0; i < 12; i++) await refusalOf(countWithin(kit.app, TEN, who));
-  const key = limitKey(kit.app, TEN, who);
-  expect(await kit.app.redis.pttl(key)).toBeLessThanOrEqual(60_000);
-  await kit.app.redis.pexpire(key, 1);
+test('the window starts at the first request, and rejected requests do not extend it', async () => {
+  const caller = randomUUID();
+  for (let i = 0; i < 12; i++) await errorOf(enforceRateLimit(server.app, TEN, caller));
+  const key = rateLimitKey(server.app, TEN, caller);
+  expect(await server.app.redis.pttl(key)).toBeLessThanOrEqual(60_000);
+  await server.app.redis.pexpire(key, 1);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  await countWithin(kit.app, TEN, who);
+  await enforceRateLimit(server.app, TEN, caller);
 });
 
 const findDelivery = statement<{ id: string }>('test_find_limited_delivery', 'select id from webhook_deliveries where id = $1');
 const send = async (secret = SECRET) => {
   const id = randomUUID();
-  const headers = standardHeaders(secret, id, Math.floor(kit.app.clock.now().getTime() / 1_000), '{}');
-  const response = await deliver(kit, 'payment-status', headers, '{}');
-  return { id, ...(await answerOf(response)), retryAfter: response.headers.get('Retry-After') };
+  const headers = standardHeaders(secret, id, Math.floor(server.app.clock.now().getTime() / 1_000), '{}');
+  const response = await deliver(server, 'payment-status', headers, '{}');
+  return { id, ...(await readResponse(response)), retryAfter: response.headers.get('Retry-After') };
 };
 
-test('a source that delivers too much is 429 before anything is stored; who cannot sign neither counts nor learns of it', async () => {
-  const key = limitKey(kit.app, DELIVERIES, 'payment-status');
+test('a source above its rate limit gets a 429 and nothing is stored; deliveries with a wrong signature do not count and get a 401', async () => {
+  const key = rateLimitKey(server.app, DELIVERY_RATE_LIMIT, 'payment-status');
   await send(createSecret());
-  expect(await kit.app.redis.get(key)).toBeNull();
+  expect(await server.app.redis.get(key)).toBeNull();
   expect((await send()).status).toBe(200);
-  await kit.app.redis.set(key, DELIVERIES.most, 'PX', 30_000);
+  await server.app.redis.set(key, DELIVERY_RATE_LIMIT.max, 'PX', 30_000);
   const refused = await send();
   expect([refused.status, refused.body]).toEqual([429, { error: 'at most 500 are accepted in 1 s, try again later' }]);
   expect(Number(refused.retryAfter)).toBeGreaterThan(0);
-  expect(await kit.app.db.query(findDelivery, [refused.id])).toEqual([]);
+  expect(await server.app.db.query(findDelivery, [refused.id])).toEqual([]);
   expect((await send(createSecret())).status).toBe(401);
-  await kit.app.redis.del(key);
+  await server.app.redis.del(key);
   expect((await send()).status).toBe(200);
 });
 
-test('deliveries are stored while Redis is away', async () => {
-  const away = await startKit([hook], { env: { WEBHOOK_SECRET_PAYMENT_STATUS: SECRET, REDIS_URL: 'unix:///nowhere/redis.sock' } });
+test('webhook deliveries are stored while Redis is down', async () => {
+  const away = await startTestServer([hook], { env: { WEBHOOK_SECRET_PAYMENT_STATUS: SECRET, REDIS_URL: 'unix:///nowhere/redis.sock' } });
   try {
     const headers = standardHeaders(SECRET, randomUUID(), Math.floor(away.app.clock.now().getTime() / 1_000), '{}');
     expect((await deliver(away, 'payment-status', headers, '{}')).status).toBe(200);

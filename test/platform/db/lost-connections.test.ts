@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { statement } from '#platform/db/sql.ts';
-import { type Kit, startKit } from '#test/support/http/framework.ts';
+import { type TestServer, startTestServer } from '#test/support/http/framework.ts';
 
-let kit: Kit;
+let kit: TestServer;
 beforeAll(async () => {
-  kit = await startKit([], { env: { DATABASE_POOL: '3' } });
+  kit = await startTestServer([], { env: { DATABASE_POOL: '3' } });
 });
 afterAll(() => kit?.close());
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { reply, route } from '#platform/http/route.ts';
-import { answerOf, type Kit, sendRaw, startKit } from '#test/support/http/framework.ts';
+import { readResponse, sendRaw, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 
 const Order = z.strictObject({
   name: z.string().min(2).max(10).optional(),
@@ -26,7 +26,7 @@ const orders = route({
   method: 'post',
   path: '/orders',
   auth: 'public',
-  summary: 'Takes an order',
+  summary: 'Creates an order',
   body: Order,
   returns: { 200: z.json() },
   fails: [],
@@ -36,7 +36,7 @@ const free = route({
   method: 'put',
   path: '/free',
   auth: 'public',
-  summary: 'Takes any JSON',
+  summary: 'Accepts any JSON',
   body: z.record(z.string(), z.json()),
   returns: { 200: z.json() },
   fails: [],
@@ -46,7 +46,7 @@ const needed = route({
   method: 'post',
   path: '/needed',
   auth: 'public',
-  summary: 'Needs a wallet',
+  summary: 'Requires a wallet',
   body: z.strictObject({ wallet: z.string() }),
   returns: { 200: z.json() },
   fails: [],
@@ -62,21 +62,21 @@ const bare = route({
   handler: async () => reply(204, null),
 });
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit([orders, free, needed, bare]);
+  server = await startTestServer([orders, free, needed, bare]);
 });
-afterAll(() => kit.close());
+afterAll(() => server.close());
 
 function send(body: RequestInit['body'], { path = '/orders', method = 'POST', type = 'application/json' } = {}): Promise<Response> {
-  return fetch(`${kit.url}${path}`, { method, headers: { 'Content-Type': type }, body: body ?? null });
+  return fetch(`${server.url}${path}`, { method, headers: { 'Content-Type': type }, body: body ?? null });
 }
-const refusalOf = async (body: unknown, path = '/orders') => answerOf(await send(JSON.stringify(body), { path }));
+const sendJson = async (body: unknown, path = '/orders') => readResponse(await send(JSON.stringify(body), { path }));
 
-test('an empty body is {}, with a content type and without', async () => {
-  expect(await answerOf(await send(''))).toEqual({ status: 200, body: {} });
-  expect(await answerOf(await fetch(`${kit.url}/orders`, { method: 'POST' }))).toEqual({ status: 200, body: {} });
-  const chunked = await sendRaw(kit.port, 'POST /orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
+test('an empty body is parsed as {}, with and without a content type', async () => {
+  expect(await readResponse(await send(''))).toEqual({ status: 200, body: {} });
+  expect(await readResponse(await fetch(`${server.url}/orders`, { method: 'POST' }))).toEqual({ status: 200, body: {} });
+  const chunked = await sendRaw(server.port, 'POST /orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
   expect(chunked).toMatch(/^HTTP\/1.1 200 .*\{\}$/s);
 });
 
@@ -92,19 +92,19 @@ test.each([
   ['[]', 'the body must be an object'],
   ['null', 'the body must be an object'],
   ['7', 'the body must be an object'],
-])('malformed bytes are 400: %j', async (bytes, error) => {
-  expect(await answerOf(await send(bytes))).toEqual({ status: 400, body: { error } });
+])('a body that is not valid JSON of an object gets a 400: %j', async (bytes, error) => {
+  expect(await readResponse(await send(bytes))).toEqual({ status: 400, body: { error } });
 });
 
-test('text that only looks like an escaped NUL, surrogate pairs and brackets in strings pass', async () => {
+test('escaped backslashes, surrogate pairs and brackets inside strings are accepted', async () => {
   const value = { a: '\\u0000', b: '😀', c: '['.repeat(100), d: '\\\\u0000', e: 'é' };
-  expect(await answerOf(await send(JSON.stringify(value), { path: '/free', method: 'PUT' }))).toEqual({ status: 200, body: value });
+  expect(await readResponse(await send(JSON.stringify(value), { path: '/free', method: 'PUT' }))).toEqual({ status: 200, body: value });
 });
 
-test('__proto__ as a field reaches nobody', async () => {
-  const declared = await answerOf(await send('{"__proto__":{"isAdmin":true}}'));
+test('a field __proto__ is rejected or removed', async () => {
+  const declared = await readResponse(await send('{"__proto__":{"isAdmin":true}}'));
   expect(declared).toEqual({ status: 400, body: { error: '__proto__ is not a known field' } });
-  const free = await answerOf(await send('{"__proto__":{"isAdmin":true},"a":1}', { path: '/free', method: 'PUT' }));
+  const free = await readResponse(await send('{"__proto__":{"isAdmin":true},"a":1}', { path: '/free', method: 'PUT' }));
   expect(free).toEqual({ status: 200, body: { a: 1 } });
 });
 
@@ -129,87 +129,87 @@ test.each([
   [{ shape: { type: 'square' } }, 'shape.type must be one of circle, dot'],
   [{ shape: { type: 'circle' } }, 'shape.r is required and must be a number'],
   [{ note: 'A' }, 'note must be lower-case letters'],
-])('a wrong field is named, with what it must be: %j', async (body, error) => {
-  expect(await refusalOf(body)).toEqual({ status: 400, body: { error } });
+])('an invalid field gets a 400 with its path and its requirement: %j', async (body, error) => {
+  expect(await sendJson(body)).toEqual({ status: 400, body: { error } });
 });
 
-test('a missing field is named as required', async () => {
-  expect(await refusalOf({}, '/needed')).toEqual({ status: 400, body: { error: 'wallet is required and must be text' } });
+test('a missing field gets a 400 that says it is required', async () => {
+  expect(await sendJson({}, '/needed')).toEqual({ status: 400, body: { error: 'wallet is required and must be text' } });
 });
 
-test('an endless field name is not repeated to its sender', async () => {
-  const { status, body } = await refusalOf({ ['x'.repeat(10_000)]: 1 });
+test('a very long field name is shortened in the error sentence', async () => {
+  const { status, body } = await sendJson({ ['x'.repeat(10_000)]: 1 });
   expect(status).toBe(400);
   expect(JSON.stringify(body).length).toBeLessThan(200);
 });
 
-test('a route without a body takes none but {}', async () => {
+test('a route without a body accepts only an empty object', async () => {
   expect((await send('{}', { path: '/bare' })).status).toBe(204);
-  expect(await refusalOf({ a: 1 }, '/bare')).toEqual({ status: 400, body: { error: 'a is not a known field' } });
+  expect(await sendJson({ a: 1 }, '/bare')).toEqual({ status: 400, body: { error: 'a is not a known field' } });
 });
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonp', 'text/json'])(
-  'a body of type %s is 415',
+  'a body with content type %s gets a 415',
   async (type) => {
-    expect(await answerOf(await send('{}', { type }))).toEqual({ status: 415, body: { error: 'Content-Type must be application/json' } });
+    expect(await readResponse(await send('{}', { type }))).toEqual({ status: 415, body: { error: 'Content-Type must be application/json' } });
   },
 );
 
-test('JSON with parameters and suffixed JSON are taken', async () => {
+test('JSON content types with parameters or a suffix are accepted', async () => {
   expect((await send('{}', { type: 'application/json; charset=utf-8' })).status).toBe(200);
   expect((await send('{}', { type: 'application/vnd.api+json' })).status).toBe(200);
 });
 
-test('a body without a content type is 415', async () => {
-  const response = await sendRaw(kit.port, 'POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}');
+test('a body without a content type gets a 415', async () => {
+  const response = await sendRaw(server.port, 'POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}');
   expect(response).toMatch(/^HTTP\/1.1 415 /);
-  const chunked = await sendRaw(kit.port, 'POST /orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n');
+  const chunked = await sendRaw(server.port, 'POST /orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n');
   expect(chunked).toMatch(/^HTTP\/1.1 415 /);
 });
 
-test.each(['gzip', 'br', 'deflate, gzip'])('a body encoded as %s is 415', async (encoding) => {
-  const response = await fetch(`${kit.url}/orders`, {
+test.each(['gzip', 'br', 'deflate, gzip'])('a body with content encoding %s gets a 415', async (encoding) => {
+  const response = await fetch(`${server.url}/orders`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'Content-Encoding': encoding },
     body: '{}',
   });
-  expect(await answerOf(response)).toEqual({ status: 415, body: { error: 'Content-Encoding must be identity' } });
+  expect(await readResponse(response)).toEqual({ status: 415, body: { error: 'Content-Encoding must be identity' } });
 });
 
 const TOO_LARGE = { status: 413, body: { error: 'the body must be at most 262144 bytes' } };
 
-test('a body past 256 KB is 413 when its size is announced', async () => {
-  expect(await answerOf(await send(`{"name":"${'x'.repeat(300_000)}"}`))).toEqual(TOO_LARGE);
+test('a body above 256 KB with a Content-Length gets a 413', async () => {
+  expect(await readResponse(await send(`{"name":"${'x'.repeat(300_000)}"}`))).toEqual(TOO_LARGE);
   const announced = await sendRaw(
-    kit.port,
+    server.port,
     'POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n\r\n{',
   );
   expect(announced).toMatch(/^HTTP\/1.1 413 /);
 });
 
-test('a body past 256 KB is 413 when it comes in chunks', async () => {
+test('a chunked body above 256 KB gets a 413', async () => {
   const chunks = ReadableStream.from(Array.from({ length: 40 }, () => Buffer.alloc(16 * 1024, 0x20)));
-  const response = await fetch(`${kit.url}/orders`, {
+  const response = await fetch(`${server.url}/orders`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: chunks,
     duplex: 'half',
   });
-  expect(await answerOf(response)).toEqual(TOO_LARGE);
+  expect(await readResponse(response)).toEqual(TOO_LARGE);
 });
 
-test('a body of exactly 256 KB is read', async () => {
+test('a body of exactly 256 KB is accepted', async () => {
   const frame = '{"a":""}';
   const response = await send(`{"a":"${'x'.repeat(256 * 1024 - frame.length)}"}`, { path: '/free', method: 'PUT' });
   expect(response.status).toBe(200);
   await response.body?.cancel();
 });
 
-test('the connection is still good after a refused body', async () => {
+test('the connection can be used again after a rejected body', async () => {
   const large = `{"name":"${'x'.repeat(300_000)}"}`;
   const two =
     `POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${large.length}\r\n\r\n${large}` +
     'POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n';
-  const answers = await sendRaw(kit.port, two, /HTTP\/1.1 413 .*HTTP\/1.1 200 .*\}$/s);
+  const answers = await sendRaw(server.port, two, /HTTP\/1.1 413 .*HTTP\/1.1 200 .*\}$/s);
   expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
 });

@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { answerOf, type Kit, startKit } from '#test/support/http/framework.ts';
+import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit();
+  server = await startTestServer();
 });
-afterAll(() => kit.close());
+afterAll(() => server.close());
 
-test('the document is served once made, and 304 for who has it', async () => {
-  const first = await fetch(`${kit.url}/openapi.json`);
+test('GET /openapi.json returns the document, and 304 when its ETag is in If-None-Match', async () => {
+  const first = await fetch(`${server.url}/openapi.json`);
   const etag = first.headers.get('ETag') ?? '';
   expect([first.status, first.headers.get('Content-Type')]).toEqual([200, 'application/json; charset=utf-8']);
   expect(((await first.json()) as { openapi: string }).openapi).toBe('3.1.0');
-  const again = await fetch(`${kit.url}/openapi.json`, { headers: { 'If-None-Match': etag } });
+  const again = await fetch(`${server.url}/openapi.json`, { headers: { 'If-None-Match': etag } });
   expect([again.status, await again.text()]).toEqual([304, '']);
 });
 
-test('it comes compressed for who takes that, and plain for who does not', async () => {
-  const plain = await fetch(`${kit.url}/openapi.json`, { headers: { 'Accept-Encoding': 'identity' } });
-  const zipped = await fetch(`${kit.url}/openapi.json`, { headers: { 'Accept-Encoding': 'gzip' } });
+test('the OpenAPI document is gzipped only when the client accepts gzip', async () => {
+  const plain = await fetch(`${server.url}/openapi.json`, { headers: { 'Accept-Encoding': 'identity' } });
+  const zipped = await fetch(`${server.url}/openapi.json`, { headers: { 'Accept-Encoding': 'gzip' } });
   expect([plain.headers.get('Content-Encoding'), zipped.headers.get('Content-Encoding')]).toEqual([null, 'gzip']);
   expect(await zipped.text()).toBe(await plain.text());
 });
 
-test.each(['/docs', '/docs/'])('%s is a page whose every part comes from here', async (path) => {
-  const response = await fetch(`${kit.url}${path}`);
+test.each(['/docs', '/docs/'])('%s is a page that loads all of its parts from this service', async (path) => {
+  const response = await fetch(`${server.url}${path}`);
   expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
   const policy = response.headers.get('Content-Security-Policy') ?? '';
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
@@ -34,22 +34,22 @@ test.each(['/docs', '/docs/'])('%s is a page whose every part comes from here', 
   const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
   expect(parts.length).toBe(4);
   for (const part of parts) {
-    const asset = await fetch(`${kit.url}${part}`);
+    const asset = await fetch(`${server.url}${part}`);
     expect([part, asset.status]).toEqual([part, 200]);
     expect(asset.headers.get('Content-Type')).toMatch(/^(?:text\/(?:css|javascript)|image\/png)/);
-    // Unread, it would hold its connection, and that this process.
+    // An unread body would keep its connection open, and the open connection would keep this process alive.
     await asset.body?.cancel();
   }
 });
 
-test('JSON answers carry no headers of pages', async () => {
-  expect((await fetch(`${kit.url}/healthz`)).headers.get('Content-Security-Policy')).toBeNull();
+test('JSON responses do not have the security headers of pages', async () => {
+  expect((await fetch(`${server.url}/healthz`)).headers.get('Content-Security-Policy')).toBeNull();
 });
 
-test('it is only read', async () => {
-  const response = await fetch(`${kit.url}/docs`, { method: 'POST' });
+test('the documentation accepts only GET and HEAD', async () => {
+  const response = await fetch(`${server.url}/docs`, { method: 'POST' });
   expect(response.headers.get('Allow')).toBe('GET, HEAD');
-  expect(await answerOf(response)).toEqual({ status: 405, body: { error: 'the method must be GET' } });
-  const head = await fetch(`${kit.url}/openapi.json`, { method: 'HEAD' });
+  expect(await readResponse(response)).toEqual({ status: 405, body: { error: 'the method must be GET' } });
+  const head = await fetch(`${server.url}/openapi.json`, { method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);
 });

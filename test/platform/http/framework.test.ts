@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('an unknown path is 404 with one sentence', async () => {
+test('an unknown path gets a 404 with one sentence', async () => {
   const response = await fetch(`${t.url}/nowhere`);
   expect(response.status).toBe(404);
   expect(await response.json()).toEqual({ error: 'no such resource' });

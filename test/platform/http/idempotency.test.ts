@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
-import { createClient } from '#platform/http/client.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { answerOf, type Kit, startKit, TOKENS } from '#test/support/http/framework.ts';
+import { createRouteClient } from '#test/support/http/client.ts';
+import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/support/http/framework.ts';
 
 const createEffects = statement('test_create_effects', 'create table effects (name text not null)');
 const insertEffect = statement('test_insert_effect', 'insert into effects (name) values ($1)');
@@ -18,7 +18,7 @@ const make = (path: string, auth: 'public' | { admin: 'content' }) =>
     method: 'post',
     path,
     auth,
-    summary: 'Makes something',
+    summary: 'Creates something',
     params: z.object({ shelf: z.string() }),
     body: z.strictObject({ name: z.string(), amount: z.string().transform(BigInt).optional(), pauseMs: z.int().optional() }),
     returns: { 201: Made },
@@ -36,21 +36,21 @@ const make = (path: string, auth: 'public' | { admin: 'content' }) =>
 const routes = [make('/shelves/{shelf}/things', 'public'), make('/admin/{shelf}/things', { admin: 'content' })] as const;
 const [things, adminThings] = routes;
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit(routes);
-  await kit.app.tx((tx) => tx.query(createEffects));
+  server = await startTestServer(routes);
+  await server.app.tx((tx) => tx.query(createEffects));
 });
-afterAll(() => kit.close());
+afterAll(() => server.close());
 
 const send = (name: string, idempotencyKey: string | undefined, more: { shelf?: string; amount?: string; pauseMs?: number } = {}) => {
   const { shelf = 'a', ...body } = more;
   const input = { params: { shelf }, body: { name, ...body } };
-  return createClient({ baseUrl: kit.url }).call(things, idempotencyKey === undefined ? input : { ...input, idempotencyKey });
+  return createRouteClient(server.url).call(things, idempotencyKey === undefined ? input : { ...input, idempotencyKey });
 };
-const effectsOf = async (name: string) => (await kit.app.db.query(countEffects, [name]))[0]?.count;
+const effectsOf = async (name: string) => (await server.app.db.query(countEffects, [name]))[0]?.count;
 
-test('the same key and body get the same answer, headers and all, for one effect', async () => {
+test('a repeated request with the same key and body has one effect and gets the same response with its headers', async () => {
   const first = await send('one', 'key-1', { amount: '12345678901234567890' });
   const again = await send('one', 'key-1', { amount: '12345678901234567890' });
   expect(first.status).toBe(201);
@@ -58,26 +58,26 @@ test('the same key and body get the same answer, headers and all, for one effect
   expect(await effectsOf('one')).toBe(1);
 });
 
-test('without a key every request is its own', async () => {
+test('requests without a key each have an effect', async () => {
   await Promise.all([send('free', undefined), send('free', undefined)]);
   expect(await effectsOf('free')).toBe(2);
 });
 
-test('the key with another body is 409', async () => {
+test('a key that was used with another body gets a 409', async () => {
   await send('two', 'key-2');
   const other = await send('two', 'key-2', { amount: '1' });
   expect([other.status, other.body]).toEqual([409, { error: 'Idempotency-Key was used before with another body' }]);
   expect(await effectsOf('two')).toBe(1);
 });
 
-test('twenty at once have one effect and one answer', async () => {
+test('twenty concurrent requests with one key have one effect and one response', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => send('many', 'key-many', { pauseMs: 100 })));
   expect(new Set(answers.map((answer) => JSON.stringify([answer.status, answer.body]))).size).toBe(1);
   expect(answers[0]?.status).toBe(201);
   expect(await effectsOf('many')).toBe(1);
 });
 
-test('who waits longer than two seconds for the first is told to come back', async () => {
+test('a request that waits more than two seconds for another one with its key gets a 409 with Retry-After', async () => {
   const answers = await Promise.all([send('slow', 'key-slow', { pauseMs: 4_000 }), send('slow', 'key-slow', { pauseMs: 4_000 })]);
   expect(answers.map(({ status, headers }) => [status, headers.get('Retry-After')]).sort()).toEqual([
     [201, null],
@@ -87,7 +87,7 @@ test('who waits longer than two seconds for the first is told to come back', asy
   expect(await effectsOf('slow')).toBe(1);
 });
 
-test('a refusal and a fault keep nothing: the key is free again', async () => {
+test('after an error the key can be used again, and there is no effect', async () => {
   for (const [name, status] of [
     ['refused', 404],
     ['broken', 500],
@@ -98,12 +98,12 @@ test('a refusal and a fault keep nothing: the key is free again', async () => {
   }
 });
 
-test('a key is the caller’s own, and the path’s', async () => {
+test('a key is separate for each caller and each path', async () => {
   const mine = await send('scoped', 'key-scope');
   const elsewhere = await send('scoped', 'key-scope', { shelf: 'b' });
   const byAdmin = async (token: string) =>
     (
-      await createClient({ baseUrl: kit.url, headers: { Authorization: `Bearer ${token}` } }).ok(adminThings, {
+      await createRouteClient(server.url, { Authorization: `Bearer ${token}` }).ok(adminThings, {
         params: { shelf: 'a' },
         body: { name: 'scoped' },
         idempotencyKey: 'key-scope',
@@ -114,15 +114,15 @@ test('a key is the caller’s own, and the path’s', async () => {
   expect(await byAdmin(TOKENS.content)).toEqual(bodies[3]);
 });
 
-test('a key is 1 to 255 printable characters', async () => {
+test('a key that is not 1 to 255 printable characters gets a 400', async () => {
   const raw = (key: string) =>
-    fetch(`${kit.url}/shelves/a/things`, {
+    fetch(`${server.url}/shelves/a/things`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
       body: JSON.stringify({ name: 'key' }),
     });
   for (const bad of ['', 'x'.repeat(256), 'with space', 'ümlaut']) {
-    expect(await answerOf(await raw(bad))).toEqual({ status: 400, body: { error: 'Idempotency-Key must be 1 to 255 printable characters' } });
+    expect(await readResponse(await raw(bad))).toEqual({ status: 400, body: { error: 'Idempotency-Key must be 1 to 255 printable characters' } });
   }
   expect(await effectsOf('key')).toBe(0);
   expect((await raw('x'.repeat(255))).status).toBe(201);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { readQuery } from '#platform/http/query.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
-import { answerOf, type Kit, sendRaw, startKit } from '#test/support/http/framework.ts';
+import { readResponse, sendRaw, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 
 const Text = z.object({ text: z.string() });
 
@@ -46,7 +46,7 @@ const routes = [
     method: 'get',
     path: '/cached',
     auth: 'public',
-    summary: 'May be kept',
+    summary: 'Is cached',
     returns: { 200: Text },
     fails: [],
     cache: 'public, max-age=60',
@@ -65,7 +65,7 @@ const routes = [
     method: 'get',
     path: '/endless',
     auth: 'public',
-    summary: 'Takes the response over',
+    summary: 'Writes the response itself',
     returns: { 200: stream('text/event-stream') },
     fails: [],
     handler: async () => reply(200, (response: ServerResponse) => void response.write('data: 1\n\n')),
@@ -74,16 +74,16 @@ const routes = [
     method: 'get',
     path: '/undeclared-status',
     auth: 'public',
-    summary: 'Answers what it does not declare',
+    summary: 'Returns an undeclared status',
     returns: { 200: Text, 201: Text },
     fails: [],
     handler: async () => JSON.parse('{"status":202,"body":{"text":""}}'),
   }),
   route({
     method: 'get',
-    path: '/undeclared-refusal',
+    path: '/undeclared-error',
     auth: 'public',
-    summary: 'Refuses as it does not declare',
+    summary: 'Throws an undeclared status',
     returns: { 200: Text },
     fails: [],
     handler: () => Promise.reject(fail(409, 'not declared')),
@@ -92,7 +92,7 @@ const routes = [
     method: 'get',
     path: '/wrong-shape',
     auth: 'public',
-    summary: 'Answers another shape',
+    summary: 'Returns a body of another schema',
     returns: { 200: Text },
     fails: [],
     handler: async () => JSON.parse('{"status":200,"body":{"text":7}}'),
@@ -108,39 +108,39 @@ const routes = [
   }),
 ];
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit(routes);
+  server = await startTestServer(routes);
 });
-afterAll(() => kit.close());
-const get = (path: string, init?: RequestInit) => fetch(`${kit.url}${path}`, init);
+afterAll(() => server.close());
+const get = (path: string, init?: RequestInit) => fetch(`${server.url}${path}`, init);
 
-test('an unknown path is 404 with one sentence', async () => {
-  expect(await answerOf(await get('/nowhere'))).toEqual({ status: 404, body: { error: 'no such resource' } });
+test('an unknown path gets a 404 with one sentence', async () => {
+  expect(await readResponse(await get('/nowhere'))).toEqual({ status: 404, body: { error: 'no such resource' } });
   expect((await get('/things/1/more')).status).toBe(404);
   expect((await get('/THINGS/1')).status).toBe(404);
   expect((await get('/things/1/')).status).toBe(404);
 });
 
-test('another method is 405 and says which there are', async () => {
+test('an unsupported method gets a 405 with the supported methods', async () => {
   const response = await get('/things/1', { method: 'DELETE' });
   expect(response.headers.get('Allow')).toBe('GET, HEAD, PUT');
-  expect(await answerOf(response)).toEqual({ status: 405, body: { error: 'the method must be GET or PUT' } });
+  expect(await readResponse(response)).toEqual({ status: 405, body: { error: 'the method must be GET or PUT' } });
   expect((await get('/cached', { method: 'POST' })).headers.get('Allow')).toBe('GET, HEAD');
-  expect((await sendRaw(kit.port, 'PURGE /cached HTTP/1.1\r\nHost: x\r\n\r\n')).split('\r\n')[0]).toBe('HTTP/1.1 405 Method Not Allowed');
+  expect((await sendRaw(server.port, 'PURGE /cached HTTP/1.1\r\nHost: x\r\n\r\n')).split('\r\n')[0]).toBe('HTTP/1.1 405 Method Not Allowed');
 });
 
-test('OPTIONS tells what a path knows', async () => {
+test('OPTIONS returns the methods of a path', async () => {
   const response = await get('/things/1', { method: 'OPTIONS' });
   expect([response.status, response.headers.get('Allow')]).toEqual([204, 'GET, HEAD, PUT']);
   expect((await get('/nowhere', { method: 'OPTIONS' })).status).toBe(404);
 });
 
-test('literal paths win over parameters', async () => {
-  expect(await answerOf(await get('/things/first'))).toEqual({ status: 200, body: { text: 'literal' } });
+test('a literal path takes precedence over a path parameter', async () => {
+  expect(await readResponse(await get('/things/first'))).toEqual({ status: 200, body: { text: 'literal' } });
 });
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD returns the status and headers of GET without the body', async () => {
   const [head, full] = await Promise.all([get('/things/1', { method: 'HEAD' }), get('/things/1')]);
   expect([head.status, await head.text()]).toEqual([200, '']);
   for (const name of ['content-type', 'content-length']) expect(head.headers.get(name)).toBe(full.headers.get(name));
@@ -148,7 +148,7 @@ test('HEAD answers as GET does, without the body', async () => {
   expect((await get('/nowhere', { method: 'HEAD' })).status).toBe(404);
 });
 
-test('HEAD of an endless stream ends at once', async () => {
+test('HEAD of an endless stream ends immediately', async () => {
   const response = await get('/endless', { method: 'HEAD' });
   expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([200, 'text/event-stream; charset=utf-8', '']);
 });
@@ -162,8 +162,8 @@ test.each([
   '/things/%00',
   '/things/..%2f..%2fetc%2fpasswd',
   `/things/${'a'.repeat(600)}`,
-])('garbage in a path is refused, never a fault: %s', async (path) => {
-  const answer = await sendRaw(kit.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+])('an invalid path gets 200, 400 or 404 and never a 5xx: %s', async (path) => {
+  const answer = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
   expect(answer).toMatch(/^HTTP\/1\.1 (?:200|400|404) /);
   expect(answer).not.toContain('root:');
 });
@@ -175,8 +175,8 @@ test.each([
   '/docs/%2e%2e/package.json',
   '//etc/passwd',
   '/docs//swagger-ui.css',
-])('no path leads out of what is served: %s', async (path) => {
-  const answer = await sendRaw(kit.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+])('a path traversal gets a 404: %s', async (path) => {
+  const answer = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
   expect(answer).toMatch(/^HTTP\/1\.1 404 /);
 });
 
@@ -186,16 +186,16 @@ test.each([
   ['limit=1.5', 'limit must be an integer'],
   ['limit=abc', 'limit must be a number'],
   ['limit=1&limit=2', 'limit must be a number'],
-])('a wrong query parameter is named: %s', async (query, error) => {
-  expect(await answerOf(await get(`/things/1?${query}`))).toEqual({ status: 400, body: { error } });
+])('an invalid query parameter gets a 400 with its name: %s', async (query, error) => {
+  expect(await readResponse(await get(`/things/1?${query}`))).toEqual({ status: 400, body: { error } });
 });
 
-test('unknown query parameters are ignored, and broken escapes in them harm nothing', async () => {
-  expect(await answerOf(await get('/things/1?limit=3&utm_source=x&__proto__[a]=1'))).toEqual({ status: 200, body: { id: '1', limit: 3 } });
-  expect(await sendRaw(kit.port, 'GET /things/1?a=%zz&%=1 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
+test('unknown query parameters and invalid escapes in them are ignored', async () => {
+  expect(await readResponse(await get('/things/1?limit=3&utm_source=x&__proto__[a]=1'))).toEqual({ status: 200, body: { id: '1', limit: 3 } });
+  expect(await sendRaw(server.port, 'GET /things/1?a=%zz&%=1 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test('a query is read as it is written, however long it is', () => {
+test('readQuery parses repeated, empty and very many parameters in linear time', () => {
   expect(readQuery('a=1&b=%20&a=2&c&a=')).toEqual({ a: ['1', '2', ''], b: ' ', c: '' });
   const prototype = readQuery('__proto__=x');
   expect([Object.keys(prototype), Object.getPrototypeOf(prototype)]).toEqual([['__proto__'], Object.prototype]);
@@ -203,15 +203,18 @@ test('a query is read as it is written, however long it is', () => {
   expect(readQuery('a&'.repeat(100_000)).a).toHaveLength(100_000);
   const names = Array.from({ length: 100_000 }, (_, i) => i).join('&');
   expect(Object.keys(readQuery(names))).toHaveLength(100_000);
-  // In µs. The square of either would take minutes.
+  // CPU time in µs. Quadratic time would be minutes.
   expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
 });
 
-test('a wrong path parameter is 400 and named', async () => {
-  expect(await answerOf(await get(`/things/${'a'.repeat(21)}`))).toEqual({ status: 400, body: { error: 'id must be at most 20 characters long' } });
+test('an invalid path parameter gets a 400 with its name', async () => {
+  expect(await readResponse(await get(`/things/${'a'.repeat(21)}`))).toEqual({
+    status: 400,
+    body: { error: 'id must be at most 20 characters long' },
+  });
 });
 
-test('what may be kept has an ETag, and is 304 for who has it', async () => {
+test('a cached route has an ETag and returns 304 when it is in If-None-Match', async () => {
   const first = await get('/cached');
   const etag = first.headers.get('ETag') ?? '';
   expect(etag).toMatch(/^"[\w-]{22}"$/);
@@ -222,24 +225,27 @@ test('what may be kept has an ETag, and is 304 for who has it', async () => {
   expect((await get('/things/1')).headers.get('Cache-Control')).toBe('no-store');
 });
 
-test('a request id is echoed when it is one, and made up otherwise', async () => {
+test('a valid X-Request-Id is returned, and an invalid one is replaced', async () => {
   const id = async (given: string) => (await get('/cached', { headers: { 'X-Request-Id': given } })).headers.get('X-Request-Id');
   expect(await id('my-request.1')).toBe('my-request.1');
   for (const bad of ['a b', 'x'.repeat(65), '<script>']) expect(await id(bad)).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('a fault is a bare 500: nothing of its cause', async () => {
+test('an unexpected error gets a 500 without its message', async () => {
   const response = await get('/broken');
   expect(response.headers.get('X-Request-Id')).not.toBeNull();
-  expect(await answerOf(response)).toEqual({ status: 500, body: { error: 'internal server error' } });
+  expect(await readResponse(response)).toEqual({ status: 500, body: { error: 'internal server error' } });
 });
 
-test.each(['/undeclared-status', '/undeclared-refusal', '/wrong-shape'])('an answer that the route does not declare fails: %s', async (path) => {
-  expect(await answerOf(await get(path))).toEqual({ status: 500, body: { error: 'internal server error' } });
-});
+test.each(['/undeclared-status', '/undeclared-error', '/wrong-shape'])(
+  'a response that the route does not declare becomes a 500 outside production: %s',
+  async (path) => {
+    expect(await readResponse(await get(path))).toEqual({ status: 500, body: { error: 'internal server error' } });
+  },
+);
 
-test('in production an answer that the route does not declare is logged, and sent', async () => {
-  const production = await startKit(routes, {
+test('a response that the route does not declare is sent in production', async () => {
+  const production = await startTestServer(routes, {
     env: {
       NODE_ENV: 'production',
       SESSION_KEYS: 'k'.repeat(40),
@@ -249,13 +255,13 @@ test('in production an answer that the route does not declare is logged, and sen
     },
   });
   try {
-    expect((await fetch(`${production.url}/undeclared-refusal`)).status).toBe(409);
-    expect(await answerOf(await fetch(`${production.url}/wrong-shape`))).toEqual({ status: 200, body: { text: 7 } });
+    expect((await fetch(`${production.url}/undeclared-error`)).status).toBe(409);
+    expect(await readResponse(await fetch(`${production.url}/wrong-shape`))).toEqual({ status: 200, body: { text: 7 } });
   } finally {
     await production.close();
   }
 });
 
-test('every answer says that its type is its type', async () => {
+test('every response has X-Content-Type-Options: nosniff', async () => {
   for (const path of ['/cached', '/nowhere', '/picture']) expect((await get(path)).headers.get('X-Content-Type-Options')).toBe('nosniff');
 });

@@ -7,8 +7,8 @@ import { readConfig } from '#config';
 import { openLog } from '#platform/observability/log.ts';
 import { startTracing, traceJob } from '#platform/observability/tracing/tracing.ts';
 import { type PayoutsTest, startPayoutsTest } from '#test/support/areas/payouts.ts';
-import { eventually } from '#test/support/areas/player.ts';
-import { askTicket, newPayer, openRound, payFor } from '#test/support/areas/tickets.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
+import { newPayer, openRound, payFor, requestTicket } from '#test/support/areas/tickets.ts';
 import { attributeOf, type CollectedSpan, type Collector, startCollector } from '#test/support/servers/collector.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
 
@@ -36,7 +36,7 @@ const named = (spans: readonly CollectedSpan[], name: string): CollectedSpan => 
   return span;
 };
 
-test('a score is one trace from the caller over request, job and transaction to its statements', async () => {
+test('a score submission is one trace: request, job, batch, transaction and statements', async () => {
   const caller = newTrace();
   const player = await signIn(t);
   const response = await score(player, { ...header(caller), 'X-Request-Id': 'request-1' });
@@ -58,40 +58,39 @@ test('a score is one trace from the caller over request, job and transaction to 
   expect(attributeOf(named(spans, 'insert_scores'), 'db.query.summary')).toBe('insert_scores');
 });
 
-test('a ticket is one trace over request, job and statements to the questions that a node is asked', async () => {
+test('a ticket is one trace: request, job and RPC requests; spans contain no wallets, signatures or secrets', async () => {
   const caller = newTrace();
   const payer = await newPayer(t);
   const round = await openRound(t, payer);
   const signature = await payFor(t, payer, round);
-  const response = await askTicket(payer, round, signature, header(caller));
+  const response = await requestTicket(payer, round, signature, header(caller));
   expect([200, 201, 202]).toContain(response.status);
   const spans = await collector.trace(caller.traceId, 'POST /round/{id}/ticket', 'process check-ticket', 'rpc getTransaction');
   const job = named(spans, 'process check-ticket');
   expect(job.parentSpanId).toBe(named(spans, 'POST /round/{id}/ticket').spanId);
-  const question = named(spans, 'rpc getTransaction');
-  expect([question.kind, question.parentSpanId, attributeOf(question, 'rpc.method')]).toEqual([3, job.spanId, 'getTransaction']);
-  // Names, templates and ids: nothing of who, what for, or with what.
+  const rpcRequest = named(spans, 'rpc getTransaction');
+  expect([rpcRequest.kind, rpcRequest.parentSpanId, attributeOf(rpcRequest, 'rpc.method')]).toEqual([3, job.spanId, 'getTransaction']);
   for (const secret of [payer.wallet, signature, payer.cookie, ...Object.values(t.env).filter((value) => value.length > 40)]) {
     expect(collector.bytes.join('')).not.toContain(secret);
   }
 });
 
-test('a job that carries the scores of many is found from the trace of each', async () => {
+test('a job with the scores of several requests is a child of one request or linked to all of them', async () => {
   const players = await Promise.all(Array.from({ length: 30 }, async () => ({ caller: newTrace(), player: await signIn(t) })));
   const statuses = await Promise.all(players.map(async ({ caller, player }) => (await score(player, header(caller))).status));
   expect(statuses).toEqual(players.map(() => 200));
   const jobs = () => collector.spans.filter(({ name }) => name === 'process record-scores');
   for (const { caller } of players) {
     const request = named(await collector.trace(caller.traceId, 'POST /arcade/score'), 'POST /arcade/score');
-    await eventually(() => {
-      const own = jobs().filter((job) => job.parentSpanId === request.spanId || job.links?.some(({ spanId }) => spanId === request.spanId));
-      expect(own.length).toBe(1);
+    await retryUntilPass(() => {
+      const related = jobs().filter((job) => job.parentSpanId === request.spanId || job.links?.some(({ spanId }) => spanId === request.spanId));
+      expect(related.length).toBe(1);
     });
   }
   expect(Math.max(...jobs().map(({ links }) => links?.length ?? 0))).toBeGreaterThan(1);
 });
 
-test('a caller may ask not to be traced; nonsense begins a new trace', async () => {
+test('traceparent can turn sampling off, and an invalid traceparent starts a new trace', async () => {
   const [untraced, traced] = [newTrace(), newTrace()];
   const player = await signIn(t);
   expect((await score(player, header(untraced, '00'))).status).toBe(200);
@@ -101,19 +100,19 @@ test('a caller may ask not to be traced; nonsense begins a new trace', async () 
   expect((await score(player, header(traced))).status).toBe(200);
   await collector.trace(traced.traceId, 'POST /arcade/score', 'process record-scores');
   expect(collector.spans.filter(({ traceId }) => traceId === untraced.traceId)).toEqual([]);
-  const own = collector.spans.filter(({ name }) => name === 'GET /me');
-  expect(own.length).toBe(4);
-  expect(own.every(({ parentSpanId, traceId }) => !parentSpanId && !/^(?:a{32}|0{32})$/.test(traceId))).toBe(true);
+  const readSpans = collector.spans.filter(({ name }) => name === 'GET /me');
+  expect(readSpans.length).toBe(4);
+  expect(readSpans.every(({ parentSpanId, traceId }) => !parentSpanId && !/^(?:a{32}|0{32})$/.test(traceId))).toBe(true);
 });
 
-test('a failure says of what kind it is and nothing else; statements of nobody are no traces', async () => {
-  const [refused, failed] = [newTrace(), newTrace()];
+test('a failed span has the error type without the message, and a statement outside a trace has no span', async () => {
+  const [notFound, failed] = [newTrace(), newTrace()];
   await t.app.db.query({ name: 'test_outside', text: 'select 1' });
-  expect((await fetch(`${t.url}/game/none/stats`, { headers: header(refused) })).status).toBe(404);
-  const job = { name: 'test', queue: 'upkeep', id: '1', attempt: 1 };
+  expect((await fetch(`${t.url}/game/none/stats`, { headers: header(notFound) })).status).toBe(404);
+  const job = { name: 'test', queue: 'maintenance', id: '1', attempt: 1 };
   const cast = { name: 'test_cast', text: `select 'of the caller'::int` };
   await expect(traceJob(job, header(failed).traceparent, () => t.app.db.query(cast))).rejects.toThrow('of the caller');
-  const request = named(await collector.trace(refused.traceId, 'GET /game/{id}/stats'), 'GET /game/{id}/stats');
+  const request = named(await collector.trace(notFound.traceId, 'GET /game/{id}/stats'), 'GET /game/{id}/stats');
   expect(request.status?.code ?? 0).toBe(0);
   const spans = await collector.trace(failed.traceId, 'process test');
   for (const name of ['process test', 'test_cast']) {
@@ -122,7 +121,7 @@ test('a failure says of what kind it is and nothing else; statements of nobody a
   expect(collector.bytes.join('')).not.toMatch(/of the caller|test_outside/);
 });
 
-test('a collector that is away holds nothing up, not even the end of a process', async () => {
+test('an unreachable collector delays neither requests nor the shutdown', async () => {
   const config = readConfig({ ...t.env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
   const away = await startTracing(config, 'away', openLog({ ...config, logLevel: 'silent' }, 'away'));
   try {
@@ -135,7 +134,7 @@ test('a collector that is away holds nothing up, not even the end of a process',
   }
 });
 
-test('while tracing is off, nothing of the SDK is loaded', async () => {
+test('the OpenTelemetry SDK is loaded only when tracing is on', async () => {
   const root = join(import.meta.dirname, '../../..');
   const script = `
     import { registerHooks } from 'node:module';
@@ -156,7 +155,7 @@ test('while tracing is off, nothing of the SDK is loaded', async () => {
     .split('\n')
     .map((line): { modules: number; telemetry: string[] } => JSON.parse(line));
   expect(off?.modules).toBeGreaterThan(100);
-  // The API alone comes with prom-client.
+  // prom-client loads @opentelemetry/api.
   expect(off?.telemetry.filter((one) => one !== '@opentelemetry/api')).toEqual([]);
   expect(on?.telemetry).toContain('@opentelemetry/sdk-trace');
 });

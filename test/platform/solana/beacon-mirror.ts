@@ -1,47 +1,47 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How a mirror answers: like this; as another one does, with some changes; or not as it should. */
-export type MirrorAnswer =
+/** The response of the mirror: a fixed one, a changed copy of the honest mirror's response, or a fault. */
+export type MirrorResponse =
   | { readonly status?: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly change: (answer: Record<string, unknown>, path: string) => object | Promise<object> }
-  /** Passes on what the other one says, however it changes. */
+  | { readonly change: (body: Record<string, unknown>, path: string) => object | Promise<object> }
+  /** Forwards the honest mirror's response. */
   | 'honest'
-  /** Closes the connection; says nothing; begins and never ends; says much more than a round; sends the caller to the other one. */
+  /** Closes the connection; never answers; never ends the response; sends an endless body; redirects to the honest mirror. */
   | 'drops'
   | 'hangs'
   | 'stalls'
   | 'floods'
   | 'redirects';
 
-/** A mirror of a beacon that does not deserve to be one. */
-export interface Mirror {
+/** A beacon mirror with configurable faults. */
+export interface FaultyMirror {
   readonly url: string;
   readonly host: string;
-  /** The paths that it was asked for. */
-  readonly asked: readonly string[];
-  /** From now on it answers like this. */
-  answer(answer: MirrorAnswer): void;
+  /** Paths of all requests, in order. */
+  readonly requestedPaths: readonly string[];
+  /** Sets the response to all later requests. */
+  setResponse(response: MirrorResponse): void;
   close(): Promise<void>;
 }
 
-/** @param honest the address of a mirror that can be believed */
-export async function startMirror(honest: string): Promise<Mirror> {
-  const asked: string[] = [];
-  let present: MirrorAnswer = 'honest';
+/** @param honest URL of the honest mirror */
+export async function startFaultyMirror(honest: string): Promise<FaultyMirror> {
+  const requestedPaths: string[] = [];
+  let current: MirrorResponse = 'honest';
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
-    asked.push(path);
-    give(response, present, honest, path).catch(() => response.destroy());
+    requestedPaths.push(path);
+    respond(response, current, honest, path).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
     host: `127.0.0.1:${port}`,
-    asked,
-    answer: (answer) => {
-      present = answer;
+    requestedPaths,
+    setResponse: (next) => {
+      current = next;
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -51,7 +51,7 @@ export async function startMirror(honest: string): Promise<Mirror> {
   };
 }
 
-async function give(response: ServerResponse, answer: MirrorAnswer, honest: string, path: string): Promise<void> {
+async function respond(response: ServerResponse, answer: MirrorResponse, honest: string, path: string): Promise<void> {
   const json = { 'Content-Type': 'application/json' };
   switch (answer) {
     case 'drops':
@@ -64,7 +64,7 @@ async function give(response: ServerResponse, answer: MirrorAnswer, honest: stri
       return;
     case 'floods':
       response.writeHead(200, json).write('{"round":1,"more":"');
-      pour(response);
+      writeEndlessly(response);
       return;
     case 'redirects':
       response.writeHead(302, { Location: `${honest}${path}` }).end();
@@ -88,9 +88,9 @@ async function recordAt(url: string): Promise<Record<string, unknown>> {
   return typeof body === 'object' && body !== null ? { ...body } : {};
 }
 
-/** Writes until the reader goes away. */
-function pour(response: ServerResponse): void {
+/** Writes until the client closes the connection. */
+function writeEndlessly(response: ServerResponse): void {
   if (response.destroyed) return;
-  if (response.write('x'.repeat(65_536))) setImmediate(pour, response);
-  else response.once('drain', () => pour(response));
+  if (response.write('x'.repeat(65_536))) setImmediate(writeEndlessly, response);
+  else response.once('drain', () => writeEndlessly(response));
 }

@@ -1,21 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { getAudit } from '#areas/admin/audit.ts';
+import { getAudit } from '#areas/admin/routes/audit.ts';
 import { getTransactions, postTransactionRetry } from '#areas/payouts/routes/operations.ts';
-import type { TransactionType } from '#platform/solana/submission/transactions.ts';
-import { pause, resume } from '#platform/solana/submission/transactions.ts';
+import type { TransactionType } from '#platform/solana/submission/index.ts';
+import { pause, resume } from '#platform/solana/submission/index.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { adminOf } from '#test/support/http/client.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
-import { ask, drive, newPayment, paid, statesOf, type TestKind, transfers, turn } from '#test/support/solana/submission.ts';
+import {
+  newPayment,
+  receivedLamports,
+  runOnce,
+  runUntil,
+  statesOf,
+  submitPayments,
+  type TestTransactionType,
+  transferType,
+} from '#test/support/solana/submission.ts';
 
 let chain: TestChain;
 let t: TestApp;
 beforeAll(async () => {
   chain = await startTestChain();
-  const landing = { LANDING_POLL_MS: '20', LANDING_RECHECK_MS: '60', LANDING_DEPTH_BLOCKS: '4', LANDING_MANUAL_AFTER_MS: '300' };
-  t = await startTestApp({ workers: false, env: { ...chain.env, ...landing } });
+  const submission = { LANDING_POLL_MS: '20', LANDING_RECHECK_MS: '60', LANDING_DEPTH_BLOCKS: '4', LANDING_MANUAL_AFTER_MS: '300' };
+  t = await startTestApp({ workers: false, env: { ...chain.env, ...submission } });
 }, 30_000);
 afterAll(async () => {
   await t?.close();
@@ -26,98 +35,101 @@ const idOf = async (subject: string) =>
   (await sql<{ id: string }>(t.app, 'select id::text from chain_transactions where subject = $1', [subject]))[0]?.id ?? '';
 const retry = async (subject: string) => await adminOf(t).call(postTransactionRetry, { params: { id: await idOf(subject) } });
 
-/** A kind that composing sets aside for as long as there is a cause. */
-function stoppable(name: string): { kind: TestKind; cause: { reason: string | null } } {
-  const plain = transfers(name);
-  const cause: { reason: string | null } = { reason: 'only a person can tell' };
+/** A type whose transactions go to state `manual` while `cause.reason` is set. */
+function manualType(name: string): { type: TestTransactionType; cause: { reason: string | null } } {
+  const plain = transferType(name);
+  const cause: { reason: string | null } = { reason: 'an operator must decide' };
   const compose: TransactionType['compose'] = async (app, subject) =>
     cause.reason === null ? await plain.compose(app, subject) : { do: 'manual', reason: cause.reason };
-  return { kind: { ...plain, compose }, cause };
+  return { type: { ...plain, compose }, cause };
 }
 
-test('what composing has set aside is composed again: as long as its cause stands, it is set aside again', async () => {
-  const { kind, cause } = stoppable('caused');
+test('a retried transaction is composed again, and is manual again while the cause remains', async () => {
+  const { type, cause } = manualType('caused');
   const payment = newPayment();
-  await ask(t.app, kind, [payment]);
-  await drive(t.app, kind, [payment], ['manual']);
+  await submitPayments(t.app, type, [payment]);
+  await runUntil(t.app, type, [payment], ['manual']);
   expect((await retry(payment)).body).toMatchObject({ kind: 'caused', subject: payment, state: 'queued', attempts: 0, error: null });
-  await drive(t.app, kind, [payment], ['manual']);
+  await runUntil(t.app, type, [payment], ['manual']);
   cause.reason = null;
   expect((await retry(payment)).status).toBe(200);
-  await drive(t.app, kind, [payment], ['finalized']);
-  expect(await paid(t.app, payment)).toBe(2_000_000);
+  await runUntil(t.app, type, [payment], ['finalized']);
+  expect(await receivedLamports(t.app, payment)).toBe(2_000_000);
   expect(await retry(payment)).toMatchObject({
     status: 409,
-    body: { error: 'the transaction is finalized: only what was set aside is tried again' },
+    body: { error: 'the transaction is finalized: only a transaction in state manual can be retried' },
   });
   const audited = (await adminOf(t).ok(getAudit)).body.filter(({ path }) => path.endsWith('/retry'));
   expect(audited).toHaveLength(3);
 });
 
-test('what waits to be composed waits, however often it is asked for', async () => {
-  const { kind } = stoppable('waiting-to-be-composed');
+test('repeated retries of a queued transaction succeed and change nothing', async () => {
+  const { type } = manualType('waiting-to-be-composed');
   const payment = newPayment();
-  await ask(t.app, kind, [payment]);
-  await drive(t.app, kind, [payment], ['manual']);
+  await submitPayments(t.app, type, [payment]);
+  await runUntil(t.app, type, [payment], ['manual']);
   const both = await Promise.all([retry(payment), retry(payment)]);
   expect([...both, await retry(payment)].map(({ status }) => status)).toEqual([200, 200, 200]);
-  await t.app.tx((tx) => pause(tx, kind.scope, 'a test'));
-  await turn(t.app, new Map([[kind.name, kind]]), [payment]);
+  await t.app.tx((tx) => pause(tx, type.scope, 'a test'));
+  await runOnce(t.app, new Map([[type.name, type]]), [payment]);
   expect((await retry(payment)).body).toMatchObject({ state: 'queued', error: { name: 'Paused' } });
-  await t.app.tx((tx) => resume(tx, kind.scope));
-  await drive(t.app, kind, [payment], ['manual']);
+  await t.app.tx((tx) => resume(tx, type.scope));
+  await runUntil(t.app, type, [payment], ['manual']);
 });
 
-test('an attempt that is dead does not stand in the way, and what it was to pay is paid once', async () => {
-  const { kind, cause } = stoppable('dead-before');
+test('a manual transaction whose only attempt expired is retried and pays once', async () => {
+  const { type, cause } = manualType('dead-before');
   cause.reason = null;
   const payment = newPayment();
   const fault = await chain.control.fault({ kind: 'drop', methods: ['sendTransaction'] });
-  await ask(t.app, kind, [payment]);
-  await drive(t.app, kind, [payment], ['live']);
-  cause.reason = 'only a person can tell';
-  await drive(t.app, kind, [payment], ['manual'], 30_000);
+  await submitPayments(t.app, type, [payment]);
+  await runUntil(t.app, type, [payment], ['live']);
+  cause.reason = 'an operator must decide';
+  await runUntil(t.app, type, [payment], ['manual'], 30_000);
   await fault.clear();
   cause.reason = null;
   expect((await retry(payment)).body).toMatchObject({ state: 'queued', attempts: 1 });
-  await drive(t.app, kind, [payment], ['finalized']);
-  expect(await paid(t.app, payment)).toBe(2_000_000);
+  await runUntil(t.app, type, [payment], ['finalized']);
+  expect(await receivedLamports(t.app, payment)).toBe(2_000_000);
 });
 
-test('what may have landed is not composed again: the refusal says which attempt, and what is missing to tell', async () => {
-  const kind = transfers('unclear');
+test('a transaction that may have landed is not retried: the error names the attempt and the missing evidence', async () => {
+  const type = transferType('unclear');
   const payment = newPayment();
   const fault = await chain.control.fault({ kind: 'drop', methods: ['sendTransaction'] });
-  await ask(t.app, kind, [payment]);
-  await drive(t.app, kind, [payment], ['live']);
-  // The node's history does not reach back to the signing.
+  await submitPayments(t.app, type, [payment]);
+  await runUntil(t.app, type, [payment], ['live']);
+  // Deletes the node's history, so that the expiry cannot be proven.
   await chain.control.purge();
-  await drive(t.app, kind, [payment], ['manual'], 30_000);
+  await runUntil(t.app, type, [payment], ['manual'], 30_000);
   const { status, body } = await retry(payment);
   expect([status, body]).toEqual([
     409,
     {
       error: expect.stringMatching(
-        /^the transaction may have landed: attempt \w{80,90} is sent, and not proven dead: .*the history does not reach back/,
+        /^the transaction may have landed: attempt \w{80,90} is sent and not proven expired: .*the node’s history starts after the signing/,
       ),
     },
   ]);
   const listed = (await adminOf(t).ok(getTransactions)).body.find(({ subject }) => subject === payment);
   expect(body).toMatchObject({ error: expect.stringContaining(listed?.signature ?? 'none') });
   await fault.clear();
-  // It is followed all the same.
+  // Polling continues for a manual transaction.
   await chain.control.clear();
-  await drive(t.app, kind, [payment], ['finalized'], 30_000);
-  expect(await paid(t.app, payment)).toBe(2_000_000);
+  await runUntil(t.app, type, [payment], ['finalized'], 30_000);
+  expect(await receivedLamports(t.app, payment)).toBe(2_000_000);
 });
 
-test('what is over, or there is none of, is not tried again', async () => {
+test('a failed transaction and an unknown id are not retried', async () => {
   const error = { name: 'No', message: 'it cannot be', instruction: null, code: null };
-  const kind: TransactionType = { ...transfers('over'), compose: async () => ({ do: 'fail', error }) };
+  const type: TransactionType = { ...transferType('over'), compose: async () => ({ do: 'fail', error }) };
   const payment = newPayment();
-  await ask(t.app, kind, [payment]);
-  await drive(t.app, kind, [payment], ['failed']);
-  expect(await retry(payment)).toMatchObject({ status: 409, body: { error: 'the transaction is failed: only what was set aside is tried again' } });
+  await submitPayments(t.app, type, [payment]);
+  await runUntil(t.app, type, [payment], ['failed']);
+  expect(await retry(payment)).toMatchObject({
+    status: 409,
+    body: { error: 'the transaction is failed: only a transaction in state manual can be retried' },
+  });
   expect((await statesOf(t.app, [payment])).get(payment)).toBe('failed');
   expect((await adminOf(t).call(postTransactionRetry, { params: { id: randomUUID() } })).status).toBe(404);
   expect((await adminOf(t, 'wrong-token-0123456789').call(postTransactionRetry, { params: { id: await idOf(payment) } })).status).toBe(403);

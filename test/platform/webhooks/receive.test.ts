@@ -8,7 +8,7 @@ import { openApi } from '#platform/http/openapi/document.ts';
 import { route } from '#platform/http/route.ts';
 import { job } from '#platform/jobs/job.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
-import { answerOf, type Kit, startKit } from '#test/support/http/framework.ts';
+import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 import { createSecret, deliver, hashOf, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
 
 const NEW_SECRET = createSecret();
@@ -24,19 +24,19 @@ const findDelivery = statement<{ body: Buffer; body_hash: Buffer; state: string;
 
 const pause = statement('test_pause_webhook', 'select pg_sleep($1)');
 
-const workDelivery = job({ name: 'test-work-delivery', queue: 'upkeep', payload: z.strictObject({ source: z.string(), id: z.string() }) });
+const testJob = job({ name: 'test-process-webhook', queue: 'maintenance', payload: z.strictObject({ source: z.string(), id: z.string() }) });
 const hook = (source: WebhookSource) =>
   route({
     method: 'post',
     path: `/webhooks/${source}`,
     auth: { webhook: source },
-    summary: 'Takes a delivery',
+    summary: 'Receives a delivery',
     body: z.looseObject({ name: z.string().optional() }),
     returns: { 200: Acknowledged },
     fails: [404],
     handler: ({ delivery, body, once }) =>
       once(async (tx) => {
-        tx.enqueue(workDelivery, delivery);
+        tx.enqueue(testJob, delivery);
         await tx.query(insertEffect, [body.name ?? delivery.id]);
         if (body.pause) await tx.query(pause, [body.pause]);
         if (body.refuse) throw fail(404, 'no such payment');
@@ -46,54 +46,54 @@ const hook = (source: WebhookSource) =>
   });
 const routes = [hook('payment-status'), hook('x')];
 
-let kit: Kit;
+let server: TestServer;
 beforeAll(async () => {
-  kit = await startKit(routes, { env: { WEBHOOK_SECRET_PAYMENT_STATUS: `${NEW_SECRET},${OLD_SECRET}`, WEBHOOK_SECRET_X: X_SECRET } });
-  await kit.app.tx((tx) => tx.query({ text: 'create table effects (name text not null)' }));
+  server = await startTestServer(routes, { env: { WEBHOOK_SECRET_PAYMENT_STATUS: `${NEW_SECRET},${OLD_SECRET}`, WEBHOOK_SECRET_X: X_SECRET } });
+  await server.app.tx((tx) => tx.query({ text: 'create table effects (name text not null)' }));
 });
-afterAll(() => kit.close());
+afterAll(() => server.close());
 
-const nowSec = () => Math.floor(kit.app.clock.now().getTime() / 1_000);
+const nowSec = () => Math.floor(server.app.clock.now().getTime() / 1_000);
 const signed = (id: string, body: string | Buffer, { secret = NEW_SECRET, at = nowSec() }: { secret?: string; at?: number | string } = {}) =>
   standardHeaders(secret, id, at, body);
 const send = (headers: Record<string, string>, body: string | Buffer, source: WebhookSource = 'payment-status') =>
-  deliver(kit, source, headers, body);
+  deliver(server, source, headers, body);
 
-const rowOf = async (id: string, source: WebhookSource = 'payment-status') => (await kit.app.db.query(findDelivery, [source, id]))[0];
-const effectsOf = async (name: string) => (await kit.app.db.query(countEffects, [name]))[0]?.n;
-const rung = async (id: string) =>
-  ((await kit.app.queues.all.get('upkeep')?.getJobs()) ?? []).filter(({ data }) => JSON.stringify(data).includes(id)).length;
+const rowOf = async (id: string, source: WebhookSource = 'payment-status') => (await server.app.db.query(findDelivery, [source, id]))[0];
+const effectsOf = async (name: string) => (await server.app.db.query(countEffects, [name]))[0]?.n;
+const enqueuedJobs = async (id: string) =>
+  ((await server.app.queues.all.get('maintenance')?.getJobs()) ?? []).filter(({ data }) => JSON.stringify(data).includes(id)).length;
 
 const RECEIVED = { status: 200, body: { received: true } };
 
-test('a signed delivery is stored byte for byte, its job rung, and acknowledged', async () => {
+test('a signed delivery is stored byte for byte, its job is enqueued, and it is acknowledged', async () => {
   const id = randomUUID();
   const body = `{ "name":  "${id}",\r\n "amount": 1.0e2, "unknown": "\\u00e9 é" }\n`;
-  expect(await answerOf(await send(signed(id, body), body))).toEqual(RECEIVED);
+  expect(await readResponse(await send(signed(id, body), body))).toEqual(RECEIVED);
   const row = await rowOf(id);
   expect(row?.body.toString('utf8')).toBe(body);
   expect(row?.body_hash.toString('hex')).toBe(hashOf(body));
-  expect([row?.state, row?.attempts, await effectsOf(id), await rung(id)]).toEqual(['received', 0, 1, 1]);
+  expect([row?.state, row?.attempts, await effectsOf(id), await enqueuedJobs(id)]).toEqual(['received', 0, 1, 1]);
 });
 
-test('the same again is acknowledged, whoever it is signed by and when, and does nothing', async () => {
+test('a repeated delivery is acknowledged without effect, also with another secret or timestamp', async () => {
   const id = randomUUID();
   const body = JSON.stringify({ name: id });
   for (const options of [{}, { at: nowSec() - 60 }, { secret: OLD_SECRET }]) {
-    expect(await answerOf(await send(signed(id, body, options), body))).toEqual(RECEIVED);
+    expect(await readResponse(await send(signed(id, body, options), body))).toEqual(RECEIVED);
   }
-  expect([await effectsOf(id), await rung(id)]).toEqual([1, 1]);
+  expect([await effectsOf(id), await enqueuedJobs(id)]).toEqual([1, 1]);
 });
 
-test('twenty at once are one delivery', async () => {
+test('twenty concurrent copies of a delivery have one effect and are all acknowledged', async () => {
   const id = randomUUID();
   const body = JSON.stringify({ name: id });
-  const answers = await Promise.all(Array.from({ length: 20 }, async () => answerOf(await send(signed(id, body), body))));
+  const answers = await Promise.all(Array.from({ length: 20 }, async () => readResponse(await send(signed(id, body), body))));
   expect(answers).toEqual(Array.from({ length: 20 }, () => RECEIVED));
-  expect([await effectsOf(id), await rung(id)]).toEqual([1, 1]);
+  expect([await effectsOf(id), await enqueuedJobs(id)]).toEqual([1, 1]);
 });
 
-test('who waits longer than two seconds for the first is told to come again', async () => {
+test('a copy that waits more than two seconds for the first one gets a 503 with Retry-After', async () => {
   const id = randomUUID();
   const body = JSON.stringify({ name: id, pause: 3 });
   const answers = await Promise.all([send(signed(id, body), body), send(signed(id, body), body)]);
@@ -101,14 +101,14 @@ test('who waits longer than two seconds for the first is told to come again', as
     [200, null],
     [503, '1'],
   ]);
-  expect(await answerOf(await send(signed(id, body), body))).toEqual(RECEIVED);
+  expect(await readResponse(await send(signed(id, body), body))).toEqual(RECEIVED);
   expect(await effectsOf(id)).toBe(1);
 });
 
-test('the same id with another body is 409, and the first one stays', async () => {
+test('an id that was delivered with another body gets a 409, and the first body stays', async () => {
   const id = randomUUID();
-  expect(await answerOf(await send(signed(id, '{"amount":1}'), '{"amount":1}'))).toEqual(RECEIVED);
-  expect(await answerOf(await send(signed(id, '{"amount":2}'), '{"amount":2}'))).toEqual({
+  expect(await readResponse(await send(signed(id, '{"amount":1}'), '{"amount":1}'))).toEqual(RECEIVED);
+  expect(await readResponse(await send(signed(id, '{"amount":2}'), '{"amount":2}'))).toEqual({
     status: 409,
     body: { error: 'webhook-id was delivered before with another body' },
   });
@@ -119,16 +119,16 @@ test('the same id with another body is 409, and the first one stays', async () =
 test.each([
   ['refuse', 404, 'no such payment'],
   ['break', 500, 'internal server error'],
-])('when its handler fails (%s) nothing is stored and nothing rung: it may come again', async (how, status, error) => {
+])('when the handler throws (%s), nothing is stored and no job is enqueued, so the delivery can be sent again', async (how, status, error) => {
   const id = randomUUID();
   const body = JSON.stringify({ name: id, [how]: true });
   for (let time = 0; time < 2; time++) {
-    expect(await answerOf(await send(signed(id, body), body))).toEqual({ status, body: { error } });
+    expect(await readResponse(await send(signed(id, body), body))).toEqual({ status, body: { error } });
   }
-  expect([await rowOf(id), await effectsOf(id), await rung(id)]).toEqual([undefined, 0, 0]);
+  expect([await rowOf(id), await effectsOf(id), await enqueuedJobs(id)]).toEqual([undefined, 0, 0]);
 });
 
-test('a signed body that the route cannot take is refused, and not stored', async () => {
+test('a signed delivery with an invalid body gets a 400 and is not stored', async () => {
   const cases: [string | Buffer, string][] = [
     ['{"name":', 'the body must be valid JSON'],
     ['[]', 'the body must be a JSON object'],
@@ -140,47 +140,47 @@ test('a signed body that the route cannot take is refused, and not stored', asyn
   ];
   for (const [body, error] of cases) {
     const id = randomUUID();
-    expect(await answerOf(await send(signed(id, body), body))).toEqual({ status: 400, body: { error } });
+    expect(await readResponse(await send(signed(id, body), body))).toEqual({ status: 400, body: { error } });
     expect(await rowOf(id)).toBeUndefined();
   }
 });
 
-test('a delivery must be JSON by its content type', async () => {
+test('a delivery without a JSON content type, or with a content encoding, gets a 415', async () => {
   const id = randomUUID();
-  expect(await answerOf(await send({ ...signed(id, '{}'), 'Content-Type': 'text/plain' }, '{}'))).toEqual({
+  expect(await readResponse(await send({ ...signed(id, '{}'), 'Content-Type': 'text/plain' }, '{}'))).toEqual({
     status: 415,
     body: { error: 'Content-Type must be application/json' },
   });
-  expect(await answerOf(await send({ ...signed(id, '{}'), 'Content-Encoding': 'gzip' }, '{}'))).toMatchObject({ status: 415 });
+  expect(await readResponse(await send({ ...signed(id, '{}'), 'Content-Encoding': 'gzip' }, '{}'))).toMatchObject({ status: 415 });
   expect((await send({ ...signed(id, '{}'), 'Content-Type': 'application/json; charset=utf-8' }, '{}')).status).toBe(200);
 });
 
-test('a delivery is at most 256 KB', async () => {
+test('a delivery above 256 KB gets a 413', async () => {
   const bodyOf = (bytes: number) => JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
   const [full, larger] = [bodyOf(262_144), bodyOf(262_145)];
-  expect(await answerOf(await send(signed(randomUUID(), full), full))).toEqual(RECEIVED);
-  expect(await answerOf(await send(signed(randomUUID(), larger), larger))).toEqual({
+  expect(await readResponse(await send(signed(randomUUID(), full), full))).toEqual(RECEIVED);
+  expect(await readResponse(await send(signed(randomUUID(), larger), larger))).toEqual({
     status: 413,
     body: { error: 'the body must be at most 262144 bytes' },
   });
 });
 
-test('a delivery comes from anywhere: no origin is asked for', async () => {
+test('a delivery is accepted from any origin', async () => {
   const id = randomUUID();
   expect((await send({ ...signed(id, '{}'), Origin: 'https://elsewhere.example' }, '{}')).status).toBe(200);
 });
 
-test('X signs the body, and its hash is the id: the same again does nothing', async () => {
+test('a delivery of X has the hash of its body as its id, and a repeated one has no effect', async () => {
   const name = randomUUID();
   const body = `{"name": "${name}"}`;
-  for (let time = 0; time < 2; time++) expect(await answerOf(await send(xHeaders(X_SECRET, body), body, 'x'))).toEqual(RECEIVED);
+  for (let time = 0; time < 2; time++) expect(await readResponse(await send(xHeaders(X_SECRET, body), body, 'x'))).toEqual(RECEIVED);
   expect((await rowOf(hashOf(body), 'x'))?.body.toString()).toBe(body);
   expect(await effectsOf(name)).toBe(1);
 });
 
-test('what X signs but is no object is refused: it may be the answer to a challenge', async () => {
+test('a signed body of X that is not an object gets a 400, because it may be the response to a challenge', async () => {
   for (const body of ['123', '"abc"', 'true', '[{}]', 'null']) {
-    expect(await answerOf(await send(xHeaders(X_SECRET, body), body, 'x'))).toEqual({
+    expect(await readResponse(await send(xHeaders(X_SECRET, body), body, 'x'))).toEqual({
       status: 400,
       body: { error: 'the body must be a JSON object' },
     });
@@ -188,8 +188,8 @@ test('what X signs but is no object is refused: it may be the answer to a challe
   }
 });
 
-test('the document says how each source signs, and what is refused', () => {
-  const { paths, components } = openApi(kit.app.config, routes);
+test('the OpenAPI document lists the signature scheme and the error statuses of each source', () => {
+  const { paths, components } = openApi(server.app.config, routes);
   const [payments, x] = [paths?.['/webhooks/payment-status']?.post, paths?.['/webhooks/x']?.post];
   expect([payments?.security, x?.security]).toEqual([[{ webhook: [] }], [{ webhookX: [] }]]);
   expect(Object.keys(components?.securitySchemes ?? {})).toEqual(expect.arrayContaining(['webhook', 'webhookX', 'basic']));

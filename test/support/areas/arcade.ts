@@ -1,6 +1,6 @@
 import { send } from '../wallet.ts';
 
-/** A game for tests: verified by a play, any play however short, 100 points for a full score. */
+/** Definition of a test game: verification by a play of any length, 100 points for the highest score. */
 export const TEST_GAME = {
   name: 'Test game',
   category: 'test',
@@ -10,7 +10,7 @@ export const TEST_GAME = {
   verification: 'play',
 } as const;
 
-/** Registers a game through the administration. */
+/** Registers a game with the admin API. */
 export async function registerGame(url: string, adminToken: string, id: string, definition: object = TEST_GAME): Promise<void> {
   const response = await send({ url }, `/admin/games/${id}`, { method: 'PUT', json: definition, headers: { Authorization: `Bearer ${adminToken}` } });
   if (!response.ok) throw new Error(`PUT /admin/games/${id} answered ${response.status}: ${await response.text()}`);

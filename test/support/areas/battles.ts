@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { processScores } from '#areas/arcade';
-import type { Admit } from '#areas/arcade/scores/battles.ts';
+import type { AdmitScores } from '#areas/arcade/scores/activities.ts';
 import type { ScoreOutcome } from '#areas/arcade/scores/schemas.ts';
 import { admitScores, battleConsumer } from '#areas/battles';
 import { type Battle, readBattle } from '#areas/battles/rows.ts';
@@ -12,9 +12,9 @@ import type { App } from '#platform/app.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';
 import { sql } from './boards.ts';
-import { anyWallet } from './epochs.ts';
+import { randomWallet } from './epochs.ts';
 
-/** A game without verification, another one, and one that holds scores above 100 a second. */
+/** Ids of test games: two without verification, and one that holds scores above 100 per second. */
 export const GAME = 'duel';
 export const OTHER_GAME = 'other-duel';
 export const STRICT_GAME = 'strict-duel';
@@ -25,15 +25,15 @@ export async function registerGames(t: TestApp): Promise<void> {
   await registerGame(t.url, ADMIN_TOKEN, STRICT_GAME, { ...TEST_GAME, caps: { ...TEST_GAME.caps, scorePerSec: 100 } });
 }
 
-/** Wallets with their rows, as signing in makes them. */
-export async function players(app: App, n: number): Promise<string[]> {
-  const wallets = Array.from({ length: n }, anyWallet);
+/** Creates wallets with their rows, like sign-in. */
+export async function createPlayers(app: App, n: number): Promise<string[]> {
+  const wallets = Array.from({ length: n }, randomWallet);
   for (const wallet of wallets) await app.tx((tx) => ensurePlayer(tx, wallet));
   return wallets;
 }
 
-/** Opens a battle and has the others join; without seats left it runs. @returns its id */
-export async function open(app: App, wallets: readonly string[], terms: Partial<BattleTerms> = {}): Promise<string> {
+/** Opens a battle for the first wallet and joins the others; with all seats taken it starts. @returns id of the battle */
+export async function openBattle(app: App, wallets: readonly string[], terms: Partial<BattleTerms> = {}): Promise<string> {
   const [creator = '', ...others] = wallets;
   const { id } = await app.tx((tx) =>
     createBattle(tx, creator, BattleTerms.parse({ gameId: GAME, maxPlayers: Math.max(2, wallets.length), ...terms })),
@@ -42,11 +42,15 @@ export async function open(app: App, wallets: readonly string[], terms: Partial<
   return id;
 }
 
-/** Players in a running battle. */
-export async function running(app: App, n: number, terms: Partial<BattleTerms> = {}): Promise<[id: string, a: string, b: string, c: string]> {
-  const wallets = await players(app, n);
+/** Starts a battle with new wallets. @returns its id and the first three wallets */
+export async function startRunningBattle(
+  app: App,
+  n: number,
+  terms: Partial<BattleTerms> = {},
+): Promise<[id: string, a: string, b: string, c: string]> {
+  const wallets = await createPlayers(app, n);
   const [a = '', b = '', c = ''] = wallets;
-  return [await open(app, wallets, terms), a, b, c];
+  return [await openBattle(app, wallets, terms), a, b, c];
 }
 
 export const joined = (app: App, wallet: string, id: string) => app.tx((tx) => joinBattle(tx, wallet, id));
@@ -54,37 +58,37 @@ export const started = (app: App, wallet: string, id: string) => app.tx((tx) => 
 
 export async function battle(app: App, id: string): Promise<Battle> {
   const found = await readBattle(app.db, id);
-  if (!found) throw new Error(`battle ${id} is not there`);
+  if (!found) throw new Error(`battle ${id} does not exist`);
   return found;
 }
 
-/** What a battle says of its seats: score, number of scores, place. */
-export async function table(app: App, id: string): Promise<(number | null)[][]> {
+/** Reads the seats of a battle: score, number of scores, place. */
+export async function readSeats(app: App, id: string): Promise<(number | null)[][]> {
   return (await battle(app, id)).participants.map(({ score, scores, place }) => [score, scores, place]);
 }
 
-/** A score of a wallet in a game, named for a battle; what is not said of it does not matter. */
+/** Returns a submission with defaults for the fields that a test does not set. */
 export const submission = (app: App, s: Pick<Submission, 'wallet' | 'score'> & Partial<Submission>): Submission => ({
   ...{ id: randomUUID(), gameId: GAME, playId: null, durationMs: null, battleId: null, signature: null, idempotencyKey: null },
   ...{ at: app.clock.now().toISOString(), bodyHash: '0'.repeat(64) },
   ...s,
 });
 
-/** Has wallets score, as the workers record it. @returns the outcome of the first */
-export async function submit(app: App, submissions: readonly Submission[], admit: Admit = admitScores): Promise<ScoreOutcome> {
+/** Records submissions like a worker. @returns the outcome of the first submission */
+export async function submit(app: App, submissions: readonly Submission[], admit: AdmitScores = admitScores): Promise<ScoreOutcome> {
   const [first] = await processScores(app, submissions, admit);
-  if (!first) throw new Error('nothing was submitted');
+  if (!first) throw new Error('there was no submission');
   return first.outcome;
 }
 
-/** Has a wallet score in a battle. @returns the id of the score */
+/** Records a score for a battle. @returns id of the score */
 export async function score(app: App, wallet: string, battleId: string, value: number, more: Partial<Submission> = {}): Promise<string> {
   const outcome = await submit(app, [submission(app, { wallet, battleId, score: value, ...more })]);
   if (outcome.status !== 200) throw new Error(`a score was refused: ${outcome.error}`);
   return outcome.receipt.scoreId;
 }
 
-/** Has a wallet submit a score of a play of one second in the game that holds scores above 100 a second. */
+/** Records a score with a play of one second in STRICT_GAME, which holds scores above 100 per second. */
 export async function tryScore(app: App, wallet: string, battleId: string, value: number): Promise<ScoreOutcome> {
   const [play] = await sql<{ id: string }>(
     app,
@@ -96,21 +100,21 @@ export async function tryScore(app: App, wallet: string, battleId: string, value
 
 const idle = (name: 'referrals' | 'quests', bit: 1 | 2): Consumer => ({ name, bit, consume: async () => [] });
 
-/** Has battles consume what is open. */
-export async function consume(app: App, consumer: Consumer = battleConsumer): Promise<void> {
+/** Runs the consumer of battles until no activities are pending. */
+export async function consumeBattles(app: App, consumer: Consumer = battleConsumer): Promise<void> {
   while (await consumeActivities(app, [idle('referrals', 1), idle('quests', 2), consumer]));
 }
 
-/** Lets time pass. */
-export const pass = (t: TestApp, seconds: number) => t.clock.set(new Date(t.clock.now().getTime() + seconds * 1_000));
+/** Advances the test clock. */
+export const advanceClock = (t: TestApp, seconds: number) => t.clock.set(new Date(t.clock.now().getTime() + seconds * 1_000));
 
-/** The events of a battle, in the order in which they were written. */
-export async function told(app: App, battleId: string): Promise<{ type: string; payload: Record<string, unknown> }[]> {
+/** Reads the events of a battle from the outbox, oldest first. */
+export async function readEvents(app: App, battleId: string): Promise<{ type: string; payload: Record<string, unknown> }[]> {
   return await sql(app, `select type, payload from outbox where type like 'battle%' and payload ->> 'battleId' = $1 order by id`, [battleId]);
 }
 
-/** The application in a process that dies before its transactions commit. */
-export function dying(app: App): App {
+/** Returns a copy of the application whose transactions fail before their commit, like in a killed process. */
+export function failCommits(app: App): App {
   return {
     ...app,
     tx: (work) =>

@@ -25,13 +25,13 @@ export async function recordScores(app: App, wallet: string, scores: readonly { 
   return submissions.map(({ id }) => id);
 }
 
-/** Has a wallet play in beta mode, or in regular mode. */
+/** Sets the mode of a wallet: beta or regular. */
 export async function setBeta(player: SignedIn, enabled: boolean): Promise<void> {
   const response = await player.fetch('/api/beta/preference', { json: { enabled } });
   if (response.status !== 200) throw new Error(`the preference answered ${response.status}`);
 }
 
-/** What a wallet has in the ledger, in a mode. */
+/** Reads the points of a wallet in a mode from the ledger. */
 export async function balanceOf(app: App, wallet: string, mode: 'regular' | 'beta'): Promise<number> {
   const [row] = await sql<{ points: number }>(app, 'select coalesce(sum(points), 0)::float8 as points from ledger where wallet = $1 and mode = $2', [
     wallet,

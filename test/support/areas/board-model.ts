@@ -1,33 +1,33 @@
-import type { Ranked } from '#areas/points';
+import type { RankedLine } from '#areas/points';
 import { bucketOf, type Span } from '#lib/periods.ts';
 import type { Neighbourhood } from '#lib/ranking.ts';
 
-/** Something that counts on a board: points that are added up, or a score of which the best counts. */
-export interface Mark {
+/** One value for a board: points that are added up, or a score of which the best counts. */
+export interface ModelEntry {
   board: string;
   wallet: string;
   day: number;
   value: number;
-  /** Counts for all time alone. */
+  /** Whether the value counts for all time only. */
   allTimeOnly?: boolean;
 }
 
-/** What boards are to say, computed from everything that ever happened, as plainly as possible. */
+/** A naive model of the boards: computes each answer from all values. */
 export class BoardModel {
-  readonly marks: Mark[] = [];
+  readonly entries: ModelEntry[] = [];
 
-  add(mark: Mark): void {
-    this.marks.push(mark);
+  add(entry: ModelEntry): void {
+    this.entries.push(entry);
   }
 
-  /** Best first, ties by address descending; values above 0 alone. */
-  list(board: string, span: Span, day: number): Ranked[] {
+  /** Lists wallets with values above 0, best first, ties by address descending. */
+  list(board: string, span: Span, day: number): RankedLine[] {
     const values = new Map<string, number>();
-    for (const mark of this.marks) {
-      if (mark.board !== board) continue;
-      if (span !== 'all' && (mark.allTimeOnly || bucketOf(span, mark.day) !== bucketOf(span, day))) continue;
-      const before = values.get(mark.wallet) ?? 0;
-      values.set(mark.wallet, board.startsWith('game:') ? Math.max(before, mark.value) : before + mark.value);
+    for (const entry of this.entries) {
+      if (entry.board !== board) continue;
+      if (span !== 'all' && (entry.allTimeOnly || bucketOf(span, entry.day) !== bucketOf(span, day))) continue;
+      const before = values.get(entry.wallet) ?? 0;
+      values.set(entry.wallet, board.startsWith('game:') ? Math.max(before, entry.value) : before + entry.value);
     }
     const listed = [...values].filter(([, value]) => value > 0);
     return listed
@@ -35,7 +35,7 @@ export class BoardModel {
       .sort((a, b) => b.score - a.score || (a.wallet < b.wallet ? 1 : -1));
   }
 
-  place(board: string, span: Span, day: number, wallet: string): Neighbourhood {
+  neighbourhood(board: string, span: Span, day: number, wallet: string): Neighbourhood {
     const list = this.list(board, span, day);
     const index = list.findIndex((line) => line.wallet === wallet);
     const own = list[index];
@@ -51,8 +51,8 @@ export class BoardModel {
   }
 }
 
-/** Numbers that look random and are the same at every run. */
-export function generator(seed: number) {
+/** Returns a pseudorandom generator that repeats the same numbers for the same seed. */
+export function randomGenerator(seed: number) {
   let state = seed >>> 0;
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -61,7 +61,7 @@ export function generator(seed: number) {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
   return {
-    /** An integer from `min` to `max`, both included. */
+    /** Returns an integer from `min` to `max`, both included. */
     int: (min: number, max: number) => min + Math.floor(next() * (max - min + 1)),
     pick: <const T>(items: readonly [T, ...T[]]): T => items[Math.floor(next() * items.length)] ?? items[0],
   };

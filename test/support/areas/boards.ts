@@ -7,8 +7,8 @@ import {
   type LedgerEntry,
   openDay,
   raiseBests,
-  refreshLater,
   type StandingRow,
+  scheduleRefresh,
 } from '#areas/points';
 import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
@@ -16,7 +16,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 
 const insertGame = statement('test_insert_game', `insert into games (id, version, definition) values ($1, 1, $2) on conflict (id) do nothing`);
 
-/** A game in the registry. */
+/** Inserts a game into the registry. */
 export async function createGame(app: App, id: string): Promise<void> {
   const definition = {
     name: id,
@@ -29,21 +29,25 @@ export async function createGame(app: App, id: string): Promise<void> {
   await app.tx((tx) => tx.query(insertGame, [id, JSON.stringify(definition)]));
 }
 
-/** How a write reaches Redis: with the answer, as scores do, or by the refresh job. */
-export type Way = 'apply' | 'refresh';
+/** How a write reaches the boards in Redis: `apply` = after the commit, like a score; `refresh` = by the refresh job. */
+export type BoardUpdate = 'apply' | 'refresh';
 
-async function write(app: App, way: Way, work: (tx: Tx) => Promise<{ rows: StandingRow[]; day: number }>): Promise<number> {
+async function write(app: App, way: BoardUpdate, work: (tx: Tx) => Promise<{ rows: StandingRow[]; day: number }>): Promise<number> {
   const { rows, day } = await app.tx(async (tx) => {
     const written = await work(tx);
-    if (way === 'refresh') await refreshLater(tx, written.rows);
+    if (way === 'refresh') await scheduleRefresh(tx, written.rows);
     return written;
   });
   if (way === 'apply') for (const board of new Set(rows.map((row) => row.board))) await applyToBoard(app, board, day, rows);
   return day;
 }
 
-/** Gives points, or takes them back. @returns the UTC day number that they belong to */
-export function givePoints(app: App, entry: Pick<LedgerEntry, 'wallet' | 'points'> & Partial<LedgerEntry>, way: Way = 'apply'): Promise<number> {
+/** Grants points, or takes points back. @returns UTC day number of the entry */
+export function givePoints(
+  app: App,
+  entry: Pick<LedgerEntry, 'wallet' | 'points'> & Partial<LedgerEntry>,
+  way: BoardUpdate = 'apply',
+): Promise<number> {
   return write(app, way, async (tx) => {
     const open = await openDay(tx);
     const full = { mode: 'regular', kind: 'game', reason: 'test', source: 'test', sourceId: randomUUID(), rewards: true, ...entry } as const;
@@ -57,11 +61,11 @@ const insertScore = statement(
    values ($1, $2, $3, 1, '', $4::int, $4::int, 0, false, 'accepted', $5, $6, $7)`,
 );
 
-/** Records an accepted score. @returns the UTC day number that it belongs to */
+/** Inserts an accepted score. @returns UTC day number of the score */
 export function scoreBest(
   app: App,
   score: { wallet: string; gameId: string; value: number; mode?: 'regular' | 'beta' },
-  way: Way = 'apply',
+  way: BoardUpdate = 'apply',
 ): Promise<number> {
   const { wallet, gameId, value, mode = 'regular' } = score;
   return write(app, way, async (tx) => {
@@ -71,17 +75,17 @@ export function scoreBest(
   });
 }
 
-/** Runs a statement that only tests need. */
+/** Runs an SQL statement of a test in its own transaction. */
 export function sql<Row>(app: App, text: string, values: readonly unknown[] = []): Promise<Row[]> {
   const once: Statement<Row> = { text };
   return app.tx((tx) => tx.query(once, values));
 }
 
-/** Makes Redis forget all boards, or only that it has them complete. */
+/** Deletes all boards from Redis (`all`), or only the marks that they are complete (`ready`). */
 export async function loseBoards(app: App, what: 'all' | 'ready'): Promise<void> {
   const keys = await app.redis.keys(`*${app.config.redis.prefix}:board:*${what === 'ready' ? ':ready' : ''}`);
   if (keys.length > 0) await app.redis.unlink(...keys);
 }
 
-/** Whether Redis says that it has a board complete, and in which of its lives. */
-export const readyOf = (app: App, board: string): Promise<string | null> => app.redis.get(boardKeys(app.config.redis.prefix, board).ready);
+/** Reads the run id under which a board was completed; null for an incomplete board. */
+export const readRunId = (app: App, board: string): Promise<string | null> => app.redis.get(boardKeys(app.config.redis.prefix, board).ready);

@@ -5,12 +5,12 @@ import type { TestApp } from '../app.ts';
 import { createSecret, standardHeaders } from '../http/webhook.ts';
 import { createWallet, send } from '../wallet.ts';
 import { sql } from './boards.ts';
-import { eventually } from './player.ts';
+import { retryUntilPass } from './player.ts';
 
-/** Signs what the bridge of a test application delivers. */
+/** Secret that signs the deliveries of the test application's bridge. */
 export const BRIDGE_SECRET = createSecret();
 
-/** A message of a chat called `twitch`, of an author that nobody knows. */
+/** Returns a message of a chat named `twitch`, of a new author. */
 export const bridged = (given: Record<string, unknown> = {}) => ({
   platform: 'twitch',
   messageId: randomUUID(),
@@ -20,7 +20,7 @@ export const bridged = (given: Record<string, unknown> = {}) => ({
   ...given,
 });
 
-/** Delivers a body as the bridge does. */
+/** Delivers a body as a bridge does. */
 export async function deliverBridged(t: Pick<TestApp, 'url' | 'clock'>, body: unknown, { id = randomUUID(), secret = BRIDGE_SECRET } = {}) {
   const text = JSON.stringify(body);
   const headers = standardHeaders(secret, id, Math.floor(t.clock.now().getTime() / 1_000), text);
@@ -32,12 +32,12 @@ export async function deliverBridged(t: Pick<TestApp, 'url' | 'clock'>, body: un
   return { id, status: response.status, body: await response.json(), headers: response.headers };
 }
 
-/** Delivers a body, and waits for what came of it. */
+/** Delivers a body and waits for its verdict. */
 export async function verdictOn(t: Pick<TestApp, 'app' | 'url' | 'clock'>, body: unknown): Promise<{ state: string; verdict: string | null }> {
   const answer = await deliverBridged(t, body);
   expect([answer.status, answer.body]).toEqual([200, { received: true }]);
   let row: { state: string; verdict: string | null } | undefined;
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     [row] = await sql<{ state: string; verdict: string | null }>(
       t.app,
       `select state, verdict from webhook_deliveries where source = 'chat-bridge' and id = $1`,
@@ -45,11 +45,11 @@ export async function verdictOn(t: Pick<TestApp, 'app' | 'url' | 'clock'>, body:
     );
     expect(row?.state).not.toBe('received');
   });
-  if (!row) throw new Error('there is no such delivery');
+  if (!row) throw new Error('the delivery was not stored');
   return row;
 }
 
-/** An account of `twitch` that a new wallet has linked. */
+/** Creates a `twitch` account that a new wallet has linked. */
 export async function linkedAuthor(t: Pick<TestApp, 'app'>): Promise<{ author: { id: string; handle: string }; wallet: string }> {
   const author = { id: randomUUID(), handle: 'grace' };
   const wallet = createWallet().address;

@@ -7,8 +7,8 @@ import type { TestApp } from '../app.ts';
 import { createWallet, type JsonInit, type SignedIn } from '../wallet.ts';
 import { sql } from './boards.ts';
 
-/** What `POST /chat/message` answers, or the refusal. */
-export interface Answer {
+/** The response of `POST /chat/message`. */
+export interface ChatResponse {
   readonly status: number;
   readonly body: {
     messageId: string;
@@ -23,17 +23,21 @@ interface Receipt {
   signature: string;
 }
 
-/** Says something in chat. */
-export async function say(player: Pick<SignedIn, 'fetch'>, text: unknown, { key, ...init }: JsonInit & { key?: string } = {}): Promise<Answer> {
+/** Sends a chat message. */
+export async function sendMessage(
+  player: Pick<SignedIn, 'fetch'>,
+  text: unknown,
+  { key, ...init }: JsonInit & { key?: string } = {},
+): Promise<ChatResponse> {
   const headers = new Headers(init.headers);
   if (key !== undefined) headers.set('Idempotency-Key', key);
   const response = await player.fetch('/chat/message', { ...init, headers, json: { text } });
-  return { status: response.status, body: (await response.json()) as Answer['body'], headers: response.headers };
+  return { status: response.status, body: (await response.json()) as ChatResponse['body'], headers: response.headers };
 }
 
 const MINT = createWallet().address;
 
-/** Opens a round as its activation does, once the one before takes no more; entries are accepted at once, until it is closed. */
+/** Closes the active round and opens a new one that accepts entries immediately. @returns its id */
 export async function openRound({ app, clock }: Pick<TestApp, 'app' | 'clock'>, options: Partial<ChatParameters> = {}): Promise<string> {
   await closeRound(app);
   const round = randomUUID();
@@ -59,12 +63,12 @@ export async function openRound({ app, clock }: Pick<TestApp, 'app' | 'clock'>, 
   return round;
 }
 
-/** Freezes the active round, if there is one. */
+/** Freezes the active round, if any. */
 export async function closeRound(app: App): Promise<void> {
   await app.tx((tx) => tx.query({ text: `update rounds set state = 'closing', closed_at = app_now() where kind = 'chat' and state = 'active'` }));
 }
 
-/** An entry as the record has it. */
+/** An entry as stored in the database. */
 export interface StoredEntry {
   index: number;
   id: string;
@@ -82,7 +86,7 @@ export const entriesOf = (app: App, round: string): Promise<StoredEntry[]> =>
     [round],
   );
 
-/** Checks a receipt with Node's own crypto, from the public key that is published. */
+/** Verifies a receipt with Node's crypto module and the published public key. */
 export function verifyReceipt(app: App, { body, keyId, signature }: Receipt): boolean {
   const { publicKey, id } = receiptKey(app);
   const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bs58.decode(publicKey)).toString('base64url') } });

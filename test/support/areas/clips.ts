@@ -5,14 +5,14 @@ import { ClipView } from '#areas/clips/schemas.ts';
 import type { App } from '#platform/app.ts';
 import type { Storage } from '#platform/storage/storage.ts';
 import type { TestApp } from '../app.ts';
-import { bodyOf } from '../http/json.ts';
+import { jsonOf } from '../http/json.ts';
 import type { SignedIn } from '../wallet.ts';
 import { sql } from './boards.ts';
 
-/** No two parts of a file look alike, within reason. */
+/** Pseudo-random content, so that a wrong offset is detected. */
 const PATTERN = Buffer.from(Uint16Array.from({ length: 9_973 }, (_, i) => i * 31).buffer);
 
-/** `ftyp` of a brand, then as many bytes as it takes; `seed` makes it another file. */
+/** Builds an MP4 file of `bytes` bytes with an `ftyp` box. Another `seed` gives another content. */
 export function mp4(bytes = 1_000, seed = Math.random(), brand = 'isom'): Buffer {
   const file = Buffer.alloc(bytes, PATTERN);
   file.writeUInt32BE(32, 0);
@@ -21,11 +21,11 @@ export function mp4(bytes = 1_000, seed = Math.random(), brand = 'isom'): Buffer
   return file;
 }
 
-/** The header of an EBML file of a type, as browsers record it. */
+/** Builds an EBML file with a document type, as browsers record it. */
 export const ebml = (type: string): Buffer =>
   Buffer.concat([
     Buffer.from('1a45dfa3', 'hex'),
-    // A size of eight bytes, as ffmpeg writes it; then EBMLVersion, and the type.
+    // An 8-byte size, as ffmpeg writes it, then EBMLVersion and DocType.
     Buffer.from('01000000000000', 'hex'),
     Buffer.from([4 + 3 + type.length, 0x42, 0x86, 0x81, 1, 0x42, 0x82, 0x80 + type.length]),
     Buffer.from(type),
@@ -34,16 +34,16 @@ export const ebml = (type: string): Buffer =>
   ]);
 export const webm = (): Buffer => ebml('webm');
 
-/** A picture of one pixel. */
+/** Builds a GIF of one pixel. */
 export const gif = (): Buffer => Buffer.from('47494638396101000100800000ffffff00000021f90400000000002c00000000010001000002024401003b', 'hex');
 
-/** The game that clips are of; register it. */
+/** The game of the clips. A test must register it. */
 export const GAME = 'clip-game';
 
-/** The fields of a form, in their order; bytes are files, with a name and a type that are not theirs. */
+/** Form fields in order. A Buffer is sent as a file with a wrong name and type. */
 export type Form = Readonly<Record<string, string | Buffer>>;
 
-/** A form as browsers send it. */
+/** Builds a form as browsers send it. */
 export function form(fields: Iterable<readonly [name: string, value: string | Buffer]>): FormData {
   const data = new FormData();
   for (const [name, value] of fields) {
@@ -53,7 +53,7 @@ export function form(fields: Iterable<readonly [name: string, value: string | Bu
   return data;
 }
 
-/** Sends a form, of a clip unless it says otherwise. */
+/** Sends an upload form, by default with a valid clip. */
 export function upload(
   who: Pick<SignedIn, 'fetch'>,
   fields: Form = { gameId: GAME, file: mp4() },
@@ -62,42 +62,42 @@ export function upload(
   return who.fetch('/clip/upload', { method: 'POST', body: form(Object.entries(fields)), headers });
 }
 
-/** Uploads a clip that is taken. */
-export async function clipOf(who: Pick<SignedIn, 'fetch'>, fields?: Form, headers?: Record<string, string>): Promise<z.output<typeof ClipView>> {
+/** Uploads a clip and expects 201. */
+export async function uploadClip(who: Pick<SignedIn, 'fetch'>, fields?: Form, headers?: Record<string, string>): Promise<z.output<typeof ClipView>> {
   const response = await upload(who, fields, headers);
   if (response.status !== 201) throw new Error(`${response.status} ${await response.text()}`);
-  return await bodyOf(response, ClipView);
+  return await jsonOf(response, ClipView);
 }
 
-/** What a refusal says: its status and its sentence. */
-export async function refused(asked: Response | Promise<Response>): Promise<string> {
+/** Returns status and error sentence of a refused request. */
+export async function readRefusal(asked: Response | Promise<Response>): Promise<string> {
   const response = await asked;
   return `${response.status} ${((await response.json()) as { error: string }).error}`;
 }
 
-/** What a list shows, and how many it says that there are. */
-export async function listed(t: Pick<TestApp, 'url'>, query: string): Promise<{ ids: string[]; total: number }> {
+/** Reads a list of clips. @returns the ids of the page, and the total */
+export async function listClipIds(t: Pick<TestApp, 'url'>, query: string): Promise<{ ids: string[]; total: number }> {
   const response = await fetch(`${t.url}/clips?${query}`);
-  const clips = await bodyOf(response, z.array(ClipView));
+  const clips = await jsonOf(response, z.array(ClipView));
   return { ids: clips.map(({ id }) => id), total: Number(response.headers.get('X-Total-Count')) };
 }
 
-/** Bans a wallet since then, or no longer. */
-export const ban = (app: App, wallet: string, at: string | null) =>
+/** Bans a wallet from a time on; null removes the ban. */
+export const setBan = (app: App, wallet: string, at: string | null) =>
   sql(app, 'update players set banned_at = $2::timestamptz where wallet = $1', [wallet, at]);
 
-/** Waits for something that comes. */
-export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+/** Waits until a condition is true. */
+export async function waitUntil(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await sleep(10);
 }
 
-/** A door that is closed until it is opened. */
-export function door() {
+/** Creates a promise (`closed`) that resolves when `open` is called. */
+export function createGate() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { closed: promise, open: resolve };
 }
 
-/** Has an application work with another storage meanwhile, one that does some things otherwise. */
+/** Runs work while some functions of the storage are replaced. */
 export async function withStorage<T>(app: App, otherwise: Partial<Storage>, work: () => Promise<T>): Promise<T> {
   const { storage } = app;
   Object.assign(app, { storage: { ...storage, ...otherwise } });
@@ -108,7 +108,7 @@ export async function withStorage<T>(app: App, otherwise: Partial<Storage>, work
   }
 }
 
-/** Every file in a folder, however deep. */
+/** Returns the names of all files below a folder. */
 export async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);

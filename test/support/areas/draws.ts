@@ -9,13 +9,13 @@ import { leavesOf } from '#lib/draw/entry.ts';
 import { verifyRound } from '#lib/draw/verify.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
-import { beaconOf, verifySignature } from '#platform/solana/beacon/beacon.ts';
+import { beaconOf, verifySignature } from '#platform/solana/beacon/index.ts';
 import { adminOf } from '../http/client.ts';
 import type { RewardsTest } from '../solana/claims.ts';
 import { createWallet } from '../wallet.ts';
 import { sql } from './boards.ts';
 
-/** Everybody wins with one match of 1, who is drawn first: entries differ by their ties alone. */
+/** Terms under which every entry matches the one drawn number, so that only the tie-break decides the winners. */
 export const EASY: z.input<typeof ChatRoundTerms> = {
   title: 'A quick one',
   picks: 1,
@@ -27,18 +27,18 @@ export const EASY: z.input<typeof ChatRoundTerms> = {
   durationSec: 1,
 };
 
-/** Describes a chat round. */
-export async function describeRound(t: RewardsTest, terms: Partial<typeof EASY> = {}): Promise<ChatRoundView> {
+/** Creates a chat round. */
+export async function createRound(t: RewardsTest, terms: Partial<typeof EASY> = {}): Promise<ChatRoundView> {
   return (await adminOf(t).ok(postRound, { body: { ...EASY, ...terms } })).body;
 }
 
-/** Describes and starts a chat round. */
+/** Creates and starts a chat round. */
 export async function startRound(t: RewardsTest, terms: Partial<typeof EASY> = {}): Promise<ChatRoundView> {
-  const { id } = await describeRound(t, terms);
+  const { id } = await createRound(t, terms);
   return (await adminOf(t).ok(postStart, { params: { id } })).body;
 }
 
-/** Enters the active round as new wallets, all of them or not. */
+/** Enters the active round with new wallets in one transaction. @throws when an entry is refused */
 export async function enter(t: Pick<RewardsTest, 'app'>, count: number): Promise<AcceptedEntry[]> {
   const candidates = Array.from({ length: count }, () => {
     const id = newId();
@@ -51,14 +51,14 @@ export async function enter(t: Pick<RewardsTest, 'app'>, count: number): Promise
   });
 }
 
-/** Starts a round and enters it with so many wallets. */
+/** Starts a round and enters it with a number of new wallets. @returns its id */
 export async function openRound(t: RewardsTest, entries: number, terms: Partial<typeof EASY> = {}): Promise<string> {
   const { id } = await startRound(t, { durationSec: 600, ...terms });
   await enter(t, entries);
   return id;
 }
 
-/** A round as it is stored, as far as tests look at it. */
+/** The stored fields of a round that tests check. */
 export interface StoredRound {
   state: string;
   root: string | null;
@@ -78,20 +78,20 @@ export async function storedRound({ app }: Pick<RewardsTest, 'app'>, id: string)
   return row;
 }
 
-/** The audit of a round as it is at rest, put together as it is published. */
+/** Reads the stored audit of a round, with its entry hashes. */
 export async function auditOf({ app }: Pick<RewardsTest, 'app'>, id: string): Promise<Audit> {
   const { audit } = await storedRound({ app }, id);
   const [level] = await sql<{ nodes: Buffer }>(app, 'select nodes from round_levels where round = $1 and level = 0', [id]);
   return Audit.parse({ ...JSON.parse(audit ?? 'null'), entryHashes: leavesOf(level ? [level.nodes] : []) });
 }
 
-/** What a verifier is told otherwise than by an audit. */
+/** Returns the trust anchors of a verifier. */
 export const anchorsOf = async (app: App) => ({
   ...{ beacon: await beaconOf(app).chain(), verifySignature, committer: app.chain.address('committer').toBase58() },
-  ...{ landed: null, leastLeadSec: 3, leastMarginSec: 1 },
+  ...{ landed: null, minLeadSec: 3, minMarginSec: 1 },
 });
 
-/** What a stranger makes of a round: verified from its entries, in the state that it is in. */
+/** Verifies a round from its audit and entries. @returns the audit */
 export async function verified({ app }: Pick<RewardsTest, 'app'>, id: string): Promise<Audit> {
   const audit = await auditOf({ app }, id);
   const { state } = await storedRound({ app }, id);
@@ -99,14 +99,14 @@ export async function verified({ app }: Pick<RewardsTest, 'app'>, id: string): P
   return audit;
 }
 
-/** The commitments on record, in their order. */
+/** Reads all stored commitments in order of their sequence. */
 export const commitmentsOf = ({ app }: Pick<RewardsTest, 'app'>) =>
   sql<{ sequence: number; round: string; previous: string; memo: string | null; hash: string | null; signature: string | null }>(
     app,
     'select sequence::int, round::text, previous, memo, hash, signature from commitments order by sequence',
   );
 
-/** What is owed for a round's prizes. */
+/** Reads the payments of a round's prizes. */
 export const prizesOf = ({ app }: Pick<RewardsTest, 'app'>, id: string) =>
   sql<{ wallet: string; currency: string; amount: string; place: number; state: string }>(
     app,
@@ -115,13 +115,13 @@ export const prizesOf = ({ app }: Pick<RewardsTest, 'app'>, id: string) =>
     [id],
   );
 
-/** The types of the events about a round, in their order. */
+/** Reads the types of a round's events in order, without `new_entry`. */
 export async function eventsOf({ app }: Pick<RewardsTest, 'app'>, id: string): Promise<string[]> {
   const rows = await sql<{ type: string }>(app, `select type from outbox where payload->>'roundId' = $1 and type <> 'new_entry' order by id`, [id]);
   return rows.map(({ type }) => type);
 }
 
-/** Has nothing be active: what is, closes. */
+/** Closes all active chat rounds. */
 export async function endActive({ app }: Pick<RewardsTest, 'app'>): Promise<void> {
   const rows = await sql<{ id: string }>(app, `select id::text from rounds where kind = 'chat' and state = 'active'`);
   for (const { id } of rows) await app.tx((tx) => closeRound(tx, id));

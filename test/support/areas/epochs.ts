@@ -3,7 +3,7 @@ import bs58 from 'bs58';
 import { EpochView } from '#areas/rewards/schemas.ts';
 import type { App } from '#platform/app.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '../app.ts';
-import { bodyOf } from '../http/json.ts';
+import { jsonOf } from '../http/json.ts';
 import { type JsonInit, send } from '../wallet.ts';
 import { sql } from './boards.ts';
 
@@ -11,14 +11,14 @@ export const INTERNAL_TOKEN = 'test-internal-token-0123456789';
 /** A UTC day long past: 2025-05-09. */
 export const DAY = 20_217;
 
-/** An application whose workers make epochs, and do nothing on the chain. */
+/** Starts an application whose workers compute epochs but send no transactions. */
 export const startRewards = (queues = 'epochs'): Promise<TestApp> => startTestApp({ env: { QUEUES: queues, INTERNAL_TOKENS: INTERNAL_TOKEN } });
 
-/** An address that nobody has. */
-export const anyWallet = (): string => bs58.encode(randomBytes(32));
+/** Returns a random address without a known key. */
+export const randomWallet = (): string => bs58.encode(randomBytes(32));
 
-/** Points of a wallet, as the ledger has them. */
-export interface Given {
+/** A ledger row of a wallet. */
+export interface PointsRow {
   wallet: string;
   points: number;
   mode?: 'regular' | 'beta';
@@ -26,8 +26,8 @@ export interface Given {
   rewards?: boolean;
 }
 
-/** Writes ledger rows of a past day. */
-export async function givePast(app: App, day: number, given: readonly Given[]): Promise<void> {
+/** Inserts ledger rows of a past day. */
+export async function insertPastPoints(app: App, day: number, given: readonly PointsRow[]): Promise<void> {
   await sql(
     app,
     `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
@@ -44,14 +44,14 @@ export async function givePast(app: App, day: number, given: readonly Given[]): 
   );
 }
 
-/** Marks days as closed, as the closer does. */
+/** Marks days as closed, as the job that closes periods does. */
 export async function closeDays(app: App, ...days: number[]): Promise<void> {
   await sql(app, `insert into closed_periods (period, bucket) select 'day', unnest($1::int[]) on conflict do nothing`, [days]);
 }
 
-/** A closed day with points. */
-export async function closedDay(app: App, day: number, given: readonly Given[]): Promise<void> {
-  await givePast(app, day, given);
+/** Inserts ledger rows of a past day and closes the day. */
+export async function insertClosedDay(app: App, day: number, given: readonly PointsRow[]): Promise<void> {
+  await insertPastPoints(app, day, given);
   await closeDays(app, day);
 }
 
@@ -59,32 +59,33 @@ export async function closedDay(app: App, day: number, given: readonly Given[]):
 export const asAdmin = (t: TestApp, path: string, { headers, ...init }: JsonInit = {}): Promise<Response> =>
   send(t, path, { ...init, headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...Object.fromEntries(new Headers(headers)) } });
 
+/** Requests the computation of an epoch. */
 export const trigger = (t: TestApp, epoch?: number, headers: Record<string, string> = {}): Promise<Response> =>
   asAdmin(t, '/rewards/trigger-epoch', { json: epoch === undefined ? {} : { epoch }, headers });
 
-/** Sets rules; what is left out is as in an arcade that gives 1,000,000 base units a day, without cap or dust. */
+/** Sets the reward rules. Defaults: a pool of 1,000,000 base units, no cap, no dust. */
 export async function setRules(t: TestApp, rules: object = {}): Promise<Response> {
   const json = { pool: '1000000', cap: null, dust: '0', expiryDays: 90, automatic: true, ...rules };
   return await asAdmin(t, '/admin/config/rewards', { method: 'PUT', json });
 }
 
-export const epochOf = (t: TestApp, epoch: number): Promise<EpochView> => bodyOf(send(t, `/api/rewards/epoch/${epoch}`), EpochView);
+export const epochOf = (t: TestApp, epoch: number): Promise<EpochView> => jsonOf(send(t, `/api/rewards/epoch/${epoch}`), EpochView);
 
-/** An answer's status and its JSON. */
-export async function answered(asked: Response | Promise<Response>): Promise<[number, unknown]> {
-  const response = await asked;
+/** Returns the status and the JSON body of a response. */
+export async function statusAndBody(responding: Response | Promise<Response>): Promise<[number, unknown]> {
+  const response = await responding;
   return [response.status, await response.json()];
 }
 
-/** A line of an epoch's file. */
-export interface LeafLine {
+/** A line of a leaf file. */
+interface LeafLine {
   index: number | null;
   wallet: string;
   points: number | null;
   amount: string;
 }
 
-/** An epoch's file: its first line, and the others. */
+/** Downloads the leaf file of an epoch. Returns its header line and the other lines. */
 export async function leavesOf(t: TestApp, epoch: number): Promise<{ header: Record<string, unknown>; lines: LeafLine[] }> {
   const text = await (await send(t, `/api/rewards/epoch/${epoch}/leaves`)).text();
   const [header, ...lines] = text

@@ -1,22 +1,22 @@
 import { PublicKey } from '@solana/web3.js';
-import { type Currency, type Debt, type Owed, owe, type Payment, type PaymentState } from '#areas/payouts';
+import { type CreatedPayment, type Currency, createPayments, type Payment, type PaymentRequest, type PaymentState } from '#areas/payouts';
 import { planPayouts } from '#jobs/payouts.ts';
 import { statement } from '#platform/db/sql.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { startTestApp, type TestApp } from '../app.ts';
 import { startTestChain, type TestChain } from '../solana/chain.ts';
 import { createWallet } from '../wallet.ts';
-import { eventually } from './player.ts';
+import { retryUntilPass } from './player.ts';
 
-/** Landing as fast as the tests' slots. */
+/** Submission settings for the short slots of test clusters. */
 export const FAST_PAYOUTS = { LANDING_POLL_MS: '20', LANDING_RECHECK_MS: '100', LANDING_DEPTH_BLOCKS: '4', LANDING_RESEND_SLOTS: '3' };
 
-/** An application, and a cluster of its own that it pays on. */
+/** An application with its own test cluster. */
 export interface PayoutsTest extends TestApp {
   readonly chain: TestChain;
 }
 
-/** Starts both. */
+/** Starts an application and a test cluster. */
 export async function startPayoutsTest(options: Parameters<typeof startTestApp>[0] = {}): Promise<PayoutsTest> {
   const chain = await startTestChain();
   const t = await startTestApp({ ...options, env: { ...chain.env, ...FAST_PAYOUTS, ...options.env } });
@@ -30,19 +30,20 @@ export async function startPayoutsTest(options: Parameters<typeof startTestApp>[
   };
 }
 
-let debts = 0;
+let requests = 0;
 
-/** Something owed to a wallet, a new one unless it is named, for a cause of its own. */
-export function debt(given: Partial<Debt> = {}): Debt {
-  debts++;
-  return { wallet: createWallet().address, currency: 'usdc', amount: 1_000_000n, cause: { kind: 'test', id: `debt-${debts}` }, ...given };
+/** Builds a payment request with a unique cause, by default for a new wallet. */
+export function paymentRequest(given: Partial<PaymentRequest> = {}): PaymentRequest {
+  requests++;
+  return { wallet: createWallet().address, currency: 'usdc', amount: 1_000_000n, cause: { kind: 'test', id: `payment-${requests}` }, ...given };
 }
 
-/** Owes, in one transaction. */
-export const oweAll = (t: Pick<TestApp, 'app'>, all: readonly Debt[]): Promise<Owed[]> => t.app.tx((tx) => owe(t.app, tx, all));
+/** Creates payments in one transaction. */
+export const createAllPayments = (t: Pick<TestApp, 'app'>, all: readonly PaymentRequest[]): Promise<CreatedPayment[]> =>
+  t.app.tx((tx) => createPayments(t.app, tx, all));
 
-/** A payment as it is stored. */
-export interface Stored {
+/** A row of `payments`. */
+interface StoredPayment {
   id: string;
   wallet: string;
   currency: Currency;
@@ -52,27 +53,27 @@ export interface Stored {
   reason: string | null;
   lane: number | null;
 }
-const selectStored = statement<Stored>(
+const selectStored = statement<StoredPayment>(
   'test_stored_payments',
   `select id::text, wallet, currency, amount::text, state, signature, reason, lane::int from payments where id = any($1::uuid[]) order by id`,
 );
 
-/** Payments as they are stored, in the order asked for. */
-export async function storedPayments(t: Pick<TestApp, 'app'>, owed: readonly (Owed | Payment)[]): Promise<Stored[]> {
+/** Reads the rows of payments, in the given order. */
+export async function storedPayments(t: Pick<TestApp, 'app'>, owed: readonly (CreatedPayment | Payment)[]): Promise<StoredPayment[]> {
   const rows = await t.app.db.query(selectStored, [owed.map(({ id }) => id)]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return owed.flatMap(({ id }) => byId.get(id) ?? []);
 }
 
-/** Waits until all of these payments are in a state. */
+/** Waits until all payments have a state. */
 export async function untilPaid(
   t: Pick<TestApp, 'app'>,
-  owed: readonly (Owed | Payment)[],
+  owed: readonly (CreatedPayment | Payment)[],
   state: PaymentState = 'completed',
   withinMs = 15_000,
-): Promise<Stored[]> {
-  let rows: Stored[] = [];
-  await eventually(async () => {
+): Promise<StoredPayment[]> {
+  let rows: StoredPayment[] = [];
+  await retryUntilPass(async () => {
     rows = await storedPayments(t, owed);
     const other = rows.find((row) => row.state !== state);
     if (other)
@@ -86,11 +87,11 @@ export async function untilPaid(
 export const mintOf = (t: PayoutsTest, currency: Currency): PublicKey =>
   (currency === 'usdc' ? t.chain.keys.usdcMint : t.chain.keys.rewardMint).publicKey;
 
-/** Where a wallet's token account is. */
+/** Returns the address of a wallet's token account. */
 export const accountOf = (t: PayoutsTest, wallet: string, currency: Currency = 'usdc'): PublicKey =>
   associatedTokenAddress(new PublicKey(wallet), mintOf(t, currency));
 
-/** What wallets have been paid, finally; 0 where there is no token account. */
+/** Reads the finalized balances of wallets; 0 when a wallet has no token account. */
 export async function balancesOf(t: PayoutsTest, wallets: readonly string[], currency: Currency = 'usdc'): Promise<bigint[]> {
   const found: bigint[] = [];
   for (let i = 0; i < wallets.length; i += 100) {
@@ -104,7 +105,7 @@ export async function balancesOf(t: PayoutsTest, wallets: readonly string[], cur
 export const balanceOf = async (t: PayoutsTest, wallet: string, currency: Currency = 'usdc'): Promise<bigint> =>
   (await balancesOf(t, [wallet], currency))[0] ?? 0n;
 
-/** Opens wallets' token accounts, at somebody else's cost, and waits until they are confirmed. */
+/** Opens token accounts of wallets and waits until they are confirmed. The mint authority pays the rent. */
 export async function openAccounts(t: PayoutsTest, wallets: readonly string[], currency: Currency = 'usdc'): Promise<void> {
   const { mintAuthority } = t.chain.keys;
   await Promise.all(
@@ -112,28 +113,61 @@ export async function openAccounts(t: PayoutsTest, wallets: readonly string[], c
       t.chain.send([createAssociatedTokenAccount(mintAuthority.publicKey, new PublicKey(wallet), mintOf(t, currency))], [mintAuthority]),
     ),
   );
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const accounts = await t.chain.connection.getMultipleAccountsInfo(
       wallets.map((wallet) => accountOf(t, wallet, currency)),
       'confirmed',
     );
-    if (accounts.includes(null)) throw new Error('not all accounts are there');
+    if (accounts.includes(null)) throw new Error('a token account does not exist yet');
   });
 }
 
 const makeDue = statement('test_make_payments_due', `update payments set next_at = app_now() where id = any($1::uuid[]) and state = 'pending'`);
 
-/** Has payments that wait looked at again now. */
-export async function lookAgain(t: Pick<TestApp, 'app'>, owed: readonly (Owed | Payment)[]): Promise<void> {
+/** Makes delayed payments due and enqueues the planner. */
+export async function planNow(t: Pick<TestApp, 'app'>, owed: readonly (CreatedPayment | Payment)[]): Promise<void> {
   await t.app.tx(async (tx) => {
     await tx.query(makeDue, [owed.map(({ id }) => id)]);
     tx.enqueue(planPayouts, {});
   });
 }
 
-/** What of the events about a payment was emitted, oldest first. */
 const selectEvents = statement<{ type: string; wallet: string | null; payload: Record<string, unknown> }>(
   'test_payout_events',
   `select type, wallet, payload from outbox where payload->>'paymentId' = $1 order by id`,
 );
-export const eventsOf = (t: Pick<TestApp, 'app'>, { id }: Owed) => t.app.db.query(selectEvents, [id]);
+/** Reads the emitted events of a payment, oldest first. */
+export const eventsOf = (t: Pick<TestApp, 'app'>, { id }: CreatedPayment) => t.app.db.query(selectEvents, [id]);
+
+const PAYOUT_TABLES = [
+  'payments',
+  'payout_lanes',
+  'payout_batches',
+  'payout_batch_members',
+  'payout_findings',
+  'payout_watch',
+  'chain_transactions',
+  'chain_attempts',
+  'chain_outflows',
+  'chain_pauses',
+  'token_accounts_opened',
+];
+
+/** Copies the payout tables to another schema. */
+export async function snapshotPayouts(t: Pick<TestApp, 'app'>): Promise<void> {
+  await t.app.tx(async (tx) => {
+    await tx.query({ text: 'drop schema if exists snapshot cascade; create schema snapshot' });
+    for (const table of PAYOUT_TABLES) await tx.query({ text: `create table snapshot.${table} as table public.${table}` });
+  });
+}
+
+/** Restores the payout tables from the copy, as a restored backup would. Precondition: no worker is running. */
+export async function restorePayouts(t: Pick<TestApp, 'app'>): Promise<void> {
+  await t.app.tx(async (tx) => {
+    await tx.query({ text: 'set local session_replication_role = replica' });
+    for (const table of PAYOUT_TABLES) await tx.query({ text: `delete from public.${table}` });
+    for (const table of PAYOUT_TABLES) await tx.query({ text: `insert into public.${table} select * from snapshot.${table}` });
+  });
+  // Redis is emptied too, because a restore does not keep its queues.
+  for (const queue of t.app.queues.all.values()) await queue.obliterate({ force: true });
+}

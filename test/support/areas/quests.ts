@@ -6,12 +6,12 @@ import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { createWallet, type JsonInit, type SignedIn, send, signIn } from '../wallet.ts';
 import { sql } from './boards.ts';
 
-const others: readonly Consumer[] = [
+const otherConsumers: readonly Consumer[] = [
   { name: 'referrals', bit: 1, consume: async () => [] },
   { name: 'battles', bit: 4, consume: async () => [] },
 ];
 
-/** Appends activities; what is not said of one does not matter. */
+/** Appends activities, with defaults for missing fields. */
 export async function act(app: App, ...activities: (Pick<Activity, 'kind' | 'wallet'> & Partial<Activity>)[]): Promise<void> {
   await app.tx((tx) =>
     appendActivities(
@@ -21,27 +21,27 @@ export async function act(app: App, ...activities: (Pick<Activity, 'kind' | 'wal
   );
 }
 
-/** Has quests consume what is open. */
+/** Runs the quest consumer until no batch is left. */
 export async function consume(app: App, consumer: Consumer = questConsumer): Promise<void> {
-  while (await consumeActivities(app, [...others, consumer]));
+  while (await consumeActivities(app, [...otherConsumers, consumer]));
 }
 
-/** A request with the admin token. */
+/** Sends a request with the admin token. */
 export function asAdmin(t: Pick<TestApp, 'url'>, path: string, init: JsonInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('Authorization', `Bearer ${ADMIN_TOKEN}`);
   return send(t, path, { ...init, headers });
 }
 
-/** A quest, with what does not matter filled in. @returns its id */
+/** Creates a quest, with defaults for missing fields. @returns its id */
 export async function makeQuest(t: Pick<TestApp, 'url'>, quest: { requirement: object } & Record<string, unknown>): Promise<string> {
   const response = await asAdmin(t, '/quests', { json: { title: 'A quest', points: 100, ...quest } });
   if (response.status !== 201) throw new Error(`POST /quests answered ${response.status}: ${await response.text()}`);
   return ((await response.json()) as { id: string }).id;
 }
 
-/** What a quest is to a wallet, as far as tests look. */
-export interface Own {
+/** The fields of OwnQuest that tests read. */
+export interface OwnQuestFields {
   id: string;
   progress: { have: number | string; need: number | string; met: boolean }[];
   met: boolean;
@@ -53,13 +53,13 @@ export interface Own {
   resetsAt: string | null;
 }
 
-/** A quest as its wallet sees it. */
-export async function ownQuest(player: Pick<SignedIn, 'fetch'>, id: string): Promise<Own | undefined> {
-  const quests = (await (await player.fetch('/me/quests?limit=500')).json()) as Own[];
+/** Reads a quest with the progress of a wallet. */
+export async function ownQuest(player: Pick<SignedIn, 'fetch'>, id: string): Promise<OwnQuestFields | undefined> {
+  const quests = (await (await player.fetch('/me/quests?limit=500')).json()) as OwnQuestFields[];
   return quests.find((quest) => quest.id === id);
 }
 
-/** What the ledger says that quests gave: quest and window, points. */
+/** Reads the quest points of a wallet from the ledger: `<quest>:<window>` → points. */
 export async function earned(app: App, wallet: string): Promise<Record<string, number>> {
   const rows = await sql<{ source_id: string; points: number }>(
     app,
@@ -69,17 +69,17 @@ export async function earned(app: App, wallet: string): Promise<Record<string, n
   return Object.fromEntries(rows.map((row) => [row.source_id, row.points]));
 }
 
-/** Takes every quest away, so that a test knows what there is. */
-export const noQuests = (app: App) => sql(app, 'update quests set deleted_at = app_now() where deleted_at is null');
+/** Deletes all quests, so that each test starts with none. */
+export const deleteAllQuests = (app: App) => sql(app, 'update quests set deleted_at = app_now() where deleted_at is null');
 
-/** What wallets do, briefly. */
-export const deeds = (app: App) => ({
+/** Returns functions that append activities of one kind. */
+export const activitiesOf = (app: App) => ({
   plays: (wallet: string, n: number, gameId = 'alpha') => act(app, ...Array.from({ length: n }, () => ({ kind: 'play' as const, wallet, gameId }))),
   score: (wallet: string, amount: number, gameId = 'alpha', sourceId: string = randomUUID()) =>
     act(app, { kind: 'score', wallet, gameId, amount, sourceId }),
 });
 
-/** A wallet that signs in anew whenever it looks: sessions end while days pass. */
+/** Creates a wallet that signs in before each request, because sessions expire when the test advances by days. */
 export function visitor(t: Pick<TestApp, 'url'>) {
   const key = createWallet();
   return { wallet: key.address, fetch: async (path: string) => await (await signIn(t, key)).fetch(path) };
@@ -87,7 +87,7 @@ export function visitor(t: Pick<TestApp, 'url'>) {
 
 const DAY = 86_400_000;
 
-/** Days that pass: noon of the day after tomorrow to begin with, and only forwards. */
+/** Returns a clock control that starts at noon (UTC) of the day after tomorrow and only moves forward. */
 export async function calendar(t: TestApp) {
   let today = Math.floor(Date.now() / DAY) + 2;
   const go = async (days: number) => {
@@ -96,10 +96,10 @@ export async function calendar(t: TestApp) {
   };
   await go(0);
   return {
-    /** The UTC day number. */
+    /** Returns the current UTC day number. */
     today: () => today,
     go,
-    /** The next Monday but one. */
+    /** Goes to the Monday after next. */
     monday: () => go(7 + ((7 - ((today + 3) % 7)) % 7)),
     text: () => new Date(today * DAY).toISOString().slice(0, 10),
   };

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { processScores } from '#areas/arcade';
 import { voidScore } from '#areas/arcade/scores/decide.ts';
-import { appendPoints, ensurePlayer, type Happened, openDay, refreshLater } from '#areas/points';
+import { type ActivityEvent, appendPoints, ensurePlayer, openDay, scheduleRefresh } from '#areas/points';
 import { referralConsumer } from '#areas/referrals';
 import { bindWallet } from '#areas/referrals/bind.ts';
-import { findOrMakeLink } from '#areas/referrals/links.ts';
+import { findOrCreateLink } from '#areas/referrals/links.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';
 import { sql } from './boards.ts';
-import { anyWallet } from './epochs.ts';
+import { randomWallet } from './epochs.ts';
 
-/** A game that is verified by a play, and one that is not verified; a score of 100 gives 10 points in either. */
+/** Ids of a game whose scores are verified by a play, and of a game without verification. In both, a score of 100 gives 10 points. */
 export const VERIFIED = 'verified-game';
 export const FREE = 'free-game';
 
@@ -21,20 +21,20 @@ export async function registerGames(t: TestApp): Promise<void> {
   await registerGame(t.url, ADMIN_TOKEN, FREE, { ...TEST_GAME, pointsPer10000: 1_000, verification: 'none', rewards: false });
 }
 
-/** Makes sure that a wallet has its row, as signing in does. */
+/** Creates the player row of a wallet, as a sign-in does. */
 export const join = (app: App, wallet: string) => app.tx((tx) => ensurePlayer(tx, wallet));
 
-/** Binds a wallet by its referrer's link. */
+/** Binds a wallet with its referrer's link. */
 export async function bindTo(app: App, referrer: string, wallet: string): Promise<void> {
-  const { code } = await findOrMakeLink(app, referrer);
+  const { code } = await findOrCreateLink(app, referrer);
   await app.tx((tx) => bindWallet(tx, wallet, code));
 }
 
-/** A referrer and `n` wallets that it referred. */
-export async function makeFamily(app: App, n: number): Promise<[string, ...string[]]> {
-  const referrer = anyWallet();
+/** Creates a referrer and `n` wallets that it referred. */
+export async function makeReferrals(app: App, n: number): Promise<[string, ...string[]]> {
+  const referrer = randomWallet();
   await join(app, referrer);
-  const children = Array.from({ length: n }, anyWallet);
+  const children = Array.from({ length: n }, randomWallet);
   for (const child of children) {
     await join(app, child);
     await bindTo(app, referrer, child);
@@ -47,7 +47,7 @@ const insertPlay = statement<{ id: string }>(
   `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - interval '1 minute') returning id`,
 );
 
-/** Has a wallet score, as the workers record it. */
+/** Records a score of a wallet, as the workers do. */
 export async function score(t: TestApp, wallet: string, gameId: string, value: number): Promise<{ scoreId: string; points: number }> {
   const play = gameId === FREE ? null : ((await t.app.tx((tx) => tx.query(insertPlay, [wallet, gameId])))[0]?.id ?? null);
   const submission = {
@@ -59,32 +59,34 @@ export async function score(t: TestApp, wallet: string, gameId: string, value: n
   return { scoreId: answer.outcome.receipt.scoreId, points: answer.outcome.receipt.pointsAwarded };
 }
 
-export const takeBack = (app: App, scoreId: string): Promise<void> => voidScore(app, scoreId, { by: 'test', reason: 'a test' });
+export const voidTestScore = (app: App, scoreId: string): Promise<void> => voidScore(app, scoreId, { by: 'test', reason: 'a test' });
 
-const selectOpen = statement<Omit<Happened, 'amount'>>(
+const selectOpen = statement<Omit<ActivityEvent, 'amount'>>(
   'test_open_activities',
   `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", day, (extract(epoch from at) * 1000)::float8 as at
    from activities where batch <> 0 and ($2::text[] is null or kind = any($2)) order by at limit $1`,
 );
-const mark = statement('test_mark_activities', 'update activities set batch = 0 where source_id = $1 and kind = $2');
+const markConsumed = statement('test_mark_activities', 'update activities set batch = 0 where source_id = $1 and kind = $2');
 
 /**
- * Has the consumer take its next batch, as the job does.
- * @param options.most size of the batch; `kinds`: only these; `killed`: the transaction is lost before its commit
- * @returns what it was given
+ * Runs the consumer on its next batch, as the job does.
+ * @param options.most maximum activities of the batch
+ * @param options.kinds consumes activities of these kinds only
+ * @param options.killed rolls the transaction back before its commit
+ * @returns the consumed activities and the day number
  */
 export async function consume(
   app: App,
-  options: { most?: number; kinds?: readonly Happened['kind'][]; killed?: boolean } = {},
-): Promise<{ activities: Happened[]; day: number }> {
+  options: { maxActivities?: number; kinds?: readonly ActivityEvent['kind'][]; killed?: boolean } = {},
+): Promise<{ activities: ActivityEvent[]; day: number }> {
   const killed = new Error('killed');
   try {
     return await app.tx(async (tx) => {
-      const rows = await tx.query(selectOpen, [options.most ?? 100_000, options.kinds ?? null]);
+      const rows = await tx.query(selectOpen, [options.maxActivities ?? 100_000, options.kinds ?? null]);
       const activities = rows.map((row) => ({ ...row, amount: 0n }));
       const open = await openDay(tx);
-      await refreshLater(tx, await appendPoints(tx, open, await referralConsumer.consume(app, tx, open, activities)));
-      for (const { sourceId, kind } of activities) await tx.query(mark, [sourceId, kind]);
+      await scheduleRefresh(tx, await appendPoints(tx, open, await referralConsumer.consume(app, tx, open, activities)));
+      for (const { sourceId, kind } of activities) await tx.query(markConsumed, [sourceId, kind]);
       if (options.killed) throw killed;
       return { activities, day: open.day };
     });
@@ -94,7 +96,7 @@ export async function consume(
   }
 }
 
-/** The ledger rows that a wallet has for its referrals, by what they give. */
+/** Reads the referral rows of a wallet from the ledger, ordered by points. */
 export const ledgerOf = (app: App, wallet: string) =>
   sql<{ reason: string; points: number; mode: string; rewards: boolean; sourceId: string }>(
     app,

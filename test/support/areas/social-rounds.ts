@@ -4,7 +4,7 @@ import { sql } from './boards.ts';
 
 type State = 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
 
-/** A round to be shown; what is not said is that of an ordinary chat round. */
+/** Fields of a round to store. Missing fields get the values of an ordinary chat round. */
 export interface ShownRound {
   readonly kind?: 'chat' | 'legacy';
   readonly state: State;
@@ -38,7 +38,7 @@ const INSERT = `
     opens_at, closes_at, entries, root, audit, beacon_round, beacon_due_at, void_reason, created_at, closed_at, ended_at)
   values ($1, $2, $3, $4, $23, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, '2026-11-21T11:40:00.000Z', $21, $22)`;
 
-/** Puts a round into the record as it is in a state, as far as it is shown. @returns its id */
+/** Stores a round in a given state, with the fields that summaries and cards show. @returns its id */
 export async function showRound(app: App, round: ShownRound): Promise<string> {
   const { kind = 'chat', state, title = 'Friday night draw', entries = 1_234, picks = 5, range = 50, ticketPrice = '1000000' } = round;
   const {

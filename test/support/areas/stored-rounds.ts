@@ -10,31 +10,31 @@ import type { App } from '#platform/app.ts';
 import { addressOf, CHAIN, finished, uuidOf } from '#test/lib/draw-rounds.ts';
 import { sql } from './boards.ts';
 
-/** A round as it lies in the record, and what it was put together from. */
+/** A stored round and the values that it was built from. */
 export interface StoredRound {
   readonly id: string;
   readonly parameters: RoundParameters;
   readonly entries: readonly Entry[];
-  /** As it has come; what its route answers. */
+  /** The audit that the route returns. */
   readonly audit: Audit;
-  /** Of an entry, by index. */
+  /** Returns the id of an entry. */
   entryId(index: number): string;
 }
 
 interface Options {
   readonly state?: RoundState;
-  /** Closing: whether the tree is there yet. */
+  /** For state `closing`: whether the tree is stored already. */
   readonly tree?: boolean;
   readonly voidReason?: RoundFacts['void'];
-  /** Ended so many seconds ago. */
+  /** Time since the round ended, seconds. */
   readonly ago?: number;
   readonly sequence?: number;
   readonly facts?: Partial<RoundFacts>;
 }
 
-const AT_ONCE = 20_000;
+const ROWS_PER_STATEMENT = 20_000;
 
-/** Puts a round into the record as the service would have left it in a state. Nobody may serve its queue meanwhile. */
+/** Stores a round as the service would store it in a given state. Precondition: no worker serves its queue. */
 export async function storeRound(
   app: App,
   parameters: RoundParameters,
@@ -72,7 +72,8 @@ export async function storeRound(
     columns.map(([, value]) => value),
   );
   const entryId = (index: number) => uuidOf(`entry ${index} of ${id}`);
-  for (let from = 0; from < entries.length; from += AT_ONCE) await storeEntries(app, id, entries.slice(from, from + AT_ONCE), entryId);
+  for (let from = 0; from < entries.length; from += ROWS_PER_STATEMENT)
+    await storeEntries(app, id, entries.slice(from, from + ROWS_PER_STATEMENT), entryId);
   if (isFrozen)
     for (const [level, nodes] of (tree ?? []).entries())
       await sql(app, 'insert into round_levels values ($1, $2, $3)', [id, level, Buffer.from(nodes)]);

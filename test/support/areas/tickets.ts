@@ -10,14 +10,14 @@ import { clientOf } from '../http/client.ts';
 import type { RewardsTest } from '../solana/claims.ts';
 import { type SignedIn, signIn } from '../wallet.ts';
 import { sql } from './boards.ts';
-import { eventually } from './player.ts';
+import { retryUntilPass } from './player.ts';
 
 /** A wallet with a session, SOL, stablecoin and the reward token. */
 export interface Payer extends SignedIn {
   readonly keys: Keypair;
 }
 
-/** What a payer begins with, base units of each token. */
+/** Initial balance of a payer, base units of each token. */
 export const PURSE = 1_000_000_000n;
 
 export async function newPayer(t: RewardsTest): Promise<Payer> {
@@ -30,15 +30,15 @@ export async function newPayer(t: RewardsTest): Promise<Payer> {
   return { ...(await signIn(t, wallet)), keys };
 }
 
-/** Opens a round. */
+/** Opens a legacy round. */
 export async function openRound(t: RewardsTest, by: SignedIn, terms: Partial<z.input<typeof LegacyRoundTerms>> = {}) {
   return (await clientOf(t, by).ok(postRound, { body: { ticketPrice: '1000', ...terms } })).body;
 }
 
-/** In so many ms, by the test's clock. */
+/** Returns the time in a number of ms, by the test's clock. */
 export const inMs = (t: RewardsTest, ms: number): string => new Date(t.clock.now().getTime() + ms).toISOString();
 
-/** A transfer of stablecoin to the treasury, unless told otherwise. */
+/** Returns a transfer; by default of stablecoin to the treasury. */
 export function pay(
   t: RewardsTest,
   from: Keypair,
@@ -55,31 +55,31 @@ export function pay(
   });
 }
 
-/** Sends a ticket's payment. @returns its signature, at once */
+/** Sends the payment for a ticket. @returns its signature, without waiting for confirmation */
 export const payFor = (t: RewardsTest, payer: Payer, round: { id: string }, amount = 1_000n): Promise<string> =>
   t.chain.send([pay(t, payer.keys, amount), memo(round.id)], [payer.keys]);
 
-/** Opens a stranger's token account of stablecoin. @returns the instruction */
+/** Returns the instruction that opens a stablecoin account of another wallet. */
 export const openAccount = (t: RewardsTest, payer: Keypair, owner: PublicKey): TransactionInstruction =>
   createAssociatedTokenAccount(payer.publicKey, owner, t.chain.keys.usdcMint.publicKey);
 
-/** Waits until a transaction is final. */
+/** Waits until a transaction is finalized. */
 export async function untilFinal(t: RewardsTest, signature: string): Promise<string> {
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { value } = await t.chain.connection.getSignatureStatus(signature);
-    if (value?.confirmationStatus !== 'finalized') throw new Error(`${signature} is ${value?.confirmationStatus ?? 'not there'}, not finalized`);
+    if (value?.confirmationStatus !== 'finalized') throw new Error(`${signature} is ${value?.confirmationStatus ?? 'unknown'}, not finalized`);
   }, 30_000);
   return signature;
 }
 
-/** What a wallet has of stablecoin, or of the reward token, finally. */
-export async function purseOf(t: RewardsTest, wallet: string, currency: 'usdc' | 'reward' = 'usdc'): Promise<bigint> {
+/** Reads a wallet's finalized balance of a currency, base units. */
+export async function balanceOf(t: RewardsTest, wallet: string, currency: 'usdc' | 'reward' = 'usdc'): Promise<bigint> {
   const { usdcMint, rewardMint } = t.chain.keys;
   const account = associatedTokenAddress(new PublicKey(wallet), (currency === 'usdc' ? usdcMint : rewardMint).publicKey);
   return BigInt((await t.chain.connection.getTokenAccountBalance(account, 'finalized')).value.amount);
 }
 
-/** Tickets as they are stored, oldest first. */
+/** Reads the stored tickets of a round, oldest first. */
 export const storedTickets = (t: RewardsTest, round: { id: string }) =>
   sql<{ id: string; wallet: string; signature: string | null; state: string; reason: string | null }>(
     t.app,
@@ -87,7 +87,7 @@ export const storedTickets = (t: RewardsTest, round: { id: string }) =>
     [round.id],
   );
 
-/** Entries as they are stored, by index. */
+/** Reads the stored entries of a round, ordered by index. */
 export const storedEntries = (t: RewardsTest, round: { id: string }) =>
   sql<{ index: number; wallet: string; source: string; messageId: string }>(
     t.app,
@@ -95,7 +95,7 @@ export const storedEntries = (t: RewardsTest, round: { id: string }) =>
     [round.id],
   );
 
-/** What has been owed back, by the cause's id. */
+/** Reads the refunds of a transaction, ordered by the cause's id. */
 export const refundsOf = (t: RewardsTest, signature: string) =>
   sql<{ cause: string; wallet: string; currency: string; amount: string; state: string }>(
     t.app,
@@ -103,13 +103,13 @@ export const refundsOf = (t: RewardsTest, signature: string) =>
     [signature],
   );
 
-/** Asks for a ticket. */
-export const askTicket = (by: SignedIn, round: { id: string }, transaction: string, headers: Record<string, string> = {}) =>
+/** Requests a ticket. */
+export const requestTicket = (by: SignedIn, round: { id: string }, transaction: string, headers: Record<string, string> = {}) =>
   by.fetch(`/round/${round.id}/ticket`, { json: { transaction }, headers });
 
-/** Waits until all that is owed back for transactions has been paid, finally. @returns it, with the causes in order */
+/** Waits until every transaction has a refund and all refunds are completed. @param within maximum wait, ms */
 export async function untilRefunded(t: RewardsTest, signatures: readonly string[], within = 60_000) {
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const refunds = (await Promise.all(signatures.map((signature) => refundsOf(t, signature)))).flat();
     const open = refunds.find(({ state }) => state !== 'completed');
     if (open) throw new Error(`the refund for ${open.cause} is ${open.state}`);
@@ -117,5 +117,5 @@ export async function untilRefunded(t: RewardsTest, signatures: readonly string[
   }, within);
 }
 
-/** The signature of no transaction. */
-export const noSignature = (): string => bs58.encode(randomBytes(64));
+/** Returns a random signature that no transaction has. */
+export const randomSignature = (): string => bs58.encode(randomBytes(64));

@@ -7,32 +7,33 @@ import { openContext } from '#context';
 import type { App } from '#platform/app.ts';
 import type { AnyRoute } from '#platform/http/route.ts';
 import { createDatabase, testRedisUrl } from '../database.ts';
-import { noteSuccesses } from './successes.ts';
+import { recordSuccesses } from './successes.ts';
 
-/** Tokens that a kit accepts: one with every scope, one narrowed to content, one that may only import. */
-export const TOKENS = { all: 'kit-admin-token-0123456789', content: 'kit-content-token-01234567', internal: 'kit-internal-token-0123456' };
+/** Tokens of a test server: an admin token with every scope, one with the scope content, and an internal token. */
+export const TOKENS = { all: 'test-admin-token-0123456789', content: 'test-content-token-01234567', internal: 'test-internal-token-0123456' };
 
-/** An application that serves routes of the test's own, and no workers. */
-export interface Kit {
+/** An API process without workers that serves the routes of a test. */
+export interface TestServer {
   readonly app: App;
   readonly url: string;
   readonly port: number;
-  /** The address that it believes to have. */
+  /** The configured public origin. It differs from `url`. */
   readonly origin: string;
   close(): Promise<void>;
 }
 
 /**
- * Serves routes on a database and a Redis prefix of their own.
- * @param options.env further environment; with a DATABASE_URL no database is made
+ * Starts a server with its own database and Redis prefix.
+ * @param routes routes to serve; all routes of the service by default
+ * @param options.env further environment variables; with a DATABASE_URL no database is created
  */
-export async function startKit(routes?: readonly AnyRoute[], options: { env?: Record<string, string> } = {}): Promise<Kit> {
+export async function startTestServer(routes?: readonly AnyRoute[], options: { env?: Record<string, string> } = {}): Promise<TestServer> {
   const database = options.env?.DATABASE_URL ? null : await createDatabase();
   const config = readConfig({
     NODE_ENV: 'test',
     DATABASE_URL: database?.url,
     REDIS_URL: testRedisUrl(),
-    REDIS_PREFIX: `kit-${randomBytes(6).toString('hex')}`,
+    REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
     ADMIN_TOKENS: `${TOKENS.all},editor:content:${TOKENS.content}`,
     INTERNAL_TOKENS: TOKENS.internal,
     PUBLIC_URL: 'http://coinop.test',
@@ -40,9 +41,9 @@ export async function startKit(routes?: readonly AnyRoute[], options: { env?: Re
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
     ...options.env,
   });
-  const app = await openContext(config, 'kit');
+  const app = await openContext(config, 'test-api');
   const server = createServer(createApp(app, routes).callback());
-  if (!routes) noteSuccesses(server);
+  if (!routes) recordSuccesses(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
@@ -65,23 +66,23 @@ export async function startKit(routes?: readonly AnyRoute[], options: { env?: Re
   };
 }
 
-/** Sends bytes as they are, for what no client would send; what comes back until the server closes, or `until` is seen. */
+/** Sends raw bytes over TCP and returns the response, read until the server closes the connection or the response matches `until`. */
 export function sendRaw(port: number, bytes: string | Buffer, until = /\r\n\r\n.*\}$/s): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
-    let answer = '';
+    let response = '';
     socket.on('data', (chunk) => {
-      answer += chunk.toString('latin1');
-      if (until.test(answer)) socket.destroy();
+      response += chunk.toString('latin1');
+      if (until.test(response)) socket.destroy();
     });
-    socket.on('close', () => resolve(answer));
+    socket.on('close', () => resolve(response));
     socket.on('error', reject);
     socket.write(bytes);
   });
 }
 
-/** Asserts nothing: reads an answer's status and its JSON. */
-export async function answerOf(response: Response): Promise<{ status: number; body: unknown }> {
+/** Returns the status and the JSON body of a response; null for an empty body. */
+export async function readResponse(response: Response): Promise<{ status: number; body: unknown }> {
   const text = await response.text();
   return { status: response.status, body: text === '' ? null : JSON.parse(text) };
 }

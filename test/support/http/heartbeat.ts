@@ -3,44 +3,44 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { createApp } from '#app';
-import { attachVerification } from '#areas/arcade';
-import type { Timing } from '#areas/arcade/play-session.ts';
+import { attachSessionServer } from '#areas/arcade';
+import type { SessionTiming } from '#areas/arcade/plays/play-session.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import type { App } from '#platform/app.ts';
 
-/** The times of a session, so short that tests can wait for them. */
-export const FAST: Timing = { silenceMs: 700, toleranceMs: 100, minBeatMs: 40, aliveMs: 400, refreshMs: 100 };
+/** Short times of a session for tests. */
+export const FAST_TIMING: SessionTiming = { silenceMs: 700, toleranceMs: 100, minIntervalMs: 40, aliveMs: 400, refreshMs: 100 };
 
-/** How often a client beats that plays on. */
-const BEAT_MS = 200;
+/** Interval between two heartbeats of `play`, ms. */
+const HEARTBEAT_INTERVAL_MS = 200;
 
-/** One more API of a test application: what another process would be. */
+/** A further API of a test application, like another process. */
 export interface TestApi {
   readonly app: App;
   readonly url: string;
-  /** What SIGTERM does: says goodbye and closes the sessions. */
+  /** Records the end of the sessions and closes them, like SIGTERM. */
   stop(): Promise<void>;
-  /** What SIGKILL does: is gone, and has told nobody. */
+  /** Destroys all connections without recording an end, like SIGKILL. */
   kill(): void;
   close(): Promise<void>;
 }
 
-/** Starts an API with sessions of its own timing. */
-export async function startApi(env: Readonly<Record<string, string>>, timing: Timing = FAST): Promise<TestApi> {
+/** Starts an API with the given times of sessions. */
+export async function startApi(env: Readonly<Record<string, string>>, timing: SessionTiming = FAST_TIMING): Promise<TestApi> {
   const app = await openContext(readConfig(env), 'test-api');
   if (app.redis.status !== 'ready') await once(app.redis, 'ready');
   const koa = createApp(app);
   const server = createServer(koa.callback());
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => sockets.add(socket));
-  const verification = attachVerification(server, app, koa, timing);
+  const sessionServer = attachSessionServer(server, app, koa, timing);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     app,
     url: `http://127.0.0.1:${port}`,
-    stop: () => verification.close(),
+    stop: () => sessionServer.close(),
     kill() {
       app.redis.disconnect();
       for (const socket of sockets) socket.destroy();
@@ -48,31 +48,31 @@ export async function startApi(env: Readonly<Record<string, string>>, timing: Ti
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
-      await verification.close();
-      // A connection that ended is opened again, because ioredis waits two seconds when one is closed twice.
+      await sessionServer.close();
+      // Connects again first, because ioredis waits two seconds when an ended connection is closed.
       if (app.redis.status === 'end') await app.redis.connect();
       await app.close();
     },
   };
 }
 
-/** What a session's socket is opened with. */
-export interface SessionAsk {
+/** Parameters of a session's WebSocket. */
+export interface SessionOptions {
   game?: string;
   playId: string;
   cookie?: string;
   headers?: Record<string, string>;
 }
 
-const address = (url: string, { game = 'star-raiders', playId }: SessionAsk) =>
+const sessionUrl = (url: string, { game = 'star-raiders', playId }: SessionOptions) =>
   `${url.replace(/^http/, 'ws')}/game/${game}/session${playId === '' ? '' : `?playId=${playId}`}`;
-const dial = (url: string, ask: SessionAsk) =>
-  new WebSocket(address(url, ask), { headers: { ...(ask.cookie ? { Cookie: ask.cookie } : {}), ...ask.headers } });
+const connect = (url: string, options: SessionOptions) =>
+  new WebSocket(sessionUrl(url, options), { headers: { ...(options.cookie ? { Cookie: options.cookie } : {}), ...options.headers } });
 
-/** A client's end of a session. */
+/** The client side of a session. */
 export class SessionClient {
   readonly socket: WebSocket;
-  /** Code and reason of the close. */
+  /** Resolves with the close code and reason. */
   readonly closed: Promise<{ code: number; reason: string }>;
   readonly #acks: { beats: number; at: string }[] = [];
   #wake: () => void = () => undefined;
@@ -90,13 +90,13 @@ export class SessionClient {
     });
   }
 
-  /** Opens a session; fails when it is refused. */
-  static async open(url: string, ask: SessionAsk): Promise<SessionClient> {
-    const socket = dial(url, ask);
+  /** Opens a session. @throws when the upgrade is refused */
+  static async open(url: string, options: SessionOptions): Promise<SessionClient> {
+    const socket = connect(url, options);
     const client = new SessionClient(socket);
     await new Promise((resolve, reject) => {
       socket.once('open', resolve);
-      socket.once('unexpected-response', (_request, response) => reject(new Error(`refused with ${response.statusCode}`)));
+      socket.once('unexpected-response', (_request, response) => reject(new Error(`the upgrade was rejected with ${response.statusCode}`)));
       socket.once('error', reject);
     });
     return client;
@@ -106,15 +106,15 @@ export class SessionClient {
     this.socket.send(typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message));
   }
 
-  /** Sends a heartbeat and returns its answer. */
-  async beat(): Promise<{ type?: string; beats: number; at: string }> {
-    const answered = this.answer();
+  /** Sends a heartbeat and returns its reply. */
+  async sendHeartbeat(): Promise<{ type?: string; beats: number; at: string }> {
+    const answered = this.nextReply();
     this.send();
     return await answered;
   }
 
-  /** The next answer. */
-  async answer(): Promise<{ beats: number; at: string }> {
+  /** Waits for the next reply to a heartbeat. */
+  async nextReply(): Promise<{ beats: number; at: string }> {
     let ack = this.#acks.shift();
     while (!ack) {
       if (this.socket.readyState === WebSocket.CLOSED) throw new Error('the session is closed');
@@ -126,12 +126,12 @@ export class SessionClient {
     return ack;
   }
 
-  /** Sends heartbeats for a while. */
+  /** Sends heartbeats for `ms` milliseconds. */
   async play(ms: number): Promise<void> {
     const until = performance.now() + ms;
     while (performance.now() < until) {
-      await pause(BEAT_MS);
-      await this.beat();
+      await realDelay(HEARTBEAT_INTERVAL_MS);
+      await this.sendHeartbeat();
     }
   }
 
@@ -141,15 +141,18 @@ export class SessionClient {
   }
 }
 
-/** The status and the body of a refused upgrade. */
-export async function refusalOf(url: string, ask: SessionAsk): Promise<{ status: number | undefined; type: string | undefined; body: unknown }> {
-  const socket = dial(url, ask);
+/** Returns status and body of a refused upgrade. */
+export async function failedUpgrade(
+  url: string,
+  options: SessionOptions,
+): Promise<{ status: number | undefined; type: string | undefined; body: unknown }> {
+  const socket = connect(url, options);
   socket.on('error', () => undefined);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     socket.once('unexpected-response', (_request, message) => resolve(message));
     socket.once('open', () => {
       socket.terminate();
-      reject(new Error('the upgrade was not refused'));
+      reject(new Error('the upgrade was not rejected'));
     });
   });
   const chunks = [];
@@ -157,5 +160,5 @@ export async function refusalOf(url: string, ask: SessionAsk): Promise<{ status:
   return { status: response.statusCode, type: response.headers['content-type'], body: JSON.parse(Buffer.concat(chunks).toString()) };
 }
 
-/** Time that really has to pass, such as a silence. */
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** Waits in real time, for example to create a silence. */
+export const realDelay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

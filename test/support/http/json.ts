@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** The JSON of a response, checked by the schema that it is declared with. */
-export async function bodyOf<Shape extends z.ZodType>(response: Response | Promise<Response>, shape: Shape): Promise<z.output<Shape>> {
+/** Returns the JSON body of a response, validated by its schema. */
+export async function jsonOf<Shape extends z.ZodType>(response: Response | Promise<Response>, shape: Shape): Promise<z.output<Shape>> {
   return shape.parse(await (await response).json());
 }

@@ -4,27 +4,27 @@ const ID = /^[0-9a-f]{12}:\d+-\d+(\.\d+)?$/;
 
 /** One message of an event stream. */
 export interface Message {
-  /** The id that the client remembers with it. */
+  /** Id for `Last-Event-ID`. */
   readonly id: string;
   readonly event: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 export interface SseOptions {
-  /** `a=b&c=d` */
+  /** Query string, such as `a=b&c=d`. */
   readonly query?: string;
-  /** Sent as `Last-Event-ID`. */
+  /** Value of the header `Last-Event-ID`. */
   readonly lastEventId?: string;
   readonly cookie?: string;
-  /** Reads nothing until `resume()`. */
+  /** Whether the client reads nothing until `resume()`. */
   readonly paused?: boolean;
 }
 
 const WAIT_MS = 10_000;
 
 /**
- * A strict client of `GET /events`: it reads streams as EventSource does, and fails on anything that the service
- * would not write: an unknown field, a message without id, a type that is not that of its data.
+ * A strict client of `GET /events`. It parses streams as EventSource does, and fails on an unknown field, a message without id, or a message whose event differs
+ * from the type in its data.
  */
 export class SseClient {
   readonly url: string;
@@ -32,10 +32,10 @@ export class SseClient {
   readonly headers: IncomingHttpHeaders;
   readonly messages: Message[] = [];
   readonly comments: string[] = [];
-  /** What an EventSource would send when it connects again. */
+  /** Last received id, which EventSource sends when it reconnects. */
   lastEventId: string;
   retryMs: number | null = null;
-  /** Resolves when the stream has ended, however. */
+  /** Resolves when the stream has ended or broken. */
   readonly ended: Promise<void>;
   readonly #response: IncomingMessage;
   readonly #cookie: string | undefined;
@@ -65,17 +65,17 @@ export class SseClient {
     return this.#isOpen;
   }
 
-  /** The messages' types, in order. */
+  /** Types of the messages, in order. */
   get types(): string[] {
     return this.messages.map((message) => message.event);
   }
 
-  /** One field of each message's data, of all or of one type. */
+  /** Returns one data field of each message, of all types or of one. */
   values(field: string, type?: string): unknown[] {
     return this.messages.filter((message) => type === undefined || message.event === type).map((message) => message.data[field]);
   }
 
-  /** Begins to read, after `paused`. */
+  /** Starts to read. Only needed with the option `paused`. */
   resume(): void {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     let rest = '';
@@ -103,10 +103,10 @@ export class SseClient {
       else if (field === 'data' && data === null) data = value;
       else if (field === 'retry' && /^\d+$/.test(value)) this.retryMs = Number(value);
       else if (line.startsWith(':')) this.comments.push(line.slice(1).trim());
-      else throw new Error(`not a line of an event stream: ${JSON.stringify(line)}`);
+      else throw new Error(`invalid line of an event stream: ${JSON.stringify(line)}`);
     }
     if (id !== null) {
-      if (!ID.test(id)) throw new Error(`not an id: ${id}`);
+      if (!ID.test(id)) throw new Error(`invalid id: ${id}`);
       this.lastEventId = id;
     }
     if (data === null) {
@@ -115,18 +115,18 @@ export class SseClient {
     }
     const parsed: Record<string, unknown> = JSON.parse(data);
     if (id === null || parsed.type !== event || typeof parsed.category !== 'string' || Number.isNaN(Date.parse(String(parsed.at)))) {
-      throw new Error(`not a message of ours: ${block}`);
+      throw new Error(`invalid message: ${block}`);
     }
     this.messages.push({ id, event, data: parsed });
   }
 
-  /** Waits for something to become true; fails after ten seconds, or when the stream broke the format. */
-  async until(what: string, isTrue: () => boolean): Promise<void> {
+  /** Waits until a condition is true. @throws after ten seconds, and when the stream is malformed */
+  async until(condition: string, isTrue: () => boolean): Promise<void> {
     const deadline = performance.now() + WAIT_MS;
     while (!isTrue()) {
       if (this.#error) throw this.#error;
       const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`never came: ${what}; there are ${this.messages.length} messages, ${this.types.slice(-10)}`);
+      if (left <= 0) throw new Error(`timeout while waiting for: ${condition}; received ${this.messages.length} messages, the last ones are ${this.types.slice(-10)}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, Math.min(left, 50));
         this.#changed = () => {
@@ -138,13 +138,13 @@ export class SseClient {
     if (this.#error) throw this.#error;
   }
 
-  /** Waits for so many messages, of all types or of one. */
+  /** Waits for `n` messages, of all types or of one. */
   count(n: number, type?: string): Promise<void> {
     const have = () => (type === undefined ? this.messages.length : this.types.filter((t) => t === type).length);
     return this.until(`${n} messages`, () => have() >= n);
   }
 
-  /** Connects again as EventSource does: same address and cookies, and the last id. */
+  /** Reconnects as EventSource does: same URL and cookies, and the last id. */
   reconnect(options: SseOptions & { url?: string } = {}): Promise<SseClient> {
     const known = { lastEventId: this.lastEventId, ...(this.#cookie ? { cookie: this.#cookie } : {}) };
     return connect(options.url ?? this.url, { ...known, ...options });
@@ -165,7 +165,7 @@ function connect(url: string, options: SseOptions): Promise<SseClient> {
   });
 }
 
-/** Opens `GET /events` of an application; resolves with the response's head, whatever its status. */
+/** Opens `GET /events`. Resolves when the headers have arrived, with any status. */
 export function openEvents(t: { url: string }, options: SseOptions = {}): Promise<SseClient> {
   return connect(`${t.url}/events${options.query ? `?${options.query}` : ''}`, options);
 }

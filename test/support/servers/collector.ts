@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { eventually } from '../areas/player.ts';
+import { retryUntilPass } from '../areas/player.ts';
 
 type Value = { stringValue?: string; intValue?: number | string; doubleValue?: number; boolValue?: boolean };
 
-/** A span as it was sent; kind is OTLP's number: 1 internal, 2 server, 3 client, 5 consumer. */
+/** A received span. `kind` is OTLP's number: 1 internal, 2 server, 3 client, 5 consumer. */
 export interface CollectedSpan {
   traceId: string;
   spanId: string;
@@ -14,7 +14,7 @@ export interface CollectedSpan {
   attributes: { key: string; value: Value }[];
   links?: { traceId: string; spanId: string }[];
   status?: { code?: number };
-  /** `service.name` of its process. */
+  /** `service.name` of the process that sent the span. */
   service: string;
 }
 
@@ -22,18 +22,17 @@ interface Body {
   resourceSpans?: { resource: { attributes: { key: string; value: Value }[] }; scopeSpans: { spans: Omit<CollectedSpan, 'service'>[] }[] }[];
 }
 
-/** A collector of spans, by OTLP over HTTP as JSON. */
+/** A trace collector for OTLP over HTTP with JSON. */
 export interface Collector {
   readonly url: string;
   readonly spans: CollectedSpan[];
-  /** Everything as it came, for what must not be in it. */
+  /** The text of all requests, for assertions that it contains no secrets. */
   readonly bytes: string[];
-  /** Waits until a trace has spans of all these names. @returns the trace's spans */
+  /** Waits until a trace has spans with all names. @returns the spans of the trace */
   trace(traceId: string, ...names: string[]): Promise<CollectedSpan[]>;
   close(): Promise<void>;
 }
 
-/** Starts one. */
 export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const bytes: string[] = [];
@@ -41,8 +40,8 @@ export async function startCollector(): Promise<Collector> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString('utf8');
-    const isOurs = request.method === 'POST' && request.url === '/v1/traces' && request.headers['content-type'] === 'application/json';
-    if (isOurs) {
+    const isTraces = request.method === 'POST' && request.url === '/v1/traces' && request.headers['content-type'] === 'application/json';
+    if (isTraces) {
       bytes.push(text);
       const body: Body = JSON.parse(text);
       for (const { resource, scopeSpans } of body.resourceSpans ?? []) {
@@ -50,7 +49,7 @@ export async function startCollector(): Promise<Collector> {
         spans.push(...scopeSpans.flatMap((scope) => scope.spans.map((span) => ({ ...span, service }))));
       }
     }
-    response.writeHead(isOurs ? 200 : 400, { 'Content-Type': 'application/json' }).end('{}');
+    response.writeHead(isTraces ? 200 : 400, { 'Content-Type': 'application/json' }).end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -60,9 +59,9 @@ export async function startCollector(): Promise<Collector> {
     bytes,
     async trace(traceId, ...names) {
       const found = () => spans.filter((span) => span.traceId === traceId);
-      await eventually(() => {
+      await retryUntilPass(() => {
         const missing = names.filter((name) => !found().some((span) => span.name === name));
-        if (missing.length > 0) throw new Error(`${missing.join()} is not among ${found().map(({ name }) => name)}`);
+        if (missing.length > 0) throw new Error(`the trace has no span ${missing.join()}; its spans are ${found().map(({ name }) => name)}`);
       }, 30_000);
       return found();
     },
@@ -74,7 +73,7 @@ export async function startCollector(): Promise<Collector> {
   };
 }
 
-/** An attribute of a span. */
+/** Returns an attribute of a span as text. */
 export const attributeOf = ({ attributes }: CollectedSpan, name: string): string | undefined => {
   const value = attributes.find(({ key }) => key === name)?.value;
   const text = value?.stringValue ?? value?.intValue;

@@ -1,51 +1,51 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How a source of prices answers: by a status and a text, or not as it should. */
-export type PriceAnswer =
+/** A response of the price server, or a fault. */
+export type PriceReply =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
-  /** Closes the connection; says nothing; begins and never ends; says much more than a price. */
+  /** Closes the connection; never answers; never ends the response; sends an endless body. */
   | 'drops'
   | 'hangs'
   | 'stalls'
   | 'floods';
 
-/** A source of prices that speaks as CoinGecko's simple price does, and fails as told. */
+/** A server with the API of CoinGecko's simple price and configurable faults. */
 export interface PriceServer {
-  /** What goes into `PRICE_URL`. */
+  /** Value of `PRICE_URL`. */
   readonly url: string;
-  /** How often it was asked. */
-  readonly asked: number;
-  /** From now on it answers with a price. */
-  say(usd: number): void;
-  /** From now on it answers like this. */
-  answer(answer: PriceAnswer): void;
+  /** Number of requests received. */
+  readonly requestCount: number;
+  /** Sets the price in later responses. */
+  setPrice(usd: number): void;
+  /** Sets the response to later requests. */
+  setReply(reply: PriceReply): void;
   close(): Promise<void>;
 }
 
-const json = (body: unknown): PriceAnswer => ({ status: 200, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+const json = (body: unknown): PriceReply => ({ status: 200, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
 
-/** Starts one that answers 142.31. */
+/** Starts a server with the price 142.31. */
 export async function startPriceServer(): Promise<PriceServer> {
-  let asked = 0;
-  let present: PriceAnswer = json({ solana: { usd: 142.31 } });
+  let requestCount = 0;
+  let current: PriceReply = json({ solana: { usd: 142.31 } });
   const server = createServer((request, response) => {
-    asked++;
+    requestCount++;
     if (request.url !== '/simple/price?ids=solana&vs_currencies=usd') response.writeHead(404).end();
-    else give(response, present);
+    else respond(response, current);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/simple/price?ids=solana&vs_currencies=usd`,
-    get asked() {
-      return asked;
+    get requestCount() {
+      return requestCount;
     },
-    say: (usd) => {
-      present = json({ solana: { usd } });
+    setPrice: (usd) => {
+      current = json({ solana: { usd } });
     },
-    answer: (answer) => {
-      present = answer;
+    setReply: (reply) => {
+      current = reply;
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -55,7 +55,7 @@ export async function startPriceServer(): Promise<PriceServer> {
   };
 }
 
-function give(response: ServerResponse, answer: PriceAnswer): void {
+function respond(response: ServerResponse, answer: PriceReply): void {
   switch (answer) {
     case 'drops':
       response.destroy();
@@ -66,18 +66,18 @@ function give(response: ServerResponse, answer: PriceAnswer): void {
       response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"solana":');
       break;
     case 'floods':
-      // A price, and then more than anybody wants to read.
+      // Sends a price and then an endless field.
       response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"solana":{"usd":1},"more":"');
-      pour(response);
+      writeEndlessly(response);
       break;
     default:
       response.writeHead(answer.status, answer.headers).end(answer.body);
   }
 }
 
-/** Writes until the reader goes away. */
-function pour(response: ServerResponse): void {
+/** Writes until the client closes the connection. */
+function writeEndlessly(response: ServerResponse): void {
   if (response.destroyed) return;
-  if (response.write('x'.repeat(65_536))) setImmediate(pour, response);
-  else response.once('drain', () => pour(response));
+  if (response.write('x'.repeat(65_536))) setImmediate(writeEndlessly, response);
+  else response.once('drain', () => writeEndlessly(response));
 }

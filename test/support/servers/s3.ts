@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { filesIn } from '../areas/clips.ts';
 
-/** An S3 server that is not ours, in a process of its own: it checks signatures. */
+/** A third-party S3 server (s3rver) in a separate process. It checks signatures. */
 export interface S3 {
-  /** The environment of whoever uses it. */
+  /** Environment variables for an application that uses the server. */
   readonly env: Readonly<Record<string, string>>;
-  /** The ids of what lies in the bucket. */
+  /** Returns the ids of all files in the bucket. */
   ids(): Promise<string[]>;
   stop(): Promise<void>;
 }

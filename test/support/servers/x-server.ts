@@ -2,43 +2,45 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An account as X tells it. */
+/** An account of X. */
 export interface XUser {
   readonly id: string;
   username: string;
 }
 
-/** How X fails: by a status, or not as it should. */
+/** A fault of X: an error response, or a broken connection. */
 export type XFault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
-  /** Closes the connection; says nothing; begins and never ends; says much more than anybody wants to read. */
+  /** Closes the connection; never answers; never ends the response; sends an endless body. */
   | 'drops'
   | 'hangs'
   | 'stalls'
   | 'floods';
 
-/** What of X the service asks: OAuth 2.0 with PKCE, who a token is of, and posts. It checks what X checks. */
+/** A server with the parts of X's API that the service uses: OAuth 2.0 with PKCE, the signed-in user, posts. It validates requests as X does. */
 export interface XServer {
   readonly url: string;
-  /** How an application is told of it, and of its confidential client. */
+  /** Environment variables for an application with the confidential client. */
   readonly env: Readonly<Record<string, string>>;
-  /** What it was asked, as `POST /2/oauth2/token`, in order. */
-  readonly asked: string[];
-  /** How many tokens are alive. */
+  /** Method and path of all requests, such as `POST /2/oauth2/token`, in order. */
+  readonly requests: string[];
+  /** Number of tokens that are not revoked. */
   readonly liveTokens: number;
+  /** Registers an account. */
   user(username?: string): XUser;
-  /** A post that everybody can see, or that says what X says of one that they cannot. @returns its number */
+  /** Publishes a post. @returns its id */
   post(author: XUser, text: string, more?: Record<string, unknown>): string;
-  unseenPost(): string;
-  /** Goes where a person is sent, signed in as somebody, allows what is asked for, and comes back. */
+  /** Returns the id of a post that is not public. */
+  hiddenPost(): string;
+  /** Opens a sign-in URL as a user who allows the access. @returns the parameters of the redirect */
   authorize(url: string, user: XUser): Promise<{ code: string; state: string }>;
-  /** From now on a path fails. */
+  /** Sets the fault of a path prefix. */
   fail(path: string, fault: XFault): void;
-  heal(): void;
+  clearFaults(): void;
   close(): Promise<void>;
 }
 
-/** The clients that are registered, and where they send people back to. */
+/** Secrets of the registered clients by id; null for a public client. */
 const SECRETS = new Map<string, string | null>([
   ['confidential-client-of-tests', 'secret-of-the-confidential-client'],
   ['public-client-of-tests', null],
@@ -56,19 +58,18 @@ interface Grant {
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url');
 const random = () => randomBytes(18).toString('base64url');
 let lastId = 1_900_000_000_000_000_000n + BigInt(Date.now());
-/** A number such as X gives to accounts and posts: too large for a double. */
+/** Returns a new id in the format of X, which is too large for a double. */
 export const nextXId = (): string => String(++lastId);
 
-/** Starts one that works. */
 export async function startXServer(): Promise<XServer> {
   const codes = new Map<string, Grant>();
   const tokens = new Map<string, XUser>();
   const posts = new Map<string, unknown>();
   const users = new Map<string, XUser>();
   const faults = new Map<string, XFault>();
-  const asked: string[] = [];
+  const requests: string[] = [];
 
-  /** RFC 6749: who a client says to be, or an answer that X does not know it. */
+  /** Returns the id of the authenticated client (RFC 6749), or null. */
   function clientOf(request: IncomingMessage, form: URLSearchParams): string | null {
     const basic = /^Basic (.+)$/.exec(request.headers.authorization ?? '')?.[1];
     if (basic === undefined) return SECRETS.get(form.get('client_id') ?? '') === null ? form.get('client_id') : null;
@@ -114,33 +115,33 @@ export async function startXServer(): Promise<XServer> {
 
   function answer(request: IncomingMessage, url: URL, form: URLSearchParams): { status: number; headers?: Record<string, string>; body?: unknown } {
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const question = `${request.method} ${url.pathname}`;
-    if (question === 'GET /i/oauth2/authorize') return authorize(url.searchParams, request.headers.cookie ?? '');
-    if (question === 'POST /2/oauth2/token') return token(request, form);
-    if (question === 'POST /2/oauth2/revoke') {
+    const endpoint = `${request.method} ${url.pathname}`;
+    if (endpoint === 'GET /i/oauth2/authorize') return authorize(url.searchParams, request.headers.cookie ?? '');
+    if (endpoint === 'POST /2/oauth2/token') return token(request, form);
+    if (endpoint === 'POST /2/oauth2/revoke') {
       if (clientOf(request, form) === null) return unauthorized;
       tokens.delete(form.get('token') ?? '');
       return { status: 200, body: { revoked: true } };
     }
-    if (question === 'GET /2/users/me') {
+    if (endpoint === 'GET /2/users/me') {
       const user = tokens.get(bearer);
       return user ? { status: 200, body: { data: { id: user.id, name: `${user.username} of X`, username: user.username } } } : unauthorized;
     }
-    const id = /^GET \/2\/tweets\/(\d+)$/.exec(question)?.[1];
+    const id = /^GET \/2\/tweets\/(\d+)$/.exec(endpoint)?.[1];
     if (id === undefined) return { status: 404, body: { title: 'Not Found' } };
     if (bearer !== BEARER_TOKEN) return unauthorized;
-    const gone = {
+    const notFound = {
       value: id,
       detail: `Could not find tweet with id: [${id}].`,
       title: 'Not Found Error',
       type: 'https://api.x.com/2/problems/resource-not-found',
     };
-    return { status: 200, body: posts.get(id) ?? { errors: [gone] } };
+    return { status: 200, body: posts.get(id) ?? { errors: [notFound] } };
   }
 
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://x.test');
-    asked.push(`${request.method} ${url.pathname}`);
+    requests.push(`${request.method} ${url.pathname}`);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') ?? false;
@@ -148,7 +149,7 @@ export async function startXServer(): Promise<XServer> {
     const fault = [...faults].find(([path]) => url.pathname.startsWith(path))?.[1];
     if (fault === undefined) write(response, answer(request, url, form));
     else if (typeof fault === 'object') write(response, fault);
-    else misbehave(response, fault);
+    else breakResponse(response, fault);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -162,7 +163,7 @@ export async function startXServer(): Promise<XServer> {
       X_API_URL: url,
       X_BEARER_TOKEN: BEARER_TOKEN,
     },
-    asked,
+    requests,
     get liveTokens() {
       return tokens.size;
     },
@@ -177,7 +178,7 @@ export async function startXServer(): Promise<XServer> {
       posts.set(id, { data, includes: { users: [{ id: author.id, name: author.username, username: author.username }] } });
       return id;
     },
-    unseenPost: nextXId,
+    hiddenPost: nextXId,
     async authorize(address, user) {
       const response = await fetch(address, { headers: { Cookie: `auth_token=${user.id}` }, redirect: 'manual' });
       const back = response.headers.get('Location');
@@ -186,7 +187,7 @@ export async function startXServer(): Promise<XServer> {
       return { code: query.get('code') ?? '', state: query.get('state') ?? '' };
     },
     fail: (path, fault) => void faults.set(path, fault),
-    heal: () => faults.clear(),
+    clearFaults: () => faults.clear(),
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -202,15 +203,15 @@ function write(
   response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(body === undefined ? '' : JSON.stringify(body));
 }
 
-function misbehave(response: ServerResponse, fault: 'drops' | 'hangs' | 'stalls' | 'floods'): void {
+function breakResponse(response: ServerResponse, fault: 'drops' | 'hangs' | 'stalls' | 'floods'): void {
   if (fault === 'drops') response.destroy();
   if (fault === 'stalls' || fault === 'floods') response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"data":"');
-  if (fault === 'floods') pour(response);
+  if (fault === 'floods') writeEndlessly(response);
 }
 
-/** Writes until the reader goes away. */
-function pour(response: ServerResponse): void {
+/** Writes until the client closes the connection. */
+function writeEndlessly(response: ServerResponse): void {
   if (response.destroyed) return;
-  if (response.write('x'.repeat(65_536))) setImmediate(pour, response);
-  else response.once('drain', () => pour(response));
+  if (response.write('x'.repeat(65_536))) setImmediate(writeEndlessly, response);
+  else response.once('drain', () => writeEndlessly(response));
 }

@@ -1,23 +1,23 @@
 import { Connection, Keypair, type PublicKey, SystemProgram, Transaction, type TransactionInstruction } from '@solana/web3.js';
 import { type Localnet, type LocalnetOptions, startLocalnet } from '#dev/localnet/localnet.ts';
 
-/** A cluster of a test's own, in this process and in memory. */
+/** A test cluster, in memory, in the test's process. */
 export interface TestChain {
   readonly localnet: Localnet;
-  /** Reads at `confirmed`. */
+  /** A connection with commitment `confirmed`. */
   readonly connection: Connection;
-  /** For `startTestApp({ env })`. */
+  /** Environment variables for `startTestApp({ env })`. */
   readonly env: Localnet['env'];
   readonly keys: Localnet['keys'];
   readonly control: Localnet['control'];
-  /** Gives a wallet SOL and base units of tokens: a new one, or the one named. */
+  /** Transfers SOL and tokens to a wallet, by default a new one. */
   fundWallet(gift?: { lamports?: number; reward?: bigint; usdc?: bigint }, wallet?: Keypair): Promise<Keypair>;
-  /** Sends instructions, paid by the first signer, without asking first whether they would succeed. @returns the signature */
+  /** Sends a transaction without a simulation. The first signer pays. @returns the signature */
   send(instructions: readonly TransactionInstruction[], signers: readonly [Keypair, ...Keypair[]], blockhash?: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Starts a cluster with slots of 10 ms, final after 8; what it begins with is final. */
+/** Starts a cluster with slots of 10 ms that are finalized after 8 slots. The genesis accounts are finalized. */
 export async function startTestChain(options: LocalnetOptions = {}): Promise<TestChain> {
   const localnet = await startLocalnet({ slotMs: 10, finalizedAfter: 8, beaconMs: 1_000, ...options });
   const { env, keys, control } = localnet;
@@ -40,12 +40,12 @@ export async function startTestChain(options: LocalnetOptions = {}): Promise<Tes
   };
 }
 
-/** A connection that tries nothing twice. */
+/** Opens a connection without retries. */
 export function connect(url: string): Connection {
   return new Connection(url, {
     commitment: 'confirmed',
     disableRetryOnRateLimit: true,
-    // Connection drops what is no `Error` of its own realm, and answers nothing then: in tests fetch comes from another one.
+    // Wraps errors, because Connection ignores errors of another realm and never settles, and in Jest `fetch` belongs to another realm.
     fetch: (input, init) =>
       fetch(input, init).catch((cause: unknown) => {
         throw new Error(String(cause), { cause });
@@ -53,14 +53,14 @@ export function connect(url: string): Connection {
   });
 }
 
-/** A legacy transaction, paid by the first signer. */
+/** Builds and signs a legacy transaction. The first signer pays. */
 export function signed(instructions: readonly TransactionInstruction[], signers: readonly [Keypair, ...Keypair[]], blockhash: string): Transaction {
   const transaction = new Transaction({ feePayer: signers[0].publicKey, blockhash, lastValidBlockHeight: 0 }).add(...instructions);
   transaction.sign(...signers);
   return transaction;
 }
 
-/** Moves lamports. */
+/** Builds a transfer of lamports. */
 export function transfer(from: Keypair, to: PublicKey, lamports: number): TransactionInstruction {
   return SystemProgram.transfer({ fromPubkey: from.publicKey, toPubkey: to, lamports });
 }

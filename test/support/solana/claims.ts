@@ -1,31 +1,30 @@
 import { type Keypair, PublicKey, Transaction, type TransactionInstruction } from '@solana/web3.js';
 import bs58 from 'bs58';
-import { onComputed } from '#areas/rewards/computed.ts';
+import { onComputed } from '#areas/rewards/epochs/on-computed.ts';
 import { buildTree, hashLeaves, proofOf, rootOf } from '#lib/merkle.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { claimReward, epochAddress } from '#platform/solana/distributor/index.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { startTestApp, type TestApp } from '../app.ts';
-import { eventually } from '../areas/player.ts';
+import { retryUntilPass } from '../areas/player.ts';
 import { createWallet, type SignedIn, signIn } from '../wallet.ts';
 import { startTestChain, type TestChain } from './chain.ts';
 
-/** Landing as fast as the tests' slots. */
-export const FAST_LANDING = { LANDING_POLL_MS: '20', LANDING_RECHECK_MS: '100', LANDING_DEPTH_BLOCKS: '4' };
+/** Submission settings for the short slots of test clusters. */
+export const FAST_SUBMISSION = { LANDING_POLL_MS: '20', LANDING_RECHECK_MS: '100', LANDING_DEPTH_BLOCKS: '4' };
 
-/** An application, and a cluster of its own that it works on. */
+/** An application with a test cluster. */
 export interface RewardsTest extends TestApp {
   readonly chain: TestChain;
 }
 
-/** What a test's application and cluster are started with. */
 type RewardsTestOptions = Parameters<typeof startTestApp>[0] & { chain?: TestChain };
 
-/** Starts both; with `chain`, an application on a cluster that is there already. */
+/** Starts an application and a cluster. With `chain`, the application uses that cluster, and `close` does not close it. */
 export async function startRewardsTest({ chain: shared, ...options }: RewardsTestOptions = {}): Promise<RewardsTest> {
   const chain = shared ?? (await startTestChain());
-  const t = await startTestApp({ ...options, env: { ...chain.env, ...FAST_LANDING, ...options.env } });
+  const t = await startTestApp({ ...options, env: { ...chain.env, ...FAST_SUBMISSION, ...options.env } });
   return {
     ...t,
     chain,
@@ -36,18 +35,18 @@ export async function startRewardsTest({ chain: shared, ...options }: RewardsTes
   };
 }
 
-/** Who gets what of an epoch, with the proofs. */
+/** An epoch with its leaves and proofs. */
 export interface TestEpoch {
   readonly epoch: number;
   readonly total: bigint;
   readonly root: string;
   readonly leaves: readonly TestLeaf[];
 }
-export interface TestLeaf {
+interface TestLeaf {
   readonly index: number;
   readonly wallet: string;
   readonly amount: bigint;
-  /** Hex. */
+  /** Sibling hashes from the leaf to the root, hex. */
   readonly proof: readonly string[];
 }
 
@@ -62,8 +61,8 @@ const insertLeaves = statement(
    select $1::int, n - 1, wallet, 1, amount from unnest($2::text[], $3::numeric[]) with ordinality as l(wallet, amount, n)`,
 );
 
-/** Makes an epoch as the computing half leaves it: leaves, total and root fixed, its root about to go on the chain. */
-export async function makeEpoch(
+/** Inserts an epoch in state `computed` with its leaves, so that the service submits its root next. */
+export async function insertComputedEpoch(
   app: App,
   epoch: number,
   amounts: readonly (readonly [wallet: string, amount: bigint])[],
@@ -102,14 +101,14 @@ export async function makeEpoch(
   return { epoch, total, root: root.toString('hex'), leaves };
 }
 
-/** A player with a session and, unless told otherwise, a token account. */
+/** Signs a new player in and, by default, opens a token account. */
 export async function newClaimant(t: RewardsTest, { tokenAccount = true } = {}): Promise<SignedIn> {
   const player = await signIn(t, createWallet());
   if (tokenAccount) await openTokenAccount(t, player.wallet);
   return player;
 }
 
-/** Sends a transaction of somebody else's, and waits until it is confirmed. @throws with its error */
+/** Sends a transaction of a given signer and waits until it is confirmed. @throws when the transaction fails */
 export async function sendAs(t: RewardsTest, signer: Keypair, instructions: readonly TransactionInstruction[], withinMs?: number): Promise<string> {
   const { connection } = t.chain;
   const { blockhash } = await connection.getLatestBlockhash();
@@ -117,7 +116,7 @@ export async function sendAs(t: RewardsTest, signer: Keypair, instructions: read
   transaction.sign(signer);
   const signature = await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
   let error: unknown;
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const { value } = await connection.getSignatureStatus(signature);
     if (value?.confirmationStatus !== 'confirmed' && value?.confirmationStatus !== 'finalized') throw new Error(`${signature} is not confirmed`);
     error = value.err;
@@ -126,11 +125,11 @@ export async function sendAs(t: RewardsTest, signer: Keypair, instructions: read
   return signature;
 }
 
-/** Where a wallet's token account is. */
+/** Returns the address of a wallet's reward token account. */
 export const tokenAccountOf = (t: RewardsTest, wallet: string): PublicKey =>
   associatedTokenAddress(new PublicKey(wallet), t.chain.keys.rewardMint.publicKey);
 
-/** Opens a wallet's token account, at somebody else's cost. */
+/** Opens a wallet's reward token account. The mint authority pays the rent. */
 export async function openTokenAccount(t: RewardsTest, wallet: string): Promise<void> {
   const { mintAuthority, rewardMint } = t.chain.keys;
   await sendAs(t, mintAuthority, [createAssociatedTokenAccount(mintAuthority.publicKey, new PublicKey(wallet), rewardMint.publicKey)]);
@@ -138,24 +137,29 @@ export async function openTokenAccount(t: RewardsTest, wallet: string): Promise<
 
 const selectState = statement<{ state: string }>('test_epoch_state', 'select state from epochs where epoch = $1');
 
-/** Waits until an epoch has come to a state. */
+/** Waits until an epoch has a state. */
 export async function untilEpoch(t: Pick<TestApp, 'app'>, epoch: number, state: string): Promise<void> {
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     const found = (await t.app.db.query(selectState, [epoch]))[0]?.state;
     if (found !== state) throw new Error(`epoch ${epoch} is ${found}, not ${state}`);
   });
 }
 
-/** Makes an epoch and waits until it can be claimed. */
-export async function openEpoch(t: RewardsTest, epoch: number, amounts: Parameters<typeof makeEpoch>[2], expiryDays?: number): Promise<TestEpoch> {
-  const made = await makeEpoch(t.app, epoch, amounts, expiryDays);
+/** Inserts an epoch and waits until its claims are open. */
+export async function openEpoch(
+  t: RewardsTest,
+  epoch: number,
+  amounts: Parameters<typeof insertComputedEpoch>[2],
+  expiryDays?: number,
+): Promise<TestEpoch> {
+  const made = await insertComputedEpoch(t.app, epoch, amounts, expiryDays);
   await untilEpoch(t, epoch, 'committed');
   return made;
 }
 
 let nextEpoch = 600;
 
-/** The next epoch, open, of new players with token accounts: 10 units each, or what `amountOf` says. */
+/** Opens the next epoch for `n` new players with token accounts. Each gets 10 base units, or `amountOf(i)`. */
 export async function newEpoch(
   t: RewardsTest,
   n: number,
@@ -166,7 +170,7 @@ export async function newEpoch(
   return { epoch: await openEpoch(t, nextEpoch++, amounts), players };
 }
 
-/** What `POST /api/rewards/claim` is sent for a wallet's leaf. */
+/** Returns the request body of `POST /api/rewards/claim` for a wallet's leaf. */
 export function claimBody({ epoch, leaves }: TestEpoch, wallet: string): { epoch: number; proof: readonly string[] } {
   return { epoch, proof: leafOf({ leaves }, wallet).proof };
 }
@@ -177,19 +181,19 @@ export function leafOf({ leaves }: Pick<TestEpoch, 'leaves'>, wallet: string): T
   return leaf;
 }
 
-/** What a wallet has of the reward token, finally; 0 where it has no token account. */
+/** Returns a wallet's balance of the reward token; 0 when it has no token account. */
 export async function rewardOf(t: RewardsTest, wallet: string, commitment: 'confirmed' | 'finalized' = 'finalized'): Promise<bigint> {
   return decodeTokenAccount(await t.chain.connection.getAccountInfo(tokenAccountOf(t, wallet), commitment))?.amount ?? 0n;
 }
 
-/** Where an epoch's account is. */
+/** Returns the address of an epoch account. */
 export function accountOf(t: RewardsTest, epoch: number): PublicKey {
   const { program, epochAuthority, rewardMint } = t.chain.keys;
   return epochAddress(program.publicKey, epochAuthority.publicKey, rewardMint.publicKey, BigInt(epoch));
 }
 
-/** The instruction by which anybody claims a leaf. */
-export function claimInstruction(t: RewardsTest, epoch: TestEpoch, leaf: TestLeaf, payer: PublicKey): TransactionInstruction {
+/** Builds the instruction that claims a leaf; any payer may send it. */
+function claimInstruction(t: RewardsTest, epoch: TestEpoch, leaf: TestLeaf, payer: PublicKey): TransactionInstruction {
   return claimReward({
     program: t.chain.keys.program.publicKey,
     payer,
@@ -202,10 +206,10 @@ export function claimInstruction(t: RewardsTest, epoch: TestEpoch, leaf: TestLea
   });
 }
 
-/** Somebody with SOL and nothing to do with us. */
+/** Creates a wallet with SOL that is unknown to the service. */
 export const newStranger = (t: RewardsTest): Promise<Keypair> => t.chain.fundWallet();
 
-/** Claims leaves as a stranger does: with a key and a connection of its own, in one transaction. @returns its signature, once confirmed */
+/** Claims leaves in one transaction that the service does not send. @returns the signature, after its confirmation */
 export async function claimAsStranger(
   t: RewardsTest,
   epoch: TestEpoch,
@@ -222,8 +226,8 @@ export async function claimAsStranger(
   );
 }
 
-/** A claim as it is stored. */
-export interface StoredClaim {
+/** A row of `claims`. */
+interface StoredClaim {
   id: string;
   index: number;
   wallet: string;
@@ -239,13 +243,13 @@ const selectStored = statement<StoredClaim>(
 );
 export const storedClaims = (t: Pick<TestApp, 'app'>, epoch: number): Promise<StoredClaim[]> => t.app.db.query(selectStored, [epoch]);
 
-/** Waits until the claim of a leaf is stored in a state. */
+/** Waits until the claim of a leaf has a state. */
 export async function untilClaim(t: Pick<TestApp, 'app'>, epoch: number, index: number, state: string, withinMs?: number): Promise<StoredClaim> {
   let found: StoredClaim | undefined;
-  await eventually(async () => {
+  await retryUntilPass(async () => {
     found = (await storedClaims(t, epoch)).find((claim) => claim.index === index);
     if (found?.state !== state) throw new Error(`claim ${epoch}/${index} is ${found?.state} (${found?.reason}), not ${state}`);
   }, withinMs);
-  if (!found) throw new Error('there is no such claim');
+  if (!found) throw new Error('the claim was not found');
   return found;
 }

@@ -4,14 +4,14 @@ import { type SignInInput, signInText, type TestWallet } from '../wallet.ts';
 
 export const MEMO_PROGRAM = bs58.decode('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 
-/** What can be said about a transaction, right or wrong. */
+/** The parts of a transaction. Tests may set invalid values. */
 export interface TransactionParts {
   version?: 'legacy' | number;
-  /** Who signs, the fee payer first. */
+  /** The signers, fee payer first. */
   signers: readonly TestWallet[];
-  /** Required signatures, read-only signers, read-only others. */
+  /** Number of required signatures, of read-only signers and of read-only other accounts. */
   header?: readonly [number, number, number];
-  /** Further keys after the signers'. */
+  /** Account keys after the signers' keys. */
   keys?: readonly Uint8Array[];
   blockhash: Uint8Array;
   instructions: readonly { program: number; accounts?: readonly number[]; data: Uint8Array }[];
@@ -21,7 +21,7 @@ export interface TransactionParts {
 const compact = (n: number): number[] => (n < 0x80 ? [n] : [(n & 0x7f) | 0x80, ...compact(n >> 7)]);
 const counted = (bytes: Uint8Array | readonly number[]) => Buffer.from([...compact(bytes.length), ...bytes]);
 
-/** The wire format of a signed transaction. */
+/** Encodes and signs a transaction in the wire format. */
 export function transaction(parts: TransactionParts): Buffer {
   const { version = 'legacy', signers, keys = [MEMO_PROGRAM], lookups = [] } = parts;
   const all = [...signers.map((s) => s.publicKey), ...keys];
@@ -38,7 +38,7 @@ export function transaction(parts: TransactionParts): Buffer {
   return Buffer.concat([Buffer.from(compact(signers.length)), ...signers.map((s) => s.sign(message)), message]);
 }
 
-/** The parts of a right sign-in transaction, for tests to change. */
+/** Returns the parts of a valid sign-in transaction. */
 export function signInParts(input: SignInInput, wallet: TestWallet): TransactionParts {
   return {
     signers: [wallet],

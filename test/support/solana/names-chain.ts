@@ -2,20 +2,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type Connection, PublicKey } from '@solana/web3.js';
 import { startTestChain, type TestChain } from './chain.ts';
-import { TOKEN, TOKEN_2022, type Written } from './names.ts';
+import { type TestAccount, TOKEN, TOKEN_2022 } from './names.ts';
 
-/** A cluster that knows who holds tokens, and that names are written to. */
+/** A test cluster to which name accounts can be written. It also serves `getTokenLargestAccounts`. */
 export interface NamesChain extends TestChain {
-  /** Writes accounts; returns when they are final. */
-  write(...accounts: Written[]): Promise<void>;
-  /** Goes on to a slot. */
-  reach(slot: number): Promise<void>;
+  /** Writes accounts and waits until they are finalized. */
+  write(...accounts: TestAccount[]): Promise<void>;
+  /** Skips to a slot. */
+  skipToSlot(slot: number): Promise<void>;
 }
 
-/** The most slots that one order goes on. */
-const MOST_SLOTS = 10_000_000;
+/** Maximum slots per `skip` command. */
+const MAX_SLOTS = 10_000_000;
 
-/** Starts one. Its first node also answers `getTokenLargestAccounts`, by the accounts that there are. */
+/** Starts a cluster behind a proxy that adds `getTokenLargestAccounts`. */
 export async function startNamesChain(): Promise<NamesChain> {
   const chain = await startTestChain();
   const server = createServer((request, response) => void answer(chain, request, response));
@@ -33,9 +33,9 @@ export async function startNamesChain(): Promise<NamesChain> {
       );
       await chain.control.advance(10);
     },
-    async reach(slot) {
-      for (let left = slot - (await chain.control.status()).slot; left > 0; left -= MOST_SLOTS) await chain.control.skip(Math.min(left, MOST_SLOTS));
-      // What is skipped has no block to be final.
+    async skipToSlot(slot) {
+      for (let left = slot - (await chain.control.status()).slot; left > 0; left -= MAX_SLOTS) await chain.control.skip(Math.min(left, MAX_SLOTS));
+      // Adds blocks, because skipped slots have no blocks that could be finalized.
       await chain.control.advance(20);
     },
     async close() {
@@ -47,7 +47,7 @@ export async function startNamesChain(): Promise<NamesChain> {
   };
 }
 
-/** Passes a call on, unless it is the one that the cluster leaves to us. */
+/** Answers `getTokenLargestAccounts`, and forwards all other calls to the cluster. */
 async function answer(chain: TestChain, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
@@ -59,14 +59,14 @@ async function answer(chain: TestChain, request: IncomingMessage, response: Serv
     return;
   }
   try {
-    const passed = await fetch(chain.localnet.url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
-    response.writeHead(passed.status, { 'Content-Type': 'application/json' }).end(await passed.text());
+    const forwarded = await fetch(chain.localnet.url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+    response.writeHead(forwarded.status, { 'Content-Type': 'application/json' }).end(await forwarded.text());
   } catch {
     response.destroy();
   }
 }
 
-/** As nodes answer: the 20 largest accounts of a mint, largest first. */
+/** Returns the 20 largest accounts of a mint, largest first, in the format of RPC nodes. */
 async function largestAccounts(connection: Connection, mint: PublicKey): Promise<object> {
   const minted = await connection.getAccountInfo(mint, 'finalized');
   if (!minted || !(minted.owner.equals(TOKEN) || minted.owner.equals(TOKEN_2022)) || minted.data[45] !== 1) {

@@ -3,12 +3,12 @@ import { PublicKey } from '@solana/web3.js';
 import type { TestApp } from '../app.ts';
 import { createWallet, send, type TestWallet } from '../wallet.ts';
 
-/** Programs and accounts of mainnet that names are made of; written apart from the service's, so that tests compare the two. */
+/** Mainnet addresses of the name programs and accounts. They repeat the service's constants, so that tests compare the two. */
 export const NAMES = new PublicKey('namesLPneVptA9Z5rqUDD9tMTWEJwofgaYwp8cawRkX');
 export const TOKENIZER = new PublicKey('nftD3vbNkNqfj2Sd3HZwbpw4BxxKWr4AjGb9X38JeZk');
-export const RECORDS = new PublicKey('HP3D4D1ZCmohQGFVms2SS4LCANgJyksBf5s1F77FuFjZ');
-export const SRS = new PublicKey('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
-export const REGISTRAR = new PublicKey('soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht');
+const RECORDS = new PublicKey('HP3D4D1ZCmohQGFVms2SS4LCANgJyksBf5s1F77FuFjZ');
+const SRS = new PublicKey('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
+const REGISTRAR = new PublicKey('soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht');
 export const TOKEN = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 export const TOKEN_2022 = new PublicKey('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 const ROOT = new PublicKey('58PwtjSDuFHuUkYjH9BYnnQKHfwo9reZhC2zMJv9JPkx');
@@ -21,16 +21,16 @@ const derive = (program: PublicKey, ...seeds: (string | Uint8Array)[]) =>
   )[0];
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
-/** What certifies records: the state of their program. */
+/** The class of certified records: the state account of the records program. */
 export const CERTIFIER = derive(RECORDS, RECORDS.toBytes());
-/** The class of `.sol` names: the registrar's. */
+/** The class of `.sol` names, which is the class of their registrar. */
 export const SOL_CLASS = derive(SRS, 'class', derive(REGISTRAR, 'central_state').toBytes(), '.sol');
 
-/** The address of a name account. */
-export const nameKey = (label: string, parent = ROOT, nameClass = NONE) =>
+/** Derives the address of a name account. */
+const nameKey = (label: string, parent = ROOT, nameClass = NONE) =>
   derive(NAMES, sha256(`SPL Name Service${label}`), nameClass.toBytes(), parent.toBytes());
 
-/** Where everything of a name stands: `name` or `sub.name`. */
+/** Derives the addresses of all accounts of a name, `name` or `sub.name`. */
 export function keysOf(name: string) {
   const [label = '', above] = name.split('.');
   const parent = above === undefined ? ROOT : nameKey(above);
@@ -48,38 +48,42 @@ export function keysOf(name: string) {
   };
 }
 
-/** An account that a test writes. */
-export interface Written {
+/** An account to write to the test cluster. */
+export interface TestAccount {
   readonly address: PublicKey;
   readonly owner: PublicKey;
   readonly data: Buffer;
 }
 
-/** A name account. */
-export const nameAccount = (address: PublicKey, parent: PublicKey, owner: PublicKey, content = Buffer.alloc(0), nameClass = NONE): Written => ({
+/** Builds a name account. */
+export const nameAccount = (address: PublicKey, parent: PublicKey, owner: PublicKey, content = Buffer.alloc(0), nameClass = NONE): TestAccount => ({
   address,
   owner: NAMES,
   data: Buffer.concat([parent.toBytes(), owner.toBytes(), nameClass.toBytes(), content]),
 });
 
-/** A name of the name service that somebody owns. */
-export function sns(name: string, owner: PublicKey): Written {
+/** Builds the account of an owned name in the name service. */
+export function sns(name: string, owner: PublicKey): TestAccount {
   const { key, parent } = keysOf(name);
   return nameAccount(key, parent, owner);
 }
 
-/** A SOL record of the first version: signed by the name's owner, or whoever. */
-export function recordV1(name: string, wallet: PublicKey, signer: TestWallet, address = keysOf(name).recordV1): Written {
+/** Builds a SOL record of version 1, signed by `signer`. */
+export function recordV1(name: string, wallet: PublicKey, signer: TestWallet, address = keysOf(name).recordV1): TestAccount {
   const message = Buffer.concat([wallet.toBytes(), address.toBytes()]).toString('hex');
   const { key, recordV1: at } = keysOf(name);
   return nameAccount(at, key, new PublicKey(signer.publicKey), Buffer.concat([wallet.toBytes(), signer.sign(Buffer.from(message))]));
 }
 
-/** A SOL record of the second version: who vouched that it is not stale, who that it is his, and what it says. */
+/**
+ * Builds a SOL record of version 2.
+ * @param record.staleness the wallet that certified that the record is not stale
+ * @param record.association the wallet that certified that it owns the content
+ */
 export function recordV2(
   name: string,
   record: { staleness: PublicKey; association: PublicKey; content: Uint8Array; kinds?: readonly [number, number]; nameClass?: PublicKey },
-): Written {
+): TestAccount {
   const { staleness, association, content, kinds = [1, 1], nameClass = CERTIFIER } = record;
   const header = Buffer.alloc(8);
   header.writeUInt16LE(kinds[0], 0);
@@ -89,17 +93,17 @@ export function recordV2(
   return nameAccount(at, key, CERTIFIER, Buffer.concat([header, staleness.toBytes(), association.toBytes(), content]), nameClass);
 }
 
-/** What the tokenizer keeps of a name: tag 2 while it keeps the name, 3 after. */
-export function nftRecord(name: string, tag = 2): Written {
+/** Builds the tokenizer's record of a name. Tag 2 means that the name is wrapped, 3 that it was unwrapped. */
+export function nftRecord(name: string, tag = 2): TestAccount {
   const { key, nftRecord: address, mint } = keysOf(name);
   return { address, owner: TOKENIZER, data: Buffer.concat([Buffer.from([tag, 255]), key.toBytes(), NONE.toBytes(), mint.toBytes()]) };
 }
 
-/** A record of the record service. */
+/** Builds a record of the record service. */
 export function srs(
   name: string,
   record: { owner: PublicKey; kind?: number; expiry?: bigint; tag?: number; recordClass?: PublicKey; seed?: Buffer; program?: PublicKey },
-): Written {
+): TestAccount {
   const { owner, kind = 0, expiry = 0n, tag = 2, recordClass = SOL_CLASS, seed = sha256(`name${name}`), program = SRS } = record;
   const until = Buffer.alloc(8);
   until.writeBigInt64LE(expiry);
@@ -107,11 +111,11 @@ export function srs(
   return { address: keysOf(name).srsRecord, owner: program, data: Buffer.concat(parts.map((part) => Buffer.from(part))) };
 }
 
-/** The bytes that Token-2022 puts behind an account that has extensions: padding, what it is, the extensions. */
+/** Appends Token-2022 extensions to an account: padding, account type, extension data. */
 const extended = (data: Buffer, kind: 1 | 2) => Buffer.concat([data, Buffer.alloc(165 - data.length), Buffer.from([kind]), Buffer.alloc(40)]);
 
-/** A mint. */
-export function mintAccount(address: PublicKey, mint: { supply?: bigint; decimals?: number; program?: PublicKey } = {}): Written {
+/** Builds a mint account. */
+export function mintAccount(address: PublicKey, mint: { supply?: bigint; decimals?: number; program?: PublicKey } = {}): TestAccount {
   const { supply = 1n, decimals = 0, program = TOKEN } = mint;
   const data = Buffer.alloc(82);
   data.writeBigUInt64LE(supply, 36);
@@ -120,11 +124,11 @@ export function mintAccount(address: PublicKey, mint: { supply?: bigint; decimal
   return { address, owner: program, data: program.equals(TOKEN_2022) ? extended(data, 1) : data };
 }
 
-/** A token account. */
+/** Builds a token account. */
 export function tokenAccount(
   address: PublicKey,
   account: { mint: PublicKey; holder: PublicKey; amount?: bigint; state?: number; program?: PublicKey },
-): Written {
+): TestAccount {
   const { mint, holder, amount = 1n, state = 1, program = TOKEN } = account;
   const data = Buffer.alloc(165);
   data.set(mint.toBytes(), 0);
@@ -135,21 +139,22 @@ export function tokenAccount(
 }
 
 export const keyOf = (wallet: TestWallet): PublicKey => new PublicKey(wallet.publicKey);
-/** A wallet that nobody has seen before, and an address that nobody has the key of. */
+/** Returns the address of a new wallet. */
 export const someone = (): PublicKey => keyOf(createWallet());
+/** Returns a program-derived address, which has no private key. */
 export const someProgram = (): PublicKey => derive(TOKENIZER, someone().toBytes());
 
 let names = 0;
-/** A name that nobody has used. */
+/** Returns an unused name. */
 export const freshName = (): string => `name-${++names}`;
 
-/** Asks an application for the wallet of an identifier: the status, and what it says. */
+/** Requests the wallet of an identifier. @returns status and body */
 export async function resolveBy(t: Pick<TestApp, 'url'>, identifier: string): Promise<Record<string, unknown>> {
   const response = await send(t, '/api/wallet/resolve', { json: { identifier } });
   return { status: response.status, ...((await response.json()) as object) };
 }
 
-/** What it says of a name that leads to a wallet, and of one that leads nowhere. */
+/** The expected response for a name that resolves to a wallet. */
 export const resolvedTo = (identifier: string, wallet: PublicKey, onCurve = true) => ({
   status: 200,
   identifier,
@@ -157,4 +162,5 @@ export const resolvedTo = (identifier: string, wallet: PublicKey, onCurve = true
   source: identifier.endsWith('.sol') ? 'sol' : 'sns',
   onCurve,
 });
+/** The expected response for a name that does not resolve. */
 export const refused = (error: string) => ({ status: 404, error });

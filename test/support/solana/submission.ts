@@ -5,47 +5,53 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
-import { nonceOf } from '#platform/solana/submission/sign.ts';
-import { type Failure, type Landing, pollPending, signAndSend, submit, type TransactionType } from '#platform/solana/submission/transactions.ts';
+import {
+  type FailedTransaction,
+  type LandedTransaction,
+  pollPending,
+  signAndSend,
+  submit,
+  type TransactionType,
+} from '#platform/solana/submission/index.ts';
 import type { TestChain } from './chain.ts';
 
-/** What the books of a test's kind were told. */
-export interface Books {
-  readonly confirmed: Landing[];
-  readonly finalized: Landing[];
+/** The arguments of all hook calls, in order. */
+interface HookCalls {
+  readonly confirmed: LandedTransaction[];
+  readonly finalized: LandedTransaction[];
   readonly retracted: string[];
-  readonly failed: Failure[];
+  readonly failed: FailedTransaction[];
   readonly overdue: string[];
 }
 
-const openBooks = (): Books => ({ confirmed: [], finalized: [], retracted: [], failed: [], overdue: [] });
+const newHookCalls = (): HookCalls => ({ confirmed: [], finalized: [], retracted: [], failed: [], overdue: [] });
 
-/** A kind of transaction that tests land, and its books. */
-export interface TestKind extends TransactionType {
-  readonly books: Books;
+/** A transaction type that records its hook calls. */
+export interface TestTransactionType extends TransactionType {
+  readonly hookCalls: HookCalls;
 }
 
-/** Where the nonce account of a lane is, and the value that its next transaction uses. */
+/** A nonce account and its current value. */
 export interface TestNonce {
   readonly account: string;
   readonly value: string;
 }
 
 /**
- * Pays lamports to an address that nothing else pays to. Nothing on the chain keeps it from paying twice: only the
- * engine does. A subject is `<address>:<lamports>`.
- * @param options.nonce gives what is paid a durable nonce instead of a blockhash
+ * Creates a type that transfers lamports to an address. The subject is `<address>:<lamports>`. Nothing on the chain prevents a second
+ * transfer, so the tests show that submission prevents it.
+ * @param options.nonce returns a durable nonce to use in place of a blockhash
  */
-export function transfers(
+export function transferType(
   name: string,
   options: { nonce?: (subject: string) => TestNonce; afterFailure?: TransactionType['afterFailure'] } = {},
-): TestKind {
-  const books = openBooks();
+): TestTransactionType {
+  const hookCalls = newHookCalls();
   return {
     name,
     scope: name,
     afterFailure: options.afterFailure ?? 'again',
-    books,
+    hookCalls,
     async compose(app, subject) {
       const [address = '', lamports = ''] = subject.split(':');
       const from = app.chain.key('feePayer').publicKey;
@@ -55,18 +61,18 @@ export function transfers(
         feePayer: 'feePayer',
         instructions: [SystemProgram.transfer({ fromPubkey: from, toPubkey: new PublicKey(address), lamports: BigInt(lamports) })],
         spends: [{ asset: 'sol', amount: BigInt(lamports) }],
-        ...(nonce ? { nonce: nonceOf(nonce.account, nonce.value) } : {}),
+        ...(nonce ? { nonce: { account: new PublicKey(nonce.account), value: nonce.value } } : {}),
       };
     },
-    confirmed: async (_tx, landings) => void books.confirmed.push(...landings),
-    retracted: async (_tx, subjects) => void books.retracted.push(...subjects),
-    finalized: async (_tx, landings) => void books.finalized.push(...landings),
-    failed: async (_tx, failures) => void books.failed.push(...failures),
-    overdue: async (_tx, subjects) => void books.overdue.push(...subjects),
+    confirmed: async (_tx, landed) => void hookCalls.confirmed.push(...landed),
+    retracted: async (_tx, subjects) => void hookCalls.retracted.push(...subjects),
+    finalized: async (_tx, landed) => void hookCalls.finalized.push(...landed),
+    failed: async (_tx, failures) => void hookCalls.failed.push(...failures),
+    overdue: async (_tx, subjects) => void hookCalls.overdue.push(...subjects),
   };
 }
 
-/** Opens a nonce account, with the fee payer as its authority. */
+/** Opens a nonce account whose authority is the fee payer. */
 export async function openNonce({ connection, keys: { feePayer }, control }: TestChain): Promise<TestNonce> {
   const seed = randomBytes(8).toString('hex');
   const account = await PublicKey.createWithSeed(feePayer.publicKey, seed, SystemProgram.programId);
@@ -84,15 +90,15 @@ export async function openNonce({ connection, keys: { feePayer }, control }: Tes
   await connection.sendRawTransaction(transaction.serialize());
   await control.finalized((await control.status()).slot + 1);
   const info = await connection.getAccountInfo(account, 'finalized');
-  if (!info) throw new Error('the nonce account was not made');
+  if (!info) throw new Error('the nonce account does not exist');
   return { account: account.toBase58(), value: NonceAccount.fromAccountData(info.data).nonce };
 }
 
-/** A payment to an address of its own. */
+/** Returns the subject of a transfer to a new address. */
 export const newPayment = (lamports = 2_000_000) => `${Keypair.generate().publicKey.toBase58()}:${lamports}`;
 
-/** What an address has been paid, at finalized, lamports. */
-export async function paid(app: App, subject: string): Promise<number> {
+/** Returns the finalized balance of a subject's address, lamports. */
+export async function receivedLamports(app: App, subject: string): Promise<number> {
   const [address = ''] = subject.split(':');
   return await rpc(() => app.chain.connection.getBalance(new PublicKey(address), 'finalized'));
 }
@@ -106,35 +112,35 @@ const due = statement<{ id: string }>(
   `select id::text from chain_transactions where state = 'queued' and next_at <= app_now() and subject = any($1::text[])`,
 );
 
-/** Where transactions stand. */
+/** Returns the states of transactions by subject. */
 export async function statesOf(app: App, subjects: readonly string[]): Promise<Map<string, string>> {
   return new Map((await app.db.query(states, [subjects])).map(({ subject, state }) => [subject, state]));
 }
 
-/** Asks for transactions of a kind. */
-export const ask = (app: App, kind: TransactionType, subjects: readonly string[]) => app.tx((tx) => submit(tx, kind, subjects));
+/** Submits transactions of a type. */
+export const submitPayments = (app: App, type: TransactionType, subjects: readonly string[]) => app.tx((tx) => submit(tx, type, subjects));
 
-/** One turn of what the workers do. */
-export async function turn(app: App, kinds: ReadonlyMap<string, TransactionType>, subjects: readonly string[]): Promise<void> {
-  await Promise.all((await app.db.query(due, [subjects])).map(({ id }) => signAndSend(app, kinds, id)));
-  await pollPending(app, kinds);
+/** Signs the due transactions and polls once, as the workers do. */
+export async function runOnce(app: App, types: ReadonlyMap<string, TransactionType>, subjects: readonly string[]): Promise<void> {
+  await Promise.all((await app.db.query(due, [subjects])).map(({ id }) => signAndSend(app, types, id)));
+  await pollPending(app, types);
 }
 
 /**
- * Does what the workers do until every subject is where it should be.
- * @throws when that takes too long, saying where they are
+ * Calls `runOnce` until every subject has one of the states.
+ * @throws after `withinMs`, with the other states
  */
-export async function drive(
+export async function runUntil(
   app: App,
-  kind: TransactionType,
+  type: TransactionType,
   subjects: readonly string[],
   until: readonly string[] = ['finalized', 'failed'],
   withinMs = 15_000,
 ): Promise<void> {
-  const kinds = new Map([[kind.name, kind]]);
+  const types = new Map([[type.name, type]]);
   const end = performance.now() + withinMs;
   for (;;) {
-    await turn(app, kinds, subjects).catch(() => undefined);
+    await runOnce(app, types, subjects).catch(() => undefined);
     const now = await statesOf(app, subjects);
     if (subjects.every((subject) => until.includes(now.get(subject) ?? ''))) return;
     if (performance.now() > end)
@@ -143,22 +149,22 @@ export async function drive(
   }
 }
 
-/** What a process that is killed never gets past. */
+/** Thrown by a `KillableApp` at the operation at which it is killed, and at all later ones. */
 export class Killed extends Error {}
 
-/** An application that lives for so many operations: queries, questions to the chain, commits. */
-export interface Mortal {
+/** An application that stops working after a number of operations: queries, RPC requests, commits, enqueued jobs. */
+export interface KillableApp {
   readonly app: App;
-  /** How many operations it has begun. */
+  /** Number of operations started. */
   readonly operations: number;
 }
 
 /**
- * An application that is killed at its n-th operation, and does nothing after it.
- * @param at the operation that it does not survive; counted from 1
- * @param when whether that operation still takes effect
+ * Wraps an application so that it stops working at an operation.
+ * @param at number of the operation, counted from 1
+ * @param when `after`: that operation still takes effect
  */
-export function mortal(app: App, at: number, when: 'before' | 'after'): Mortal {
+export function killableApp(app: App, at: number, when: 'before' | 'after'): KillableApp {
   let operations = 0;
   const step = async <T>(operation: () => Promise<T>): Promise<T> => {
     operations++;
@@ -175,7 +181,7 @@ export function mortal(app: App, at: number, when: 'before' | 'after'): Mortal {
         return typeof value === 'function' ? (...args: unknown[]) => step(async () => await Reflect.apply(value, of, args)) : value;
       },
     });
-  // A transaction of the dead is rolled back, unless it had been committed.
+  // A database transaction is rolled back when an operation in it is killed, but not after its commit.
   const tx: App['tx'] = (work) => step(() => app.tx((inner) => work(within(inner))));
   const within = (inner: Tx): Tx => ({ ...inner, query: (statement, values) => step(() => inner.query(statement, values)) });
   const chain = Object.create(app.chain, { connection: { value: stepping(app.chain.connection) } });

@@ -1,15 +1,15 @@
 import { addressOf } from '#test/lib/draw-rounds.ts';
 
-/** Where something stands in a JSON value. */
+/** A path in a JSON value. */
 export type Path = readonly (string | number)[];
 
-/** Every place of a JSON value that holds no further ones. */
+/** Returns the paths of all leaf values of a JSON value. */
 export function leavesOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [[...path]];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...path, Array.isArray(value) ? Number(key) : key]));
 }
 
-/** A copy in which one place holds something else of the same kind. */
+/** Returns a copy in which one leaf has another value of the same type. */
 export function tampered(value: unknown, [key, ...rest]: Path): unknown {
   if (key === undefined) return otherThan(value);
   const copy: unknown = structuredClone(value);
@@ -27,5 +27,5 @@ function otherThan(value: unknown): unknown {
   return `${letters.join('')}${last === '1' ? '2' : '1'}`;
 }
 
-/** A place as verdicts name it: `winners[0].prize.amount`. */
+/** Formats a path as verifiers do: `winners[0].prize.amount`. */
 export const textOf = (path: Path): string => path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('');

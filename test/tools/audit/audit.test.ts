@@ -5,29 +5,31 @@ import pg from 'pg';
 import { boardKeys } from '#areas/points';
 import { eventStreamKey } from '#platform/events/redis-stream.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { type History, makeHistory } from '#test/support/areas/history.ts';
+import { createHistory, type History } from '#test/support/areas/history.ts';
 import { runChecks } from '#tools/audit/audit.ts';
-import { type Audit, type Check, type Differences, noteMoment } from '#tools/audit/check.ts';
+import { type Audit, type Check, type Differences, setMomentSql } from '#tools/audit/check.ts';
 import { CHECKS } from '#tools/audit/checks.ts';
 import { GUARDS } from '#tools/audit/guards.ts';
-import { ELSEWHERE, findOrphans, nameOf, REFERENCES } from '#tools/audit/references.ts';
-import { BREAKS, LEFT_BEHIND } from './breaks.ts';
+import { findOrphans, labelOf, OTHER_COLUMNS, REFERENCES } from '#tools/audit/references.ts';
+import { MISSING_ROWS, MONEY_CORRUPTIONS } from './money-corruptions.ts';
+import { PLAY_CORRUPTIONS } from './play-corruptions.ts';
 
-const PATIENCE = { looks: 2, everyMs: 10 };
+const RECHECK = { attempts: 2, intervalMs: 10 };
+const CORRUPTIONS = [...PLAY_CORRUPTIONS, ...MONEY_CORRUPTIONS];
 const SCOPE = { days: 8, epochs: 3, rounds: 20, sample: 500, all: false };
 
 let t: History;
 let db: pg.Client;
 let audit: Audit;
 beforeAll(async () => {
-  t = await makeHistory();
+  t = await createHistory();
   db = new pg.Client({ connectionString: t.env.DATABASE_URL });
   await db.connect();
   const { config, redis, chain, storage } = t.app;
   const query = async <Row>({ text }: { text: string }, values: readonly unknown[] = []) =>
     (await db.query<Row & pg.QueryResultRow>({ text, values: [...values] })).rows;
-  // Whichever row is broken: by default some checks look at a share of the wallets.
-  audit = { config, scope: { ...SCOPE, all: true }, redis, chain, storage, patience: PATIENCE, db: { query } };
+  // Compares all wallets, because some checks compare only an eighth of them by default.
+  audit = { config, scope: { ...SCOPE, all: true }, redis, chain, storage, recheck: RECHECK, db: { query } };
 }, 240_000);
 afterAll(async () => {
   await db?.end();
@@ -36,24 +38,24 @@ afterAll(async () => {
 
 function checkOf(name: string): Check {
   const check = CHECKS.find((one) => one.name === name);
-  if (!check) throw new Error(`there is no check ${name}`);
+  if (!check) throw new Error(`unknown check ${name}`);
   return check;
 }
 
-/** What is found while the record is broken, in a transaction that never commits. */
-async function broken<T>(text: string, look: () => Promise<T>): Promise<T> {
+/** Runs a check on a corrupted database, in a transaction that never commits. */
+async function corrupted<T>(text: string, check: () => Promise<T>): Promise<T> {
   await db.query('begin');
   try {
-    await db.query(`set local session_replication_role = replica; ${noteMoment(audit.scope)}; ${text}`);
-    return await look();
+    await db.query(`set local session_replication_role = replica; ${setMomentSql(audit.scope)}; ${text}`);
+    return await check();
   } finally {
     await db.query('rollback');
   }
 }
 
-const differs = (name: string, text: string): Promise<Differences> => broken(text, () => checkOf(name).run(audit));
+const differs = (name: string, text: string): Promise<Differences> => corrupted(text, () => checkOf(name).run(audit));
 
-/** Runs the command. */
+/** Runs bin/audit. */
 function run(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; err: string }> {
   const root = join(import.meta.dirname, '../../..');
   const compiled = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') };
@@ -64,45 +66,45 @@ function run(args: readonly string[], env: Record<string, string> = {}): Promise
   });
 }
 
-test('on a system to which everything has happened, everything holds', async () => {
+test('all checks pass on a system with data of every kind', async () => {
   for (const scope of [SCOPE, { ...SCOPE, all: true }]) {
-    const results = await runChecks(t.app.config, CHECKS, { patience: PATIENCE, scope });
+    const results = await runChecks(t.app.config, CHECKS, { recheck: RECHECK, scope });
     expect(results.filter(({ total, failure }) => total > 0 || failure !== null)).toEqual([]);
     expect(results.map(({ check }) => check.name).sort()).toEqual(CHECKS.map(({ name }) => name).sort());
   }
 });
 
-test('every check is broken by something here', () => {
-  const broken = new Set(BREAKS.map(([name]) => name));
-  expect(CHECKS.map(({ name }) => name).filter((name) => !broken.has(name))).toEqual(['orphans']);
+test('every check has a corruption that it must find', () => {
+  const covered = new Set(CORRUPTIONS.map(([name]) => name));
+  expect(CHECKS.map(({ name }) => name).filter((name) => !covered.has(name))).toEqual(['orphans']);
 });
 
-test.each(BREAKS)('%s: %s', async (name, text, says) => {
+test.each(CORRUPTIONS)('the check %s finds: %s', async (name, text, sentence) => {
   const { total, listed } = await differs(name, text);
-  expect(listed.find((what) => says.test(what)) ?? listed.join('\n')).toMatch(says);
+  expect(listed.find((what) => sentence.test(what)) ?? listed.join('\n')).toMatch(sentence);
   expect(total).toBeGreaterThanOrEqual(listed.length);
 });
 
-test.each(REFERENCES.map((reference) => [nameOf(reference), reference] as const))('orphans of %s', async (name, reference) => {
-  const { from, to, names, key = 'id', where = 'true' } = reference;
-  const [columns, keys] = [[names].flat(), [key].flat()];
+test.each(REFERENCES.map((reference) => [labelOf(reference), reference] as const))('dangling references are found: %s', async (name, reference) => {
+  const { from, to, columns: named, key = 'id', where = 'true' } = reference;
+  const [columns, keys] = [[named].flat(), [key].flat()];
   const isNamed = columns.map((column) => `${column} is not null`).join(' and ');
   const same = keys.map((column, i) => `t.${column} = r.${column.replace(/\W.*/, '')}_${i}`).join(' and ');
   const asKeys = columns.map((column, i) => `${column} as ${(keys[i] ?? '').replace(/\W.*/, '')}_${i}`).join(', ');
-  // Where a name may be in several tables, it is changed; else what it names is removed.
+  // If the key may be in several tables, the reference is changed; otherwise the referenced row is deleted.
   const text = to.startsWith('(')
     ? `update ${from} r set ${(columns[0] ?? '').replace('r.', '')} = ${name.includes('cause') ? 'gen_random_uuid()' : 'gen_random_uuid()::text'} where ${where}`
     : `delete from ${to} t using (select ${asKeys} from ${from} r where (${where}) and ${isNamed} limit 1) r where ${same}`;
-  const { listed } = await broken(`${LEFT_BEHIND[name] ?? ''}; ${text}`, () => findOrphans(audit.db, [reference]));
-  expect(listed[0]).toMatch(/ is named, and is not there$/);
+  const { listed } = await corrupted(`${MISSING_ROWS[name] ?? ''}; ${text}`, () => findOrphans(audit.db, [reference]));
+  expect(listed[0]).toMatch(/ is referenced, but missing$/);
   expect(listed[0]?.startsWith(`${name}: `)).toBe(true);
   expect((await findOrphans(audit.db, [reference])).listed).toEqual([]);
 });
 
-test('every column that looks like a name of a row is compared somewhere, and every guard is one', async () => {
+test('every column that looks like a reference is compared or explained, and the list of triggers is complete', async () => {
   const named = new Set(
-    REFERENCES.flatMap(({ from, names }) =>
-      [names].flat().flatMap((name) => [...name.matchAll(/\br\.(\w+)/g)].map(([, column]) => `${from}.${column}`)),
+    REFERENCES.flatMap(({ from, columns }) =>
+      [columns].flat().flatMap((name) => [...name.matchAll(/\br\.(\w+)/g)].map(([, column]) => `${from}.${column}`)),
     ),
   );
   const columns = await sql<{ name: string }>(
@@ -117,7 +119,7 @@ test('every column that looks like a name of a row is compared somewhere, and ev
        and not exists (select from pg_index i where i.indrelid = c.oid and i.indisunique and i.indkey::text = a.attnum::text)
      order by 1`,
   );
-  expect(columns.map(({ name }) => name).filter((name) => !named.has(name) && !(name in ELSEWHERE))).toEqual([]);
+  expect(columns.map(({ name }) => name).filter((name) => !named.has(name) && !(name in OTHER_COLUMNS))).toEqual([]);
   const triggers = await sql<{ name: string }>(
     t.app,
     `select tgrelid::regclass || ' ' || tgname as name from pg_trigger where not tgisinternal order by 1`,
@@ -125,7 +127,7 @@ test('every column that looks like a name of a row is compared somewhere, and ev
   expect(triggers.map(({ name }) => name)).toEqual(GUARDS.map((guard) => guard.join(' ')).sort());
 });
 
-test('what Redis shows otherwise is told, value by value, and what it shows besides', async () => {
+test('the boards check finds wrong, missing and additional values in Redis', async () => {
   const { redis, config } = t.app;
   const [row] = await sql<{ wallet: string; day: number }>(
     t.app,
@@ -137,48 +139,46 @@ test('what Redis shows otherwise is told, value by value, and what it shows besi
   const restore = async (key: string, change: () => Promise<unknown>) => {
     const before = (await redis.dumpBuffer(key)) ?? Buffer.alloc(0);
     await change();
-    const said = await found();
+    const sentences = await found();
     await redis.restore(key, 0, before, 'REPLACE');
-    return said;
+    return sentences;
   };
   const all = keys.span('all', 0);
   expect(await restore(all, () => redis.zadd(all, 12_345, wallet))).toMatch(
-    new RegExp(`^global: ${wallet} stands at .*, and Redis shows \\d+/12345/`),
+    new RegExp(`^global: ${wallet} has .* in the database and \\d+/12345/.* in Redis`),
   );
-  expect(await restore(all, () => redis.zrem(all, wallet))).toMatch(new RegExp(`^global: ${wallet} stands at .*, and Redis shows \\d+/-/`));
-  expect(await restore(all, () => redis.zadd(all, 1, 'nobody'))).toMatch(/^global: nobody stands at nothing, and Redis shows -\/1\/-\/-\/-\/-/);
-  expect(await restore(keys.span('day', day), () => redis.zadd(keys.span('day', day), 7, wallet))).toMatch(
-    new RegExp(`^global: ${wallet} stands at`),
-  );
-  expect(await restore(keys.versions, () => redis.hincrby(keys.versions, wallet, 1))).toMatch(new RegExp(`^global: ${wallet} stands at`));
-  expect(await restore(keys.ready, () => redis.set(keys.ready, 'another life'))).toBe('global: Redis does not have all of it');
+  expect(await restore(all, () => redis.zrem(all, wallet))).toMatch(new RegExp(`^global: ${wallet} has .* in the database and \\d+/-/.* in Redis`));
+  expect(await restore(all, () => redis.zadd(all, 1, 'nobody'))).toMatch(/^global: nobody has nothing in the database and -\/1\/-\/-\/-\/- in Redis/);
+  expect(await restore(keys.span('day', day), () => redis.zadd(keys.span('day', day), 7, wallet))).toMatch(new RegExp(`^global: ${wallet} has `));
+  expect(await restore(keys.versions, () => redis.hincrby(keys.versions, wallet, 1))).toMatch(new RegExp(`^global: ${wallet} has `));
+  expect(await restore(keys.ready, () => redis.set(keys.ready, 'another run id'))).toBe('global: the board in Redis is incomplete');
   expect(await found()).toBe('');
 });
 
-test('a feed with a gap, or without an end, is told', async () => {
+test('the feed check finds a gap in the event stream and a missing stream', async () => {
   const { redis, config } = t.app;
   const key = eventStreamKey(config);
   const before = (await redis.dumpBuffer(key)) ?? Buffer.alloc(0);
   const entries = await redis.xrange(key, '-', '+');
   const found = async () => (await checkOf('feed').run(audit)).listed;
   await redis.xdel(key, entries[3]?.[0] ?? '');
-  expect(await found()).toEqual([expect.stringMatching(/^the feed goes on with \S+ of epoch \w+ after \S+ of \w+$/)]);
+  expect(await found()).toEqual([expect.stringMatching(/^the event stream continues with \S+ of epoch \w+ after \S+ of \w+$/)]);
   await redis.del(key);
-  expect(await found()).toEqual(['the feed is not there']);
+  expect(await found()).toEqual(['the event stream is missing']);
   await redis.restore(key, 0, before, 'REPLACE');
   expect(await found()).toEqual([]);
 });
 
-test('more differences than are listed are counted', async () => {
+test('a check counts all differences and lists the first 20', async () => {
   const text = `insert into activity_failures (consumer, kind, source_id, error) select 'quests', 'score', i::text, 'it broke' from generate_series(1, 50) i`;
   expect(await differs('activity-failures', text)).toMatchObject({ total: 50, listed: { length: 20 } });
 });
 
-test('the command ends with 0 where everything holds, 1 where something differs, and 2 where something could not be looked at', async () => {
+test('the exit status is 0 without differences, 1 with differences, and 2 when a check could not run', async () => {
   const fine = await run(['--json']);
   const shown = JSON.parse(fine.out) as { ok: boolean; checks: { name: string; status: string }[] };
   expect([fine.code, shown.ok, new Set(shown.checks.map(({ status }) => status))]).toEqual([0, true, new Set(['fine'])]);
-  expect(fine.err).toMatch(/checks in [\d.]+ s: 0 differ, 0 warn, 0 could not be made/);
+  expect(fine.err).toMatch(/checks in [\d.]+ s: 0 differ, 0 warn, 0 could not run/);
 
   await sql(t.app, `insert into activity_failures (consumer, kind, source_id, error) values ('quests', 'score', 'one', 'it broke')`);
   const [wrong, down, both, unknown, help] = await Promise.all([
@@ -191,18 +191,21 @@ test('the command ends with 0 where everything holds, 1 where something differs,
   await sql(t.app, 'delete from activity_failures');
   expect([wrong.code, wrong.out]).toEqual([
     1,
-    expect.stringMatching(/^fine +standings .*\ndiffers +activity-failures .*\n +quests could not take score one: it broke\n2 checks in/),
+    expect.stringMatching(/^fine +standings .*\ndiffers +activity-failures .*\n +quests could not process score one: it broke\n2 checks in/),
   ]);
   expect([down.code, down.out]).toEqual([
     2,
-    expect.stringMatching(/^fine +standings .*\nunchecked boards .*\n +could not be checked: .*\nunchecked feed/),
+    expect.stringMatching(/^fine +standings .*\nunchecked boards .*\n +the check could not run: .*\nunchecked feed/),
   ]);
-  expect([both.code, both.out]).toEqual([1, expect.stringMatching(/unchecked signatures .*\n +could not be checked: the chain cannot be asked/)]);
-  expect([unknown.code, unknown.err]).toEqual([2, expect.stringMatching(/^there is no check nonsense\n\nusage: bin\/audit/)]);
+  expect([both.code, both.out]).toEqual([
+    1,
+    expect.stringMatching(/unchecked signatures .*\n +the check could not run: the RPC node does not answer/),
+  ]);
+  expect([unknown.code, unknown.err]).toEqual([2, expect.stringMatching(/^unknown check nonsense; --list prints all names\n\nusage: bin\/audit/)]);
   expect([help.code, help.out]).toEqual([0, expect.stringMatching(/^usage: bin\/audit/)]);
 });
 
-test('without a database nothing is fine', async () => {
+test('every check fails when the database is unavailable', async () => {
   const results = await runChecks(
     { ...t.app.config, database: { ...t.app.config.database, url: 'postgresql://127.0.0.1:1/none' } },
     CHECKS.slice(0, 5),
@@ -210,7 +213,7 @@ test('without a database nothing is fine', async () => {
   expect(results.map(({ failure }) => failure)).toEqual(Array(5).fill(expect.stringMatching(/ECONNREFUSED/)));
 });
 
-test('a statement that takes too long fails its check, and no other', async () => {
+test('a statement timeout fails only its own check', async () => {
   const slow: Check = {
     name: 'slow',
     invariant: 'nothing',
@@ -220,7 +223,7 @@ test('a statement that takes too long fails its check, and no other', async () =
   expect(results.map(({ failure }) => failure)).toEqual([expect.stringMatching(/statement timeout/), null]);
 });
 
-test('nothing can be written', async () => {
+test('checks cannot write to the database', async () => {
   const writer: Check = {
     name: 'writer',
     invariant: 'nothing',

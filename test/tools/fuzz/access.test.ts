@@ -7,14 +7,14 @@ import { operationId } from '#platform/http/openapi/document.ts';
 import type { AnyRoute } from '#platform/http/route.ts';
 import { ADMIN_TOKEN } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
-import { anyWallet } from '#test/support/areas/epochs.ts';
-import { ask, linkX, type SocialTest, start, startSocialTest, verify, X_SECRET } from '#test/support/areas/social.ts';
+import { randomWallet } from '#test/support/areas/epochs.ts';
+import { linkX, request, type SocialTest, start, startSocialTest, verify, X_SECRET } from '#test/support/areas/social.ts';
 import { showRound } from '#test/support/areas/social-rounds.ts';
-import { refusalOf } from '#test/support/http/heartbeat.ts';
+import { failedUpgrade } from '#test/support/http/heartbeat.ts';
 import { createSecret, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
-/** Who may do what: every route with every credential, and what belongs to one wallet with another one's session. */
+/** Access tests: every route with every credential, and the objects of one wallet with the session of another wallet. */
 
 const GAME = 'access-game';
 const INTERNAL = 'access-internal-token-0123456789';
@@ -32,7 +32,7 @@ beforeAll(async () => {
       INTERNAL_TOKENS: INTERNAL,
       WEBHOOK_SECRET_PAYMENT_STATUS: webhooks['payment-status'],
       WEBHOOK_SECRET_CHAT_BRIDGE: webhooks['chat-bridge'],
-      REWARD_MINT: anyWallet(),
+      REWARD_MINT: randomWallet(),
     },
   });
   await registerGame(t.url, ADMIN_TOKEN, GAME);
@@ -41,12 +41,12 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
-const PLACES: Readonly<Record<string, string>> = { wallet: anyWallet(), epoch: '20000', source: 'x', platform: 'x' };
-/** A path of a route, for things that do not exist. */
-const pathOf = (route: AnyRoute) => route.path.replace(/\{(\w+)\}/g, (_, name: string) => PLACES[name] ?? randomUUID());
+const PATH_VALUES: Readonly<Record<string, string>> = { wallet: randomWallet(), epoch: '20000', source: 'x', platform: 'x' };
+/** Returns a path of a route with ids that do not exist. */
+const pathOf = (route: AnyRoute) => route.path.replace(/\{(\w+)\}/g, (_, name: string) => PATH_VALUES[name] ?? randomUUID());
 const hasBody = (route: AnyRoute) => route.method !== 'get';
 
-/** Asks a route for nothing in particular. @returns the status */
+/** Sends a minimal request to a route. @returns the status */
 async function statusOf(route: AnyRoute, headers: Record<string, string>, body = '{}'): Promise<number> {
   const type = hasBody(route) ? { 'Content-Type': 'application/json' } : {};
   const init = { method: route.method.toUpperCase(), headers: { ...type, ...headers }, ...(hasBody(route) ? { body } : {}) };
@@ -55,17 +55,17 @@ async function statusOf(route: AnyRoute, headers: Record<string, string>, body =
   return response.status;
 }
 
-/** What a webhook's sender would send, as far as it is signed. */
+/** Returns the signed headers of a webhook delivery. */
 const signed = (source: 'payment-status' | 'chat-bridge' | 'x', body = '{}') =>
   source === 'x' ? xHeaders(X_SECRET, body) : standardHeaders(webhooks[source], `msg_${randomUUID()}`, Math.floor(Date.now() / 1_000), body);
 
-/** Everybody there is, by what they send. */
+/** All kinds of callers, with the headers that they send. */
 const callers = (): Record<string, Record<string, string>> => ({
-  nobody: {},
+  'no credentials': {},
   'a session': { Cookie: owner.cookie },
   'the internal token': bearer(INTERNAL),
   ...Object.fromEntries(SCOPES.map((scope) => [`the token of ${scope}`, bearer(scoped[scope])])),
-  'the token of everything': bearer(ADMIN_TOKEN),
+  'the token of all scopes': bearer(ADMIN_TOKEN),
   'a session id as a token': bearer(owner.cookie.slice(owner.cookie.indexOf('=') + 1, owner.cookie.indexOf(';'))),
   'a token in another case': bearer(ADMIN_TOKEN.toUpperCase()),
   'a token as a password': { Authorization: `Basic ${Buffer.from(`x:${ADMIN_TOKEN}`).toString('base64')}` },
@@ -74,38 +74,38 @@ const callers = (): Record<string, Record<string, string>> => ({
   'a webhook of X': signed('x'),
 });
 
-/** Who of all callers is let through to a route, by the statuses that turn one away. */
-async function letThrough(route: AnyRoute, turnedAway: readonly number[]): Promise<string[]> {
-  const asked = Object.entries(callers()).map(async ([name, headers]) => [name, await statusOf(route, headers)] as const);
-  return (await Promise.all(asked)).filter(([, status]) => !turnedAway.includes(status)).map(([name]) => name);
+/** Returns the callers that a route accepts. @param rejected statuses of a rejected caller */
+async function letThrough(route: AnyRoute, rejected: readonly number[]): Promise<string[]> {
+  const statuses = Object.entries(callers()).map(async ([name, headers]) => [name, await statusOf(route, headers)] as const);
+  return (await Promise.all(statuses)).filter(([, status]) => !rejected.includes(status)).map(([name]) => name);
 }
 
 const scopeOf = ({ auth }: AnyRoute) => (typeof auth === 'object' && 'admin' in auth ? auth.admin : null);
 
-test('an admin route lets through its own scope, and nobody else', async () => {
+test('an admin route accepts only tokens of its scope', async () => {
   const ofAdmins = routes.filter((route) => scopeOf(route) !== null);
   expect(ofAdmins.length).toBeGreaterThan(40);
   const wrong: string[] = [];
   for (const route of ofAdmins) {
     const through = await letThrough(route, [403]);
-    if (through.join() !== `the token of ${scopeOf(route)},the token of everything`) wrong.push(`${operationId(route)}: ${through.join(', ')}`);
+    if (through.join() !== `the token of ${scopeOf(route)},the token of all scopes`) wrong.push(`${operationId(route)}: ${through.join(', ')}`);
   }
   expect(wrong).toEqual([]);
 });
 
-test('an import lets through the internal token and those of money', async () => {
+test('an import accepts the internal token and tokens of scope money', async () => {
   const imports = routes.filter((route) => route.auth === 'internal');
   expect(imports.map(operationId)).toEqual(['postApiRewardsEpochImport']);
   for (const route of imports) {
-    expect(await letThrough(route, [403])).toEqual(['the internal token', 'the token of money', 'the token of everything']);
+    expect(await letThrough(route, [403])).toEqual(['the internal token', 'the token of money', 'the token of all scopes']);
   }
 });
 
-test('a route of wallets lets through sessions, and nobody else', async () => {
+test('a session route accepts only sessions', async () => {
   const ofWallets = routes.filter((route) => route.auth === 'session');
   expect(ofWallets.length).toBeGreaterThan(35);
   const wrong: string[] = [];
-  // Logging out would end what the others are asked with.
+  // Excludes logout, because it would end the session of the other requests.
   for (const route of ofWallets.filter((one) => one.path !== '/auth/logout')) {
     const through = await letThrough(route, [401]);
     if (through.join() !== 'a session') wrong.push(`${operationId(route)}: ${through.join(', ')}`);
@@ -113,13 +113,13 @@ test('a route of wallets lets through sessions, and nobody else', async () => {
   expect(wrong).toEqual([]);
 });
 
-test('a session ends with its logout, everywhere', async () => {
+test('after a logout every session route rejects the session', async () => {
   const leaving = await signIn(t);
   expect((await leaving.fetch('/auth/logout', { method: 'POST' })).status).toBe(200);
   for (const route of routes.filter(({ auth }) => auth === 'session')) expect(await statusOf(route, { Cookie: leaving.cookie })).toBe(401);
 });
 
-test('a cookie is that of its signature: changed in any place it is nobody’s', async () => {
+test('a cookie with a changed id or signature is rejected', async () => {
   const [id = '', signature = ''] = owner.cookie.split('; ').map((pair) => pair.slice(pair.indexOf('=') + 1));
   const [otherId = '', otherSignature = ''] = other.cookie.split('; ').map((pair) => pair.slice(pair.indexOf('=') + 1));
   const pairs: readonly (readonly [string, string])[] = [
@@ -139,12 +139,12 @@ test('a cookie is that of its signature: changed in any place it is nobody’s',
   }
 });
 
-test('a webhook takes the signature of its own source, and nothing else', async () => {
+test('a webhook accepts only the signature of its own source', async () => {
   const hooks = routes.flatMap((route) => (typeof route.auth === 'object' && 'webhook' in route.auth ? [{ route, source: route.auth.webhook }] : []));
   expect(hooks.map(({ source }) => source).sort()).toEqual(['chat-bridge', 'payment-status', 'x']);
   for (const { route, source } of hooks) {
     const through = await letThrough(route, [401]);
-    // Those who are signed for it are let through to be told what their body must be.
+    // A correctly signed delivery passes authentication and is then rejected because of its body.
     const own = { 'payment-status': 'a webhook of payments', x: 'a webhook of X', 'chat-bridge': '' }[source];
     expect(through).toEqual(own === '' ? [] : [own]);
     expect(await statusOf(route, signed(source))).not.toBe(401);
@@ -152,7 +152,7 @@ test('a webhook takes the signature of its own source, and nothing else', async 
   }
 });
 
-test('a route of nobody in particular takes no notice of credentials that are wrong', async () => {
+test('a public route ignores wrong credentials', async () => {
   const free = routes.filter((route) => route.auth === 'public' && route.method === 'get' && !route.path.includes('{'));
   for (const route of free) {
     const [without, wrong] = await Promise.all([
@@ -163,122 +163,122 @@ test('a route of nobody in particular takes no notice of credentials that are wr
   }
 });
 
-test('whose things are told, the session says, and no parameter', async () => {
+test('a session route returns data of its own wallet, whatever wallet the query names', async () => {
   const own = routes.filter(
     (route) => route.auth === 'session' && route.method === 'get' && !route.path.includes('{') && route.path !== '/eligibility',
   );
   expect(own.length).toBeGreaterThan(15);
-  const told = async (path: string) => (await other.fetch(path)).text();
+  const textOf = async (path: string) => (await other.fetch(path)).text();
   for (const { path } of own) {
     const stolen = `${path}?wallet=${owner.wallet}&walletId=${owner.wallet}&user=${owner.wallet}&sub=${owner.wallet}`;
-    const text = await told(stolen);
+    const text = await textOf(stolen);
     expect([path, text.includes(owner.wallet)]).toEqual([path, false]);
   }
 });
 
-/** What may be tried with something of another wallet, and what comes of it: by the routes that name such a thing in their path. */
-const TRIED: Readonly<Record<string, () => Promise<void>>> = {
+/** Attempts to use an object of another wallet, by the route whose path names the object. */
+const ATTEMPTS: Readonly<Record<string, () => Promise<void>>> = {
   postGameByIdPlay: async () => {
     const play = async (who: SignedIn) =>
-      (await ask<{ playId: string }>(who, `/game/${GAME}/play`, { method: 'POST', headers: { 'Idempotency-Key': 'same-key' } })).body;
+      (await request<{ playId: string }>(who, `/game/${GAME}/play`, { method: 'POST', headers: { 'Idempotency-Key': 'same-key' } })).body;
     const [first, second, again] = [await play(owner), await play(other), await play(owner)];
     expect(second.playId).not.toBe(first.playId);
     expect(again.playId).toBe(first.playId);
   },
   getGameByIdState: async () => {
     await owner.fetch(`/game/${GAME}/state`, { method: 'PUT', json: { secret: 1 } });
-    expect((await ask(other, `/game/${GAME}/state`)).body).toMatchObject({ state: null, version: 0 });
+    expect((await request(other, `/game/${GAME}/state`)).body).toMatchObject({ state: null, version: 0 });
   },
   putGameByIdState: async () => {
     await owner.fetch(`/game/${GAME}/state`, { method: 'PUT', json: { mine: true } });
     await other.fetch(`/game/${GAME}/state`, { method: 'PUT', json: { mine: false } });
-    expect((await ask(owner, `/game/${GAME}/state`)).body).toMatchObject({ state: { mine: true } });
+    expect((await request(owner, `/game/${GAME}/state`)).body).toMatchObject({ state: { mine: true } });
   },
   postGameByIdRecord: async () => {
-    const record = (who: SignedIn) => ask<{ sequence: number; previousHash: string }>(who, `/game/${GAME}/record`, { json: {} });
+    const record = (who: SignedIn) => request<{ sequence: number; previousHash: string }>(who, `/game/${GAME}/record`, { json: {} });
     await record(owner);
     expect((await record(other)).body).toMatchObject({ sequence: 1, previousHash: '0'.repeat(64) });
   },
   getGameByIdRank: async () => {
-    expect((await ask(other, `/game/${GAME}/rank?wallet=${owner.wallet}`)).body).toMatchObject({ rank: null });
+    expect((await request(other, `/game/${GAME}/rank?wallet=${owner.wallet}`)).body).toMatchObject({ rank: null });
   },
   postRoundByIdTicket: async () => {
-    // Who pays and who gets the ticket is compared in legacy-tickets.test.ts, on a chain.
+    // legacy-tickets.test.ts compares payer and ticket holder on a chain.
     const id = await showRound(t.app, { kind: 'legacy', state: 'active', ticketPrice: '1' });
-    expect((await ask(other, `/round/${id}/ticket`, { json: {} })).status).toBe(400);
+    expect((await request(other, `/round/${id}/ticket`, { json: {} })).status).toBe(400);
   },
   postRoundByIdFinalize: async () => {
     const closesAt = new Date(Date.now() + 3_600_000).toISOString();
     const id = await showRound(t.app, { kind: 'legacy', state: 'active', createdBy: owner.wallet, closesAt });
-    expect((await ask(other, `/round/${id}/finalize`, { method: 'POST' })).status).toBe(403);
+    expect((await request(other, `/round/${id}/finalize`, { method: 'POST' })).status).toBe(403);
   },
   postBattleByIdJoin: async () => {
-    const battle = await ask<{ id: string }>(owner, '/battle/create', { json: { gameId: GAME, maxPlayers: 3 } });
-    const joined = await ask<{ participants: { wallet: string }[] }>(other, `/battle/${battle.body.id}/join`, { json: {} });
+    const battle = await request<{ id: string }>(owner, '/battle/create', { json: { gameId: GAME, maxPlayers: 3 } });
+    const joined = await request<{ participants: { wallet: string }[] }>(other, `/battle/${battle.body.id}/join`, { json: {} });
     expect(joined.body.participants.map(({ wallet }) => wallet).sort()).toEqual([owner.wallet, other.wallet].sort());
-    // Nobody takes a seat for somebody else.
-    expect((await ask(other, `/battle/${battle.body.id}/join`, { json: { wallet: anyWallet() } })).status).toBe(400);
+    // A wallet cannot join in the name of another wallet.
+    expect((await request(other, `/battle/${battle.body.id}/join`, { json: { wallet: randomWallet() } })).status).toBe(400);
   },
   postBattleByIdStart: async () => {
-    const battle = await ask<{ id: string }>(owner, '/battle/create', { json: { gameId: GAME, maxPlayers: 3 } });
-    await ask(other, `/battle/${battle.body.id}/join`, { json: {} });
-    expect((await ask(other, `/battle/${battle.body.id}/start`, { json: {} })).status).toBe(403);
+    const battle = await request<{ id: string }>(owner, '/battle/create', { json: { gameId: GAME, maxPlayers: 3 } });
+    await request(other, `/battle/${battle.body.id}/join`, { json: {} });
+    expect((await request(other, `/battle/${battle.body.id}/start`, { json: {} })).status).toBe(403);
   },
   postEventsBurnByIdActivate: async () => {
-    const event = await ask<{ id: string }>(owner, '/events/burn', { json: { title: 'Mine', durationSec: 3_600 } });
+    const event = await request<{ id: string }>(owner, '/events/burn', { json: { title: 'Mine', durationSec: 3_600 } });
     expect(event.status).toBe(201);
-    expect((await ask(other, `/events/burn/${event.body.id}/activate`, { json: {} })).status).toBe(403);
+    expect((await request(other, `/events/burn/${event.body.id}/activate`, { json: {} })).status).toBe(403);
     for (const scope of ['money', 'rounds', 'moderation'] as const) {
       const answer = await send(t, `/events/burn/${event.body.id}/activate`, { method: 'POST', headers: bearer(scoped[scope]) });
       expect(answer.status).toBe(403);
     }
   },
   getEventsBurnByIdRank: async () => {
-    const event = await ask<{ id: string }>(owner, '/events/burn', { json: { title: 'Another', durationSec: 3_600 } });
-    expect((await ask(other, `/events/burn/${event.body.id}/rank?wallet=${owner.wallet}`)).body).toMatchObject({ rank: null });
+    const event = await request<{ id: string }>(owner, '/events/burn', { json: { title: 'Another', durationSec: 3_600 } });
+    expect((await request(other, `/events/burn/${event.body.id}/rank?wallet=${owner.wallet}`)).body).toMatchObject({ rank: null });
   },
   deleteAuthSocialLinkByPlatform: async () => {
     expect((await linkX(t, owner, t.x.user())).status).toBe(200);
-    expect((await ask(other, '/auth/social/link/x', { method: 'DELETE' })).status).toBe(404);
+    expect((await request(other, '/auth/social/link/x', { method: 'DELETE' })).status).toBe(404);
     const { state } = await start(owner);
     expect((await verify(other, { platform: 'x', code: 'a-code-of-x', state })).status).toBe(400);
-    expect((await ask(owner, '/auth/social/link/x', { method: 'DELETE' })).status).toBe(204);
+    expect((await request(owner, '/auth/social/link/x', { method: 'DELETE' })).status).toBe(204);
   },
 };
 
 const named = routes.filter(({ auth, path }) => path.includes('{') && (auth === 'session' || (typeof auth === 'object' && 'sessionOrAdmin' in auth)));
 
-test('for every route of wallets that names something, somebody else has tried', () => {
-  expect(Object.keys(TRIED).sort()).toEqual(named.map(operationId).sort());
+test('every session route with an id in its path has a test with another wallet', () => {
+  expect(Object.keys(ATTEMPTS).sort()).toEqual(named.map(operationId).sort());
 });
 
-test.each(Object.keys(TRIED))('%s does nothing with what is another wallet’s', async (name) => {
-  await TRIED[name]?.();
+test.each(Object.keys(ATTEMPTS))('%s does not give access to an object of another wallet', async (name) => {
+  await ATTEMPTS[name]?.();
 });
 
-test('another wallet’s play brings no score, no session, and is not used up', async () => {
-  const play = await ask<{ playId: string }>(owner, `/game/${GAME}/play`, { method: 'POST' });
+test('a play of another wallet gives no score and no session, and stays usable for its owner', async () => {
+  const play = await request<{ playId: string }>(owner, `/game/${GAME}/play`, { method: 'POST' });
   const { playId } = play.body;
-  expect((await ask(other, '/arcade/score', { json: { gameId: GAME, score: 9_999, playId } })).status).toBe(400);
-  expect((await refusalOf(t.url, { game: GAME, playId, cookie: other.cookie })).status).toBe(404);
-  expect((await ask(owner, '/arcade/score', { json: { gameId: GAME, score: 1_000, playId } })).body).toMatchObject({ status: 'accepted' });
+  expect((await request(other, '/arcade/score', { json: { gameId: GAME, score: 9_999, playId } })).status).toBe(400);
+  expect((await failedUpgrade(t.url, { game: GAME, playId, cookie: other.cookie })).status).toBe(404);
+  expect((await request(owner, '/arcade/score', { json: { gameId: GAME, score: 1_000, playId } })).body).toMatchObject({ status: 'accepted' });
 });
 
-test('another wallet’s leaf is not claimed, whatever proof is given', async () => {
+test('the leaf of another wallet cannot be claimed', async () => {
   const imported = await send(t, '/api/rewards/epoch/import', {
     json: { epoch: 20_000, distribution: [{ wallet: owner.wallet, amount: '5' }] },
     headers: bearer(INTERNAL),
   });
   expect(imported.status).toBe(201);
-  expect((await ask(other, '/api/rewards/claim', { json: { epoch: 20_000, proof: [] } })).status).toBe(404);
-  expect((await ask(other, '/api/rewards/claim', { json: { epoch: 20_000, proof: [], wallet: owner.wallet } })).status).toBe(400);
+  expect((await request(other, '/api/rewards/claim', { json: { epoch: 20_000, proof: [] } })).status).toBe(404);
+  expect((await request(other, '/api/rewards/claim', { json: { epoch: 20_000, proof: [], wallet: owner.wallet } })).status).toBe(400);
 });
 
-test('a socket is opened by a session and an origin of ours, or not at all', async () => {
-  const play = await ask<{ playId: string }>(owner, '/game/star-raiders/play', { method: 'POST' });
+test('a WebSocket opens only with a session and an allowed origin', async () => {
+  const play = await request<{ playId: string }>(owner, '/game/star-raiders/play', { method: 'POST' });
   const { playId } = play.body;
   const status = async (given: { cookie?: string; headers?: Record<string, string>; playId?: string }) =>
-    (await refusalOf(t.url, { playId, ...given })).status;
+    (await failedUpgrade(t.url, { playId, ...given })).status;
   expect(await status({})).toBe(401);
   expect(await status({ headers: bearer(ADMIN_TOKEN) })).toBe(401);
   expect(await status({ cookie: `${owner.cookie}x` })).toBe(401);

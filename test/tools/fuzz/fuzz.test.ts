@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type LocalnetProcess, startLocalnetProcess } from '#dev/stack/localnet.ts';
 import { openTemporaryFolder } from '#dev/stack/temporary.ts';
-import { fuzzOwn } from '#tools/fuzz/growth.ts';
+import { fuzzOwnTarget } from '#tools/fuzz/resource-growth.ts';
 import { reachedShare } from '#tools/fuzz/run.ts';
 import { type OwnTarget, startTarget } from '#tools/fuzz/target.ts';
 
-/** Chosen anew for each run; `FUZZ_SEED` brings a run back. */
+/** Seed of the run, different each time; `FUZZ_SEED` repeats a run. */
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000_000);
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 5_000);
 
@@ -24,8 +24,8 @@ afterAll(async () => {
   folder?.remove();
 });
 
-test(`${REQUESTS} requests made of the document, half of them hostile, find nothing (seed ${SEED})`, async () => {
-  const { report, after } = await fuzzOwn(target, { requests: REQUESTS, seed: SEED });
+test(`${REQUESTS} requests generated from the document, half of them hostile, find no faults (seed ${SEED})`, async () => {
+  const { report, after } = await fuzzOwnTarget(target, { requests: REQUESTS, seed: SEED });
   expect(report.faults).toEqual([]);
   expect(reachedShare(report)).toBeGreaterThan(0.8);
   expect(after).toEqual([]);

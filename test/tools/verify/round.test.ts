@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commitmentHash } from '#lib/draw/commitment.ts';
-import type { Anchors } from '#lib/draw/verify.ts';
-import { verifySignature } from '#platform/solana/beacon/signature.ts';
+import type { TrustAnchors } from '#lib/draw/verify.ts';
+import { verifySignature } from '#platform/solana/beacon/index.ts';
 import { addressOf, CHAIN, COMMITTER, chatParameters, entriesOf, finished, uuidOf } from '#test/lib/draw-rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { generator } from '#test/support/areas/board-model.ts';
+import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';
 import { leavesOf, tampered, textOf } from '#test/support/verify/tampering.ts';
-import type { Ledger, SignedMemo } from '#tools/verify/ledger.ts';
-import { checkPayouts, checkRound, commitmentIn, type Witness } from '#tools/verify/round-check.ts';
-import { downloadRound, type Payout, type ShownRound } from '#tools/verify/round-published.ts';
+import type { ChainReader, SignedMemo } from '#tools/verify/chain-reader.ts';
+import { checkPayouts, checkRound, findCommitment, type TrustedValues } from '#tools/verify/round-check.ts';
+import { downloadRound, type Payout, type PublishedRound } from '#tools/verify/round-published.ts';
 
 let t: TestApp;
 let stored: StoredRound;
-let shown: ShownRound;
-let witness: Witness;
+let shown: PublishedRound;
+let trusted: TrustedValues;
 
-/** Pairings take their time, and most of these audits hold the same signature. */
+/** Caches verifications, because pairings are slow and most audits here have the same signature. */
 const verdicts = new Map<string, boolean>();
-const verifyOnce: Anchors['verifySignature'] = (chain, round, signature) => {
+const verifyOnce: TrustAnchors['verifySignature'] = (chain, round, signature) => {
   const known = verdicts.get(`${round} ${signature}`) ?? verifySignature(chain, round, signature);
   verdicts.set(`${round} ${signature}`, known);
   return known;
@@ -27,92 +27,93 @@ const verifyOnce: Anchors['verifySignature'] = (chain, round, signature) => {
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
   const parameters = chatParameters();
-  const entries = entriesOf(parameters, 43, 20, generator(7));
+  const entries = entriesOf(parameters, 43, 20, randomGenerator(7));
   stored = await storeRound(t.app, parameters, entries);
   shown = await downloadRound(t.url, stored.id);
-  const known = { id: stored.id, beacon: CHAIN, committer: COMMITTER, leastLeadSec: 180, leastMarginSec: 60, verifySignature: verifyOnce };
-  witness = { ...known, landed: finished(parameters, entries).commitment };
+  const known = { id: stored.id, beacon: CHAIN, committer: COMMITTER, minLeadSec: 180, minMarginSec: 60, verifySignature: verifyOnce };
+  trusted = { ...known, landed: finished(parameters, entries).commitment };
 });
 afterAll(() => t.close());
 
-/** What does not fit, or null. */
-function misfit(change: Partial<ShownRound>, known: Partial<Witness> = {}): string | null {
+/** Returns the verification error, or null. */
+function verificationError(change: Partial<PublishedRound>, known: Partial<TrustedValues> = {}): string | null {
   try {
-    checkRound({ ...shown, ...change }, { ...witness, ...known }, () => {});
+    checkRound({ ...shown, ...change }, { ...trusted, ...known }, () => {});
     return null;
   } catch (error) {
     return Error.isError(error) ? error.message : String(error);
   }
 }
 
-test('a round as the service publishes it fits, and every check is told', () => {
-  const said: string[] = [];
-  checkRound(shown, witness, (line) => said.push(line));
-  expect(said.join('\n')).toMatch(
-    /43 entries.*\n.*another implementation.*\ncommitment 1 in slot.*\nbeacon round.*verifies\ndrawn again.*\n3 winners/,
+test('a published round is verified, and every check prints a line', () => {
+  const printed: string[] = [];
+  checkRound(shown, trusted, (line) => printed.push(line));
+  expect(printed.join('\n')).toMatch(
+    /43 entries.*\n.*another implementation.*\ncommitment 1 in slot.*\nbeacon round.*is valid\ndraw recomputed.*\n3 winners/,
   );
 });
 
-test('whichever field of the audit is changed, it does not fit, and the field is named', () => {
+test('a change of any field of the audit is found and named', () => {
   const paths = leavesOf(shown.audit);
   expect(paths.length).toBeGreaterThan(150);
   const missed = paths.flatMap((path) => {
-    const named = misfit({ audit: tampered(shown.audit, path) });
-    // Of parameters that are some round's, only the hash says that they are not this one's.
+    const named = verificationError({ audit: tampered(shown.audit, path) });
+    // Changed parameters that are still valid are only found by their hash.
     const due = path[0] === 'parameters' ? /^(?:parameters|round)\b/ : new RegExp(`^${RegExp.escape(textOf(path))}: `);
     return named !== null && due.test(named) ? [] : [`${textOf(path)}: ${named}`];
   });
   expect(missed).toEqual([]);
 });
 
-test('whichever field of whichever entry is changed, it does not fit', () => {
+test('a change of any field of any entry is found', () => {
   const paths = leavesOf(shown.entries);
   expect(paths.length).toBe(43 * 10);
   const missed = paths.flatMap((path) => {
     const [index, ...place] = path;
-    const named = misfit({ entries: shown.entries.map((entry, i) => (i === index ? tampered(entry, place) : entry)) });
+    const named = verificationError({ entries: shown.entries.map((entry, i) => (i === index ? tampered(entry, place) : entry)) });
     return named?.startsWith('entries') ? [] : [`${textOf(path)}: ${named}`];
   });
   expect(missed).toEqual([]);
 });
 
-test('an entry less, one more, one twice or another order does not fit', () => {
+test('a missing, additional, repeated or reordered entry is found', () => {
   const { entries } = shown;
   const others = entries.map((_, i) => entries.toSpliced(i, 1));
   const swapped = entries.slice(1).map((entry, i) => entries.toSpliced(i, 2, entry, entries[i]));
   const twice = entries.map((entry, i) => entries.toSpliced(i, 0, entry));
   const more = [...entries, { ...stored.entries[3], index: entries.length, messageId: 'late' }];
-  // Numbered anew, so that only the tree tells.
+  // Renumbered, so that only the tree shows the difference.
   const numbered = others.map((some) => some.map((entry, index) => Object.assign({}, entry, { index })));
-  for (const changed of [...others, ...swapped, ...twice, ...numbered, more, []]) expect(misfit({ entries: changed })).toMatch(/^entries/);
+  for (const changed of [...others, ...swapped, ...twice, ...numbered, more, []]) expect(verificationError({ entries: changed })).toMatch(/^entries/);
 });
 
-test('whatever is told of winners and payouts apart from the audit must be the same', () => {
+test('published winners and payouts that differ from the audit are found', () => {
   for (const list of ['winners', 'payouts'] as const) {
-    const told: readonly unknown[] = shown[list] ?? [];
-    const paths = leavesOf(told).filter((path) => path[1] !== 'status' && path[1] !== 'signature');
+    const published: readonly unknown[] = shown[list] ?? [];
+    const paths = leavesOf(published).filter((path) => path[1] !== 'status' && path[1] !== 'signature');
     expect(paths.length).toBeGreaterThanOrEqual(12);
-    for (const path of paths) expect(misfit({ [list]: tampered(told, path) })).toMatch(new RegExp(`of ${list}\\[${path[0]}\\] that is told: is `));
-    expect(misfit({ [list]: told.slice(1) })).toMatch(`the number of ${list} that are told: is 2, but must be 3`);
-    expect(misfit({ [list]: told.toReversed() })).toMatch(`place of ${list}[0]`);
+    for (const path of paths)
+      expect(verificationError({ [list]: tampered(published, path) })).toMatch(new RegExp(`of published ${list}\\[${path[0]}\\]: is `));
+    expect(verificationError({ [list]: published.slice(1) })).toMatch(`the number of published ${list}: is 2, but must be 3`);
+    expect(verificationError({ [list]: published.toReversed() })).toMatch(`place of published ${list}[0]`);
   }
 });
 
-test('a round of another id, committer, beacon or haste than expected does not fit', () => {
-  expect(misfit({}, { id: uuidOf('another') })).toMatch(/^round: is /);
-  expect(misfit({ kind: 'legacy' })).toMatch(/^parameters\.kind: is chat/);
-  expect(misfit({}, { committer: addressOf('another') })).toMatch(/^commitment\.committer: /);
-  expect(misfit({}, { beacon: { ...CHAIN, period: 30 } })).toMatch(/^beacon\.chainHash: /);
-  expect(misfit({}, { leastLeadSec: 181 })).toMatch(/^parameters\.leadSec: /);
-  expect(misfit({}, { leastMarginSec: 61 })).toMatch(/^parameters\.marginSec: /);
-  // The chain has nothing of it, or something else.
-  expect(misfit({}, { landed: null })).toBe('commitment: nothing of this round stands on the chain');
-  const { landed } = witness;
+test('a round with another id, kind, committer, beacon or timing than expected is rejected', () => {
+  expect(verificationError({}, { id: uuidOf('another') })).toMatch(/^round: is /);
+  expect(verificationError({ kind: 'legacy' })).toMatch(/^parameters\.kind: is chat/);
+  expect(verificationError({}, { committer: addressOf('another') })).toMatch(/^commitment\.committer: /);
+  expect(verificationError({}, { beacon: { ...CHAIN, period: 30 } })).toMatch(/^beacon\.chainHash: /);
+  expect(verificationError({}, { minLeadSec: 181 })).toMatch(/^parameters\.leadSec: /);
+  expect(verificationError({}, { minMarginSec: 61 })).toMatch(/^parameters\.marginSec: /);
+  // The chain has no commitment of the round, or a different one.
+  expect(verificationError({}, { landed: null })).toBe('commitment: the chain has no commitment of this round');
+  const { landed } = trusted;
   for (const path of leavesOf(landed))
-    expect(misfit({}, { landed: Object.assign({}, landed, tampered(landed, path)) })).toMatch(`commitment.${path[0]}: is `);
+    expect(verificationError({}, { landed: Object.assign({}, landed, tampered(landed, path)) })).toMatch(`commitment.${path[0]}: is `);
 });
 
-/** The memos of so many rounds, each naming the one before. */
+/** Returns the memos of `length` rounds, each with the hash of the previous one. */
 function history(length: number): SignedMemo[] {
   const memos: SignedMemo[] = [];
   for (let sequence = 1; sequence <= length; sequence++) {
@@ -124,12 +125,12 @@ function history(length: number): SignedMemo[] {
   return memos;
 }
 
-test('the first commitment of a round counts, and a gap, a second one or a broken link is named', async () => {
+test('findCommitment returns the commitment of a round, and names a gap, a repetition or a wrong previous hash', async () => {
   const memos = history(4);
   const [first, second, third] = memos;
   if (!first || !second || !third) throw new Error('too short');
   const whole = async () => 0;
-  const find = (of: readonly SignedMemo[], begins = whole) => commitmentIn(of, uuidOf('round 2'), begins);
+  const find = (of: readonly SignedMemo[], begins = whole) => findCommitment(of, uuidOf('round 2'), begins);
   expect(await find(memos)).toBe(second);
   expect(await find(history(1))).toBeNull();
   expect(await find([{ ...first, memo: 'gm' }, ...memos])).toBe(second);
@@ -139,34 +140,36 @@ test('the first commitment of a round counts, and a gap, a second one or a broke
     'does not name',
   );
   await expect(find([second, third])).rejects.toThrow('sequence number 1 is missing');
-  // A node that has forgotten the beginning says nothing about the service.
-  await expect(find([second, third], async () => 500)).rejects.toThrow('the node’s history begins at block 500');
+  // A node without the oldest blocks proves nothing about the service.
+  await expect(find([second, third], async () => 500)).rejects.toThrow('the RPC node has no blocks before 500');
 });
 
-test('a prize that is said to be paid is looked for on the chain', async () => {
-  const audit = checkRound(shown, witness, () => {});
+test('every prize reported as paid is checked on the chain', async () => {
+  const audit = checkRound(shown, trusted, () => {});
   const payouts = (shown.payouts ?? []).map((payout): Payout => ({ ...payout, status: 'completed', signature: 'one' }));
   const [first, second] = payouts;
   if (!first || !second) throw new Error('there are no payouts');
-  const ledger = (of: readonly Payout[], begins = 0): Ledger => ({
-    memosOf: () => Promise.reject(new Error('not asked')),
-    landed: () => Promise.reject(new Error('not asked')),
-    begins: async () => begins,
+  const ledger = (of: readonly Payout[], begins = 0): ChainReader => ({
+    memosOf: () => Promise.reject(new Error('unexpected call')),
+    landed: () => Promise.reject(new Error('unexpected call')),
+    firstBlock: async () => begins,
     received: async (signature) =>
       of.length === 0 || signature !== 'one' ? null : of.map(({ wallet, prize }) => ({ wallet, mint: prize.address, amount: BigInt(prize.amount) })),
   });
-  const check = (told: readonly Payout[], chain: Ledger) => {
-    const said: string[] = [];
-    return checkPayouts(told, audit, chain, (line) => said.push(line)).then(() => said.join('\n'));
+  const check = (reported: readonly Payout[], chain: ChainReader) => {
+    const printed: string[] = [];
+    return checkPayouts(reported, audit, chain, (line) => printed.push(line)).then(() => printed.join('\n'));
   };
-  expect(await check(payouts, ledger(payouts))).toBe('3 of 3 prizes are paid, as the chain says too');
-  expect(await check(shown.payouts ?? [], ledger([]))).toBe('0 of 3 prizes are paid, as the chain says too');
+  expect(await check(payouts, ledger(payouts))).toBe('3 of 3 prizes are paid, confirmed on the chain');
+  expect(await check(shown.payouts ?? [], ledger([]))).toBe('0 of 3 prizes are paid, confirmed on the chain');
   expect(await check([{ ...first, signature: null }], ledger([]))).toContain('outside the chain');
-  await expect(check(payouts, ledger([first]))).rejects.toThrow(`payouts[1].signature: one pays ${second.wallet} 0 of ${second.prize.amount}`);
+  await expect(check(payouts, ledger([first]))).rejects.toThrow(`payouts[1].signature: one pays 0 of ${second.prize.amount} to ${second.wallet}`);
   const less = { ...first, prize: { ...first.prize, amount: String(BigInt(first.prize.amount) - 1n) } };
   await expect(check(payouts, ledger([less, ...payouts.slice(1)]))).rejects.toThrow('payouts[0].signature: one pays');
   const other = { ...first, prize: { ...first.prize, address: addressOf('another mint') } };
-  await expect(check(payouts, ledger([other, ...payouts.slice(1)]))).rejects.toThrow(`${first.wallet} 0 of`);
-  await expect(check([{ ...first, signature: 'two' }], ledger(payouts))).rejects.toThrow('payouts[0].signature: two is no finalized transaction');
-  await expect(check([{ ...first, signature: 'two' }], ledger(payouts, 2_000_000_000))).rejects.toThrow('history begins at block 2000000000');
+  await expect(check(payouts, ledger([other, ...payouts.slice(1)]))).rejects.toThrow(`one pays 0 of ${first.prize.amount} to ${first.wallet}`);
+  await expect(check([{ ...first, signature: 'two' }], ledger(payouts))).rejects.toThrow(
+    'payouts[0].signature: two is not a finalized successful transaction',
+  );
+  await expect(check([{ ...first, signature: 'two' }], ledger(payouts, 2_000_000_000))).rejects.toThrow('no blocks before 2000000000');
 });

@@ -1,18 +1,21 @@
-import { AT, DAY, FROM, inSlice, recordCheck, summedCheck, weight } from '../check.ts';
+import { AT, checksumCheck, DAY, databaseCheck, FROM, inSlice, weight } from '../check.ts';
 
-/** SQL: the Monday of the week before this one. */
+/** SQL: day number of last week's Monday. */
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 
-/** SQL: of a wallet of which quests have counted everything: what a batch holds is listed in it. */
+/** SQL: quests have consumed all activities of the wallet. (A batch lists its activities.) */
 const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
-/** SQL: what counts of what wallets did since last week: no score that was taken back. */
+/** SQL: activities since last week that quests count: no voided score and no failed activity. */
 const DONE = `
   select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
   from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
   where a.day >= ${LAST_WEEK} and a.kind <> 'void' and v.source_id is null
     and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
-/** SQL: what was counted otherwise, wallet by wallet. @param which of them */
+/**
+ * Returns SQL of the wallets whose counts differ from their activities.
+ * @param which condition that selects the wallets
+ */
 const weeks = (which: string) => `
   with counted as (
     select * from (
@@ -21,19 +24,19 @@ const weeks = (which: string) => `
   done as (
     select wallet, week, weekday, kind, coalesce(game_id, '') as subject, count(*) as count, greatest(max(amount), 0) as best, sum(amount) as sum
     from (${DONE}) a where ${which} group by 1, 2, 3, 4, 5)
-  select format('%s on day %s, %s %s: %s with a best of %s and a sum of %s, counted as %s, %s, %s', wallet, week + weekday - 1, kind, subject,
+  select format('%s on day %s, %s %s: activities have count %s, best %s, sum %s, but the counters have %s, %s, %s', wallet, week + weekday - 1, kind, subject,
     d.count, d.best, d.sum, c.count, c.best, c.sum) as what
   from done d full join counted c using (wallet, week, weekday, kind, subject)
   where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum)) and ${COUNTED_ALL}`;
 
-/** SQL: what tells one cause from another, as a number. */
+/** SQL: a number that identifies the cause of an activity. */
 const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
 
-/** What wallets did, what caused it, and what was counted of it. */
+/** Checks of activities: their causes, their consumption and their weekly counts. */
 export const activityChecks = [
-  summedCheck(
+  checksumCheck(
     'activities',
-    'each play, each accepted score and each that was taken back has its activity, and no activity of these has another cause',
+    'each play, accepted score and voided score has one activity, and each activity of these kinds has a cause',
     [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum from (
          select 'score' as kind, ${row('id', 'normalized', 'battle_id')} as w from scores where status in ('accepted', 'voided')
@@ -42,7 +45,7 @@ export const activityChecks = [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum
        from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'void', 'play')) a group by 1`,
     ],
-    // A cause and its activity may lie on either side of midnight.
+    // A cause and its activity may be on different sides of midnight.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
        where status in ('accepted', 'voided') and day >= ${FROM} - 1
@@ -50,46 +53,46 @@ export const activityChecks = [
        where status = 'voided' and decided_at >= to_timestamp((${FROM} - 1) * 86400.0)
        union all select id::text, 'play', wallet, game_id, 0, null, floor(extract(epoch from started_at) / 86400)::int from plays
        where started_at >= to_timestamp((${FROM} - 1) * 86400.0))
-     select format('%s %s: %s of %s in %s is due, the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
+     select format('%s %s: expected %s of %s in %s, but the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
      from due d full join (select * from activities where kind in ('score', 'void', 'play') and day >= ${FROM} - 1) a using (source_id, kind)
      where greatest(d.day, a.day) >= ${FROM} and (d.wallet, d.game_id, d.amount, d.battle_id) is distinct from (a.wallet, a.game_id, a.amount, a.battle_id)`,
   ),
-  recordCheck(
+  databaseCheck(
     'other-activities',
-    'each binding, clip, burn and linked account has its activity, and no activity of these has another cause',
+    'each referral binding, clip, burn and linked account has one activity, and each activity of these kinds has a cause',
     `with due as (
        select wallet::text as source_id, 'bind' as kind, referrer as wallet, null as game_id, 0::int8 as amount from referrals
        union all select id::text, 'clip', wallet, game_id, 0 from clips where state in ('ready', 'removing', 'removed')
        union all select signature || ':' || index, 'burn', wallet, event_id::text, least(amount, 9223372036854775807)::int8 from burns)
-     select format('%s %s: %s of %s in %s is due, the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
+     select format('%s %s: expected %s of %s in %s, but the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
      from due d full join (select * from activities where kind in ('bind', 'clip', 'burn')) a using (source_id, kind)
      where (d.wallet, d.game_id, d.amount) is distinct from (a.wallet, a.game_id, a.amount)
-     union all select format('%s %s is linked to %s, and there is no activity of it', platform, account_id, wallet) from linked_accounts l
+     union all select format('%s %s is linked to %s, but there is no activity for it', platform, account_id, wallet) from linked_accounts l
      where not exists (select from activities a where a.kind = 'link' and a.source_id = l.platform || ':' || l.account_id)
-     union all select format('%s of %s: the account is neither linked nor has it been within a month', source_id, wallet) from activities a
+     union all select format('%s of %s: the account is not linked and was not linked within the last month', source_id, wallet) from activities a
      where kind = 'link' and day > ${DAY} - 29
        and not exists (select from linked_accounts l where l.platform || ':' || l.account_id = a.source_id)
        and not exists (select from unlinked_accounts u where u.platform || ':' || u.account_id = a.source_id)`,
   ),
-  recordCheck(
+  databaseCheck(
     'activity-batches',
-    'what wallets did is consumed within a minute, all of it',
-    `select format('batch %s of %s activities waits since %s for consumers %s', id, size, at, 7 & ~consumed) as what from activity_batches where at < ${AT} - interval '1 minute'
-     union all select format('batch %s says that it has %s activities, lists %s, and has %s', b.id, b.size, json_array_length(b.activities), coalesce(a.n, 0))
+    'every batch of activities is consumed within a minute and complete',
+    `select format('batch %s of %s activities has been waiting since %s for consumers %s', id, size, at, 7 & ~consumed) as what from activity_batches where at < ${AT} - interval '1 minute'
+     union all select format('batch %s has size %s, lists %s activities, and contains %s', b.id, b.size, json_array_length(b.activities), coalesce(a.n, 0))
      from activity_batches b left join (select batch, count(*) as n from activities where batch in (select id from activity_batches) group by 1) a on a.batch = b.id
      where b.size <> json_array_length(b.activities) or b.size is distinct from a.n
-     union all select format('batch %s lists %s %s, which is not in it', b.id, e.value->>0, e.value->>1)
+     union all select format('batch %s lists %s %s, but does not contain it', b.id, e.value->>0, e.value->>1)
      from activity_batches b, json_array_elements(b.activities) e
      where not exists (select from activities a where a.source_id = e.value->>1 and a.kind = e.value->>0 and a.batch = b.id)`,
   ),
-  recordCheck(
+  databaseCheck(
     'activity-failures',
-    'no consumer had to set an activity aside',
-    `select format('%s could not take %s %s: %s', consumer, kind, source_id, error) as what from activity_failures`,
+    'no consumer has failed to process an activity',
+    `select format('%s could not process %s %s: %s', consumer, kind, source_id, error) as what from activity_failures`,
   ),
-  summedCheck(
+  checksumCheck(
     'wallet-weeks',
-    'what was counted of wallets this week and last is what they did; bests: those of an eighth of the wallets, another each day',
+    'the counts of wallets of this week and last week equal their activities; best scores are compared for an eighth of the wallets, a different eighth each day',
     [
       `select kind, ${WEEKDAYS.map((n) => `coalesce(sum(w) filter (where weekday = ${n}), 0) as day${n}`).join(', ')},
          coalesce(sum(w * weekday * amount::numeric) filter (where kind = 'burn'), 0) as sum

@@ -4,13 +4,13 @@ import type { Entry } from '#lib/draw/entry.ts';
 import { LEAD_SEC, MARGIN_SEC } from '#lib/draw/parameters.ts';
 import { verifyRound } from '#lib/draw/verify.ts';
 import { instant } from '#platform/db/sql.ts';
-import { verifySignature } from '#platform/solana/beacon/signature.ts';
-import { type Audit, type Check, Found } from '../check.ts';
+import { verifySignature } from '#platform/solana/beacon/index.ts';
+import { type Audit, type Check, DifferenceList } from '../check.ts';
 
 interface Round {
   readonly id: string;
   readonly state: 'finalized' | 'void';
-  /** Without its entry hashes, which are level 0 of the tree. */
+  /** JSON without the entry hashes; these are level 0 of the tree. */
   readonly audit: string;
   readonly leaves: Buffer | null;
   readonly landed: LandedCommitment | null;
@@ -44,44 +44,44 @@ function hashesOf(leaves: Buffer | null): string[] {
   return Array.from({ length: hex.length / 64 }, (_, i) => hex.slice(64 * i, 64 * i + 64));
 }
 
-/** What is wrong with a round; null: nothing. */
-function faultOf({ config }: Audit, round: Round, entries: readonly Entry[]): string | null {
+/** Verifies a round. Returns the first fault, or null. */
+function findFault({ config }: Audit, round: Round, entries: readonly Entry[]): string | null {
   const parsed = DrawAudit.safeParse({ ...JSON.parse(round.audit), entryHashes: hashesOf(round.leaves) });
-  if (!parsed.success) return `its audit cannot be read: ${parsed.error.issues[0]?.path.join('.')}`;
+  if (!parsed.success) return `its audit does not match the schema at ${parsed.error.issues[0]?.path.join('.')}`;
   const audit = parsed.data;
   const { beacon: pinned, draws } = config.chain;
-  if (audit.round !== round.id) return `its audit is that of round ${audit.round}`;
+  if (audit.round !== round.id) return `its audit belongs to round ${audit.round}`;
   if (audit.beacon !== null && (audit.beacon.chainHash !== pinned.chainHash || audit.beacon.publicKey !== pinned.publicKey)) {
-    return `it was drawn by the beacon ${audit.beacon.chainHash}, and DRAND_CHAIN_HASH is ${pinned.chainHash}`;
+    return `it was drawn with beacon chain ${audit.beacon.chainHash}, but DRAND_CHAIN_HASH is ${pinned.chainHash}`;
   }
-  if (audit.commitment !== null && round.landed === null) return 'its commitment is not on record';
-  // A round that was never committed to has none: any will do.
+  if (audit.commitment !== null && round.landed === null) return 'its commitment is missing in the database';
+  // A round without a commitment has no beacon, so any chain is accepted.
   const beacon = audit.beacon ?? QUICKNET;
-  const least = { leastLeadSec: Math.min(LEAD_SEC, draws.leadSec), leastMarginSec: Math.min(MARGIN_SEC, draws.marginSec) };
-  // Keys are rotated: it is the one that the record has its commitment by.
+  const minimum = { minLeadSec: Math.min(LEAD_SEC, draws.leadSec), minMarginSec: Math.min(MARGIN_SEC, draws.marginSec) };
+  // Keys are rotated, so the key is taken from the stored commitment.
   const committer = round.landed?.committer ?? '';
-  const verdict = verifyRound(audit, entries, { beacon, verifySignature, committer, landed: round.landed, ...least });
-  if (!verdict.ok) return `${verdict.wrong}: ${verdict.why}`;
-  if (verdict.state !== round.state) return `it is ${round.state}, and its audit makes it ${verdict.state}`;
+  const verdict = verifyRound(audit, entries, { beacon, verifySignature, committer, landed: round.landed, ...minimum });
+  if (!verdict.ok) return `${verdict.where}: ${verdict.reason}`;
+  if (verdict.state !== round.state) return `it is ${round.state}, but its audit says ${verdict.state}`;
   const due = (audit.winners ?? []).filter(({ prize }) => prize.amount !== '0');
   const shown = (winners: readonly (Round['winners'][number] | (typeof due)[number])[]) =>
     winners.map((w) => `${w.place}: ${w.wallet} by ${w.index}, ${w.matches}, ${'prize' in w ? w.prize.amount : w.amount}`).join('; ');
   return shown(due) === shown(round.winners)
     ? null
-    : `its audit has the winners ${shown(due) || 'none'}, and it has ${shown(round.winners) || 'none'}`;
+    : `its audit has the winners ${shown(due) || 'none'}, but the database has ${shown(round.winners) || 'none'}`;
 }
 
-/** Rounds that are over never change: the newest are looked at. Holds the entries of one round at a time. */
+/** Finished rounds never change, so only the newest are verified. Holds the entries of one round at a time in memory. */
 export const draws: Check = {
   name: 'draws',
-  invariant: 'a round that is over can be computed again from its public audit and its entries alone',
+  invariant: 'a finished round can be recomputed from its public audit and its entries alone',
   live: true,
   async run(audit) {
-    const found = new Found();
+    const found = new DifferenceList();
     const ids = await audit.db.query<{ id: string }>({ text: SELECT_IDS(audit.scope.all ? 'all' : String(Math.trunc(audit.scope.rounds))) });
     for (const { id } of ids) {
       const [round] = await audit.db.query<Round>({ text: SELECT_ROUND }, [id]);
-      const fault = round ? faultOf(audit, round, await entriesOf(audit, id)) : 'it is gone';
+      const fault = round ? findFault(audit, round, await entriesOf(audit, id)) : 'it was deleted during the check';
       if (fault !== null) found.add(`round ${id}: ${fault}`);
     }
     return found;

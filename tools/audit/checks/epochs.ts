@@ -1,16 +1,16 @@
 import bs58 from 'bs58';
 import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/merkle.ts';
-import { type Audit, type Check, differences, Found, recordCheck, type Scope } from '../check.ts';
+import { type Audit, type Check, DifferenceList, databaseCheck, differences, type Scope } from '../check.ts';
 
-/** SQL: the epochs that are computed again. */
+/** Returns SQL of the epochs that are recomputed. */
 const newest = ({ epochs, all }: Scope, columns = 'epoch') =>
   `select ${columns} from epochs where computed_at is not null order by epoch desc limit ${all ? 'all' : Math.trunc(epochs)}`;
 
-/** A tree is stored by subtrees: the hashes of so many leaves in a chunk, and the roots of all chunks in one. */
+/** Chunks of a stored tree: level 0 has one chunk per 32 leaves; level 5 has one chunk with the roots of these chunks. */
 const CHUNK_LEVEL = 5;
 const CHUNK_LEAVES = 2 ** CHUNK_LEVEL;
 const CHUNK_BYTES = CHUNK_LEAVES * HASH_BYTES;
-/** Leaves that one read takes: whole chunks. */
+/** Leaves per query: whole chunks. */
 const PAGE = 128 * CHUNK_LEAVES;
 
 interface Stored {
@@ -19,14 +19,14 @@ interface Stored {
   readonly root: string | null;
 }
 
-// Two texts: a row each would cost ten times as much.
+// Two text aggregates, because one row per leaf costs ten times as much.
 const SELECT_LEAVES = `
   select string_agg(wallet, ',' order by index) as wallets, string_agg(amount::text, ',' order by index) as amounts
   from reward_leaves where epoch = $1 and index >= $2 and index < $3`;
 const SELECT_HASHES = `
   select string_agg(hashes, ''::bytea order by chunk) as hashes from reward_trees where epoch = $1 and level = $2 and chunk >= $3 and chunk < $4`;
 
-/** The hashes of some of an epoch's leaves as they are stored; null where one of them is none. */
+/** Returns the hashes of stored leaves; null when a leaf is missing or its wallet is not an address. */
 async function leavesOf({ db }: Audit, epoch: number, from: number, to: number): Promise<Uint8Array | null> {
   const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, from, to]);
   const keys = (page?.wallets ?? '').split(',').map((wallet) => bs58.decodeUnsafe(wallet));
@@ -42,54 +42,57 @@ async function storedHashes({ db }: Audit, epoch: number, level: number, from: n
   return row?.hashes ?? Buffer.alloc(0);
 }
 
-/** The first chunk of a page that is not stored as it should be; null: there is none. */
-function strayChunk(hashes: Uint8Array, stored: Uint8Array): number | null {
+/** Returns the first chunk of a page whose stored hashes differ, or null. */
+function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | null {
   if (Buffer.compare(hashes, stored) === 0) return null;
   let at = 0;
   while (Buffer.compare(hashes.subarray(at, at + CHUNK_BYTES), stored.subarray(at, at + CHUNK_BYTES)) === 0) at += CHUNK_BYTES;
   return at / CHUNK_BYTES;
 }
 
-/** What is wrong with an epoch's root and its stored tree; null: nothing. Holds a page of its leaves at a time, and the roots of its chunks. */
-async function faultOf(audit: Audit, { epoch, leaves, root }: Stored): Promise<string | null> {
+/**
+ * Verifies the root and the stored tree of an epoch. Returns the fault, or null. Holds one page of leaves and the roots of the chunks in
+ * memory.
+ */
+async function findFault(audit: Audit, { epoch, leaves, root }: Stored): Promise<string | null> {
   if (leaves === 0) return null;
   const roots = new Uint8Array(Math.ceil(leaves / CHUNK_LEAVES) * HASH_BYTES);
-  let stray: number | null = null;
+  let different: number | null = null;
   for (let from = 0; from < leaves; from += PAGE) {
     const hashes = await leavesOf(audit, epoch, from, Math.min(from + PAGE, leaves));
-    if (!hashes) return `epoch ${epoch} does not have ${leaves} leaves, or one of them is of no address`;
+    if (!hashes) return `epoch ${epoch} does not have ${leaves} leaves, or a leaf has an invalid address`;
     const levels = buildTree(hashes);
     const chunk = from / CHUNK_LEAVES;
     roots.set(levels[CHUNK_LEVEL] ?? rootOf(levels), chunk * HASH_BYTES);
-    const within = strayChunk(hashes, await storedHashes(audit, epoch, 0, chunk, chunk + PAGE / CHUNK_LEAVES));
-    if (within !== null) stray ??= chunk + within;
+    const within = firstDifferentChunk(hashes, await storedHashes(audit, epoch, 0, chunk, chunk + PAGE / CHUNK_LEAVES));
+    if (within !== null) different ??= chunk + within;
   }
   const found = Buffer.from(rootOf(buildTree(roots))).toString('hex');
-  if (found !== root) return `epoch ${epoch}: its leaves make the root ${found}, and it says ${root}`;
+  if (found !== root) return `epoch ${epoch}: its leaves have the root ${found}, but the stored root is ${root}`;
   if (Buffer.compare(await storedHashes(audit, epoch, CHUNK_LEVEL, 0, 1), roots) !== 0)
-    return `epoch ${epoch}: its tree is not stored as its leaves make it`;
-  return stray === null ? null : `epoch ${epoch}: chunk ${stray} of its tree is not stored as its leaves make it`;
+    return `epoch ${epoch}: level ${CHUNK_LEVEL} of the stored tree does not match its leaves`;
+  return different === null ? null : `epoch ${epoch}: chunk ${different} of the stored tree does not match its leaves`;
 }
 
 const epochRoots: Check = {
   name: 'epoch-roots',
-  invariant: 'the root of an epoch, and the tree that proofs are read from, are those of its stored leaves',
+  invariant: 'the root of an epoch and the stored tree for proofs match its stored leaves',
   live: true,
   async run(audit) {
-    const found = new Found();
+    const found = new DifferenceList();
     for (const stored of await audit.db.query<Stored>({ text: newest(audit.scope, `epoch, leaves, encode(root, 'hex') as root`) })) {
-      const fault = await faultOf(audit, stored);
+      const fault = await findFault(audit, stored);
       if (fault !== null) found.add(fault);
     }
     return found;
   },
 };
 
-/** What epochs give, and by what. Leaves never change, so the newest epochs are looked at. */
+/** Checks of the leaves and roots of epochs. Leaves are immutable, so only the newest epochs are compared. */
 export const epochChecks = [
   {
     name: 'epoch-leaves',
-    invariant: 'leaves of an epoch add up to its total and its points, and are numbered without gaps, those that are paid first',
+    invariant: 'the leaves of an epoch sum to its total and its points, and are numbered without gaps, paid leaves first',
     live: true,
     run: ({ db, scope }: Audit) =>
       differences(
@@ -98,7 +101,7 @@ export const epochChecks = [
            select epoch, count(*) as wallets, count(*) filter (where amount > 0) as leaves, sum(amount) as total, sum(points) as points,
              coalesce(max(index) + 1, 0) as next, coalesce(max(index) filter (where amount > 0) + 1, 0) as paid
            from reward_leaves where epoch in (${newest(scope)}) group by 1)
-         select format('epoch %s: %s wallets, %s leaves up to %s of %s, %s in all for %s points, and it says %s, %s, %s for %s', e.epoch,
+         select format('epoch %s: its leaves give %s wallets, %s paid leaves numbered up to %s of %s, total %s for %s points, but the epoch has %s wallets, %s leaves, total %s for %s points', e.epoch,
            coalesce(s.wallets, 0), coalesce(s.leaves, 0), s.paid, s.next, coalesce(s.total, 0), s.points, e.wallets, e.leaves, e.total, e.points) as what
          from (${newest(scope, '*')}) e left join summed s using (epoch)
          where (coalesce(s.wallets, 0), coalesce(s.leaves, 0), coalesce(s.total, 0), coalesce(s.next, 0), coalesce(s.paid, 0))
@@ -108,7 +111,7 @@ export const epochChecks = [
   } satisfies Check,
   {
     name: 'epoch-points',
-    invariant: 'the points that an epoch was computed from are those of the ledger of its day',
+    invariant: 'the points of an epoch equal the ledger of its day',
     live: true,
     run: ({ db, scope }: Audit) =>
       differences(
@@ -123,10 +126,10 @@ export const epochChecks = [
       ),
   } satisfies Check,
   epochRoots,
-  recordCheck(
+  databaseCheck(
     'epoch-rules',
-    'an epoch names the rules that it was made by',
-    `select format('epoch %s names version %s of the rules', epoch, rules_version) as what from epochs e
+    'the rules version of an epoch exists',
+    `select format('epoch %s has rules version %s, which does not exist', epoch, rules_version) as what from epochs e
      where rules_version > 0 and not exists (select from settings s where s.name = 'rewards' and s.version = e.rules_version)`,
   ),
 ];

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from '#lib/canonical.ts';
-import { checkAudit } from '#platform/auth/audit-log.ts';
-import { AT, type Check, Found, recordCheck } from '../check.ts';
+import { verifyAdminAudit } from '#platform/auth/audit-log.ts';
+import { AT, type Check, DifferenceList, databaseCheck } from '../check.ts';
 
 const adminAudit: Check = {
   name: 'admin-audit',
-  invariant: 'what administrators did is written down as it was: each entry is hashed with the one before',
+  invariant: 'the log of administrator actions is unchanged: the hash of each entry includes the previous entry',
   live: true,
   async run({ db }) {
-    const found = new Found();
-    const { fault } = await checkAudit(db);
+    const found = new DifferenceList();
+    const { fault } = await verifyAdminAudit(db);
     if (fault !== null) found.add(fault);
     return found;
   },
@@ -23,24 +23,24 @@ interface GameRecord {
   readonly hash: Buffer;
 }
 const PAGE = 1_000;
-// Ids grow with time.
+// Ids are in order of time.
 const SELECT_RECORDS = `
   select id::text, format('%s of %s in %s', sequence, wallet, game_id) as place, record, previous_hash, hash
   from game_records where id < $1::uuid order by id desc limit ${PAGE}`;
 
 const recordHashes: Check = {
   name: 'record-hashes',
-  invariant: 'the newest records of games are what their hashes say',
+  invariant: 'the newest game records match their hashes',
   live: true,
   async run({ db, scope }) {
-    const found = new Found();
-    const most = scope.all ? Number.POSITIVE_INFINITY : 10 * scope.sample;
+    const found = new DifferenceList();
+    const maxRecords = scope.all ? Number.POSITIVE_INFINITY : 10 * scope.sample;
     let last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-    for (let read = 0; read < most; read += PAGE) {
+    for (let read = 0; read < maxRecords; read += PAGE) {
       const rows: GameRecord[] = await db.query<GameRecord>({ text: SELECT_RECORDS }, [last]);
       for (const { place, record, previous_hash: previous, hash } of rows) {
         if (!createHash('sha256').update(previous).update(canonicalize(record)).digest().equals(hash))
-          found.add(`record ${place} is not what its hash says`);
+          found.add(`record ${place} does not match its hash`);
       }
       last = rows.at(-1)?.id ?? last;
       if (rows.length < PAGE) break;
@@ -49,23 +49,23 @@ const recordHashes: Check = {
   },
 };
 
-/** What is only ever added to. */
+/** Checks of append-only logs and of the webhook inbox. */
 export const logChecks = [
   adminAudit,
-  recordCheck(
+  databaseCheck(
     'record-chains',
-    'records of a wallet in a game are numbered without gaps, each naming the hash of the one before',
-    `select format('record %s of %s in %s does not follow the one before', sequence, wallet, game_id) as what from (
+    'records of a wallet in a game are numbered without gaps, and each contains the hash of the previous one',
+    `select format('record %s of %s in %s does not follow the previous record', sequence, wallet, game_id) as what from (
        select sequence, wallet, game_id, previous_hash, row_number() over chain as n,
          lag(hash, 1, decode(repeat('00', 32), 'hex')) over chain as before
        from game_records window chain as (partition by wallet, game_id order by sequence)) r
      where sequence <> n or previous_hash <> before`,
   ),
   recordHashes,
-  recordCheck(
+  databaseCheck(
     'webhooks',
-    'what came by webhook is worked on within an hour',
-    `select format('%s %s waits since %s, after %s tries: %s', source, id, coalesce(replayed_at, received_at), attempts, coalesce(verdict, 'no verdict')) as what
+    'webhook deliveries are processed within an hour',
+    `select format('%s %s has been waiting since %s, after %s attempts: %s', source, id, coalesce(replayed_at, received_at), attempts, coalesce(verdict, 'no verdict')) as what
      from webhook_deliveries where state = 'received' and coalesce(replayed_at, received_at) < ${AT} - interval '1 hour'`,
   ),
 ];

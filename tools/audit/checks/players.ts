@@ -1,89 +1,89 @@
-import { AT, DAY, FROM, recordCheck, summedCheck, weight } from '../check.ts';
+import { AT, checksumCheck, DAY, databaseCheck, FROM, weight } from '../check.ts';
 
-/** SQL: what wallets' rows say of their games, a row for each. */
-const TOLD = `
+/** SQL: the tallies of players, one row per wallet, mode and game. */
+const TALLIES = `
   select wallet, (m).key as mode, (g).key as game_id, ((g).value->>'scores')::int8 as scores, ((g).value->>'points')::int8 as points
   from (select wallet, m, jsonb_each((m).value) as g from (select wallet, jsonb_each(tally) as m from players) p) p`;
 
-/** The sums that are kept with wallets and games. */
+/** Checks of the sums stored with players and games. */
 export const playerChecks = [
-  summedCheck(
+  checksumCheck(
     'tallies',
-    'what a wallet’s row says of its games is what its accepted scores say',
+    'the tallies of a player equal its accepted scores',
     [
       `select mode, coalesce(sum(w), 0) as scores, coalesce(sum(w * points), 0) as points
        from (select mode, points, ${weight('wallet', 'game_id')} as w from scores where status = 'accepted') s group by 1`,
       `select mode, coalesce(sum(w * scores), 0) as scores, coalesce(sum(w * points), 0) as points
-       from (select *, ${weight('wallet', 'game_id')} as w from (${TOLD}) t) t group by 1`,
+       from (select *, ${weight('wallet', 'game_id')} as w from (${TALLIES}) t) t group by 1`,
     ],
-    `with told as (${TOLD}),
+    `with tallies as (${TALLIES}),
      counted as (select wallet, mode, game_id, count(*) as scores, sum(points) as points from scores where status = 'accepted' group by 1, 2, 3)
-     select format('%s, %s in %s: %s points in %s accepted scores, and its row says %s in %s', wallet, mode, game_id, c.points, c.scores, t.points, t.scores) as what
-     from counted c full join told t using (wallet, mode, game_id)
+     select format('%s, %s in %s: accepted scores give %s points in %s scores, but the tally has %s points in %s scores', wallet, mode, game_id, c.points, c.scores, t.points, t.scores) as what
+     from counted c full join tallies t using (wallet, mode, game_id)
      where (coalesce(c.scores, 0), coalesce(c.points, 0)) is distinct from (coalesce(t.scores, 0), coalesce(t.points, 0))`,
   ),
-  recordCheck(
+  databaseCheck(
     'earnings',
-    'what wallets have earned today is what their scores gave, within both caps',
+    'the points earned today by a wallet equal those of its scores, within both daily caps',
     ({ config }) => `
-     with told as (
+     with earned as (
        select wallet, (g).key as game_id, (g).value::int8 as points
        from (select wallet, jsonb_each_text(earned_by_game) as g from players where earned_day = ${DAY}) p),
      granted as (select wallet, game_id, sum(points) as points from scores where day = ${DAY} and status in ('accepted', 'voided') group by 1, 2),
      caps as (select game_id, max((definition->'caps'->>'dailyPoints')::numeric) as cap from game_versions group by 1)
-     select format('%s in %s: its scores of today gave %s, and its row says %s', wallet, game_id, g.points, t.points) as what
-     from granted g full join told t using (wallet, game_id) where coalesce(g.points, 0) <> coalesce(t.points, 0)
+     select format('%s in %s: scores of today gave %s points, but the player row has %s', wallet, game_id, g.points, t.points) as what
+     from granted g full join earned t using (wallet, game_id) where coalesce(g.points, 0) <> coalesce(t.points, 0)
      union all select format('%s in %s: %s earned today, more than the cap of %s', wallet, game_id, t.points, c.cap)
-     from told t join caps c using (game_id) where t.points > c.cap
-     union all select format('%s: %s earned today, and %s by its games', wallet, p.earned, coalesce(t.points, 0))
-     from players p left join (select wallet, sum(points) as points from told group by 1) t using (wallet)
+     from earned t join caps c using (game_id) where t.points > c.cap
+     union all select format('%s: %s earned today, but %s in the sum over its games', wallet, p.earned, coalesce(t.points, 0))
+     from players p left join (select wallet, sum(points) as points from earned group by 1) t using (wallet)
      where p.earned_day = ${DAY} and p.earned <> coalesce(t.points, 0)
      union all select format('%s: %s earned today, more than the cap of ${config.dailyPointsCap}', wallet, earned)
      from players where earned_day = ${DAY} and earned > ${config.dailyPointsCap}`,
   ),
-  recordCheck(
+  databaseCheck(
     'conversions',
-    'each conversion of beta points has its two ledger rows, and wallets’ rows add them up',
+    'each conversion of beta points has two ledger rows, and the player rows hold the sums of the conversions',
     `with due as (
        select id::text as source_id, wallet, 'regular' as mode, points from beta_conversions
        union all select id::text, wallet, 'beta', -beta_points from beta_conversions),
      given as (select source_id, wallet, mode, points, kind, rewards from ledger where source = 'conversion'),
      summed as (select wallet, sum(beta_points) as beta, sum(points) as points from beta_conversions group by 1)
-     select format('conversion %s of %s, %s: %s points are due, the ledger has %s', source_id, wallet, mode, d.points, g.points) as what
+     select format('conversion %s of %s, %s: expected %s points, but the ledger has %s', source_id, wallet, mode, d.points, g.points) as what
      from due d full join given g using (source_id, wallet, mode)
      where d.points is distinct from g.points or g.kind <> 'conversion' or g.rewards
-     union all select format('%s: conversions of %s beta points gave %s, and its row says %s and %s', wallet, s.beta, s.points, p.converted_beta, p.converted_points)
+     union all select format('%s: conversions of %s beta points gave %s, but the player row has %s and %s', wallet, s.beta, s.points, p.converted_beta, p.converted_points)
      from summed s full join players p using (wallet)
      where (coalesce(s.beta, 0), coalesce(s.points, 0)) is distinct from (coalesce(p.converted_beta, 0), coalesce(p.converted_points, 0))`,
   ),
-  recordCheck(
+  databaseCheck(
     'game-counters',
-    'the counters of games are their plays and accepted scores',
+    'the counters of games equal their plays and accepted scores',
     `with counted as (select game_id, sum(plays) as plays, sum(scores) as scores, sum(score_sum) as sum from game_counters group by 1),
      played as (select game_id, count(*) as plays from plays group by 1),
      scored as (select game_id, count(*) as scores, sum(normalized) as sum from scores where status = 'accepted' group by 1)
-     select format('%s: %s plays, %s scores of %s in all, and the counters say %s, %s, %s', game_id, coalesce(p.plays, 0), coalesce(s.scores, 0), coalesce(s.sum, 0),
+     select format('%s: %s plays and %s scores with sum %s, but the counters have %s, %s, %s', game_id, coalesce(p.plays, 0), coalesce(s.scores, 0), coalesce(s.sum, 0),
        c.plays, c.scores, c.sum) as what
      from counted c full join played p using (game_id) full join scored s using (game_id)
      where (coalesce(c.plays, 0), coalesce(c.scores, 0), coalesce(c.sum, 0)) is distinct from (coalesce(p.plays, 0), coalesce(s.scores, 0), coalesce(s.sum, 0))`,
   ),
-  recordCheck(
+  databaseCheck(
     'bans',
-    'the scores of a banned wallet are taken back within ten minutes, and its clips are hidden',
-    `select format('%s: banned since %s, and its scores stand', wallet, banned_at) as what from players
+    'the scores of a banned wallet are voided within ten minutes, and its clips are hidden',
+    `select format('%s: banned since %s, but its scores are not voided', wallet, banned_at) as what from players
      where banned_at < ${AT} - interval '10 minutes' and scores_voided_at is null
-     union all select format('%s: banned since %s, and score %s is accepted', p.wallet, p.banned_at, s.id)
+     union all select format('%s: banned since %s, but score %s is accepted', p.wallet, p.banned_at, s.id)
      from players p join scores s on s.wallet = p.wallet where p.scores_voided_at is not null and s.status = 'accepted'
-     union all select format('clip %s is %s, and its wallet is %s', c.id, case when c.hidden then 'hidden' else 'shown' end, case when p.banned_at is null then 'not banned' else 'banned' end)
+     union all select format('clip %s is %s, but its wallet is %s', c.id, case when c.hidden then 'hidden' else 'shown' end, case when p.banned_at is null then 'not banned' else 'banned' end)
      from clips c join players p using (wallet) where c.state <> 'abandoned' and c.hidden <> (p.banned_at is not null)`,
   ),
 ];
 
-/** Which scores gave which points: row by row. */
+/** Checks of the points given for scores, row by row. */
 export const scoreChecks = [
-  summedCheck(
+  checksumCheck(
     'score-points',
-    'each score that gave points has its ledger row, each that was taken back a second one, and the ledger has no others',
+    'each score with points has one ledger row, each voided score a second one, and the ledger has no other rows for scores',
     [
       `select coalesce(sum(w * points), 0) as points, coalesce(sum(w * day), 0) as days
        from (select points, day, ${weight('source_id', 'wallet', 'mode', 'reason')} as w from ledger where source = 'score' and kind = 'game') l`,
@@ -98,22 +98,22 @@ export const scoreChecks = [
        select id::text as source_id, wallet, mode, 'score' as reason, points, day from scores where status in ('accepted', 'voided') and points > 0 and day >= ${FROM}
        union all select id::text, wallet, mode, 'void', -points, floor(extract(epoch from decided_at) / 86400)::int from scores
        where status = 'voided' and points > 0 and decided_at >= to_timestamp(${FROM} * 86400.0))
-     select format('score %s of %s, %s, %s: %s points on day %s are due, the ledger has %s on day %s', source_id, wallet, mode, reason, d.points, d.day, g.points, g.day) as what
+     select format('score %s of %s, %s, %s: expected %s points on day %s, but the ledger has %s on day %s', source_id, wallet, mode, reason, d.points, d.day, g.points, g.day) as what
      from due d full join given g using (source_id, wallet, mode, reason) where (d.points, d.day) is distinct from (g.points, g.day)`,
-    () => `select format('score %s of %s: what it gave %s for rewards, what was taken back otherwise', v.source_id, v.wallet, case when s.rewards then 'counts' else 'does not count' end) as what
+    () => `select format('score %s of %s: its points %s for rewards, but the rows that void them do not match', v.source_id, v.wallet, case when s.rewards then 'count' else 'do not count' end) as what
      from ledger v join ledger s on (s.source_id, s.source, s.wallet, s.reason, s.mode) = (v.source_id, 'score', v.wallet, 'score', v.mode)
      where v.source = 'score' and v.reason = 'void' and v.day >= ${FROM} and v.rewards <> s.rewards`,
   ),
-  recordCheck(
+  databaseCheck(
     'score-states',
-    'scores that are held or rejected gave nothing, and whoever decided a score is named',
-    `select format('score %s is %s, and has %s points', id, status, points) as what from scores
+    'held and rejected scores gave no points, and each decision on a score names its author',
+    `select format('score %s is %s with %s points, or its decision is incomplete', id, status, points) as what from scores
      where day >= ${FROM} and ((status in ('held', 'rejected') and (points > 0 or personal_best))
        or (status in ('rejected', 'voided') and (decided_at is null or decided_by is null)) or (status = 'held' and decided_at is not null))`,
   ),
-  recordCheck(
+  databaseCheck(
     'ledger-causes',
-    'every ledger row names a kind of cause that gives points',
+    'every ledger row has a valid combination of source, kind and reason',
     `select format('%s: %s points of kind %s for %s from %s %s', wallet, points, kind, reason, source, source_id) as what from ledger
      where day >= ${FROM} and (source, kind, reason) not in (
        ('score', 'game', 'score'), ('score', 'game', 'void'), ('score', 'referral', 'referral'), ('score', 'referral', 'referral-void'),

@@ -1,11 +1,11 @@
 import { PERIODS, type Period } from '#lib/periods.ts';
 import { bucketSql, DAYS, firstDaySql } from '../buckets.ts';
-import { AT, DAY, inSlice, recordCheck, summedCheck, weight } from '../check.ts';
+import { AT, checksumCheck, DAY, databaseCheck, inSlice, weight } from '../check.ts';
 
 const SPANS = ['total', ...PERIODS] as const;
 
-/** SQL: what standings say, each span of it. A bucket that is over counts as nothing. */
-const STOOD = `
+/** SQL: standings with the value of each span; 0 when the bucket is over. */
+const STANDINGS = `
   select board, mode, wallet, total, ${PERIODS.map((p) => `case when ${p} = ${bucketSql(p, DAY)} then ${p}_value else 0 end as ${p}`).join(', ')} from standings`;
 
 const since = (period: Period) => `day >= ${firstDaySql(period, DAY)}`;
@@ -14,67 +14,70 @@ const differs = (a: string, b: string) => SPANS.map((span) => `${a}.${span} is d
 const OF_SPANS = '(of all time/today/this week/month/year)';
 
 const BOARD_OF_KIND = `case kind when 'quest' then 'quests' when 'referral' then 'referrals' end`;
-/** SQL: rows of the ledger, or sums of them, as the boards take them. @param rows a relation with `kind`, and the columns */
+/**
+ * Returns SQL that maps ledger rows, or sums of them, to their boards.
+ * @param rows a relation with `kind` and the columns
+ */
 const fed = (rows: string, columns: string) => `
   select 'global' as board, ${columns} from ${rows} union all select ${BOARD_OF_KIND}, ${columns} from ${rows} where kind in ('quest', 'referral')`;
 
 const SUMMED = ['global', 'quests', 'referrals'];
 const BOARDS = `(${SUMMED.map((board) => `'${board}'`).join(', ')})`;
-/** A CTE: the last day, week, month and year whose finals are stored, and their days. */
+/** A CTE: the latest day, week, month and year with stored finals, and their days. */
 const COUNTED = `ended as materialized (select distinct on (period) period, bucket from closed_periods where finals_at is not null order by period, bucket desc),
   counted as materialized (select period, bucket, day from ended join days using (period, bucket))`;
-/** SQL: the rows of the ledger that finals may be of. */
+/** SQL: the ledger rows that finals may include. */
 const RANKED = `(select * from ledger
   where mode = 'regular' and kind <> 'conversion' and day between (select min(day) from counted) and (select max(day) from counted)) l`;
 const sum = (points: string) => `coalesce(sum(${points} * w), 0)`;
 
-/** The ledger, and what is added up from it. */
+/** Checks of the ledger and of the sums derived from it. */
 export const pointChecks = [
-  summedCheck(
+  checksumCheck(
     'standings',
-    'points of the ledger add up to the standings, of all time and of the running day, week, month and year',
+    'the points of the ledger sum to the standings, of all time and of the current day, week, month and year',
     [
       `with of_kind as (
          select kind, ${sum('points')} as total, ${PERIODS.map((p) => `coalesce(sum(points * w) filter (where ${since(p)} and kind <> 'conversion'), 0) as ${p}`).join(', ')}
          from (select kind, points, day, ${weight('wallet', 'mode')} as w from ledger) l group by 1)
        select board, ${SPANS.map((span) => `sum(${span}) as ${span}`).join(', ')} from (${fed('of_kind', SPANS.join(', '))}) s group by 1`,
       `select board, ${SPANS.map((span) => `${sum(span)} as ${span}`).join(', ')}
-       from (select *, ${weight('wallet', 'mode')} as w from (${STOOD}) s where board in ${BOARDS}) s group by 1`,
+       from (select *, ${weight('wallet', 'mode')} as w from (${STANDINGS}) s where board in ${BOARDS}) s group by 1`,
     ],
     `with summed as (
        select board, mode, wallet, sum(points) as total,
          ${PERIODS.map((p) => `coalesce(sum(points) filter (where ${since(p)} and kind <> 'conversion'), 0) as ${p}`).join(', ')}
        from (${fed('ledger', 'mode, wallet, points, kind, day')}) f group by board, mode, wallet)
      select format('%s, %s: %s has %s in the ledger and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('l')}, ${shown('s')}) as what
-     from summed l full join (select * from (${STOOD}) s where board in ${BOARDS}) s using (board, mode, wallet)
+     from summed l full join (select * from (${STANDINGS}) s where board in ${BOARDS}) s using (board, mode, wallet)
      where ${differs('l', 's')}`,
-    // Zeros add nothing to the sums. There are few, so they are looked up: `case` keeps the planner from reading the whole ledger for them.
-    () => `select format('%s, %s: %s has a standing of 0, and nothing in the ledger', board, mode, wallet) as what from standings s
+    // Zeros do not change the sums. They are few, so they are looked up; `case` keeps the planner from reading the whole ledger for them.
+    () => `select format('%s, %s: %s has a standing of 0, but no ledger row', board, mode, wallet) as what from standings s
      where board in ${BOARDS} and case when total = 0
        then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,
   ),
-  recordCheck(
+  databaseCheck(
     'game-boards',
-    'the best accepted score of a wallet in a game is its standing, of all time and of the running day, week, month and year; of an eighth of the wallets, another each day',
+    'the standing of a wallet in a game equals its best accepted score, of all time and of the current day, week, month and year; compared for an eighth of the wallets, a different eighth each day',
     ({ scope }) => `with bests as (
        select 'game:' || game_id as board, mode, wallet, max(normalized) as total,
          ${PERIODS.map((p) => `coalesce(max(normalized) filter (where ${since(p)}), 0) as ${p}`).join(', ')}
        from scores where status = 'accepted' and ${inSlice(scope)} group by game_id, mode, wallet)
-     select format('%s, %s: %s has bests of %s in its scores and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('b')}, ${shown('s')}) as what
-     from bests b full join (select * from (${STOOD}) s where board like 'game:%' and ${inSlice(scope)}) s using (board, mode, wallet)
+     select format('%s, %s: %s has best scores %s in its scores and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('b')}, ${shown('s')}) as what
+     from bests b full join (select * from (${STANDINGS}) s where board like 'game:%' and ${inSlice(scope)}) s using (board, mode, wallet)
      where case when b.total is null then s.total + ${PERIODS.map((p) => `s.${p}`).join(' + ')} <> 0 else ${differs('b', 's')} end`,
   ),
-  recordCheck(
+  databaseCheck(
     'point-totals',
-    'the counters of points by day are those of the ledger',
-    `select format('day %s, %s %s: %s points in %s entries in the ledger, %s in %s in the counters', day, mode, kind, l.points, l.entries, t.points, t.entries) as what
+    'the daily counters of points equal the ledger',
+    `select format('day %s, %s %s: %s points in %s entries in the ledger, but %s points in %s entries in the counters', day, mode, kind, l.points, l.entries, t.points, t.entries) as what
      from (select day, mode, kind, sum(points) as points, count(*) as entries from ledger group by 1, 2, 3) l
      full join (select day, mode, kind, sum(points) as points, sum(entries) as entries from point_totals group by 1, 2, 3) t using (day, mode, kind)
      where (l.points, l.entries) is distinct from (t.points, t.entries)`,
   ),
-  summedCheck(
+  checksumCheck(
     'finals',
-    'the final ranks of the last day, week, month and year that were closed follow from the ledger',
+    'the final ranks of the latest closed day, week, month and year follow from the ledger',
     [
       `with ${DAYS}, ${COUNTED},
        of_kind as (select day, kind, ${sum('points')} as sum from (select day, kind, points, ${weight('wallet')} as w from ${RANKED}) l group by 1, 2)
@@ -89,23 +92,23 @@ export const pointChecks = [
      ranked as (
        select *, rank() over (partition by board, period, bucket order by value desc) as rank,
          row_number() over (partition by board, period, bucket order by value desc, wallet collate "C" desc) as position from summed)
-     select format('%s of %s %s: %s has %s points, rank %s, position %s in the ledger and %s, %s, %s in the finals', board, period, bucket, wallet,
+     select format('%s of %s %s: %s has %s points, rank %s, position %s in the ledger, but %s, %s, %s in the finals', board, period, bucket, wallet,
        r.value, r.rank, r.position, f.value, f.rank, f.position) as what
      from ranked r full join (select f.* from finals f join ended using (period, bucket) where board in ${BOARDS}) f
        using (board, period, bucket, wallet)
      where (r.value, r.rank, r.position) is distinct from (f.value, f.rank, f.position)`,
-    // Sorted by numbers: by the names of the board and the period it would take three times as long.
+    // Sorts by the number of the board, because sorting by the names of board and period takes three times as long.
     () => `with ${DAYS}, ${COUNTED},
      ranking as (select row_number() over () as id, * from ended cross join unnest(array['${SUMMED.join("', '")}']) b(board))
-     select format('%s of %s %s: %s, with %s points, rank %s and position %s, does not follow the one before', board, period, bucket, wallet, value, rank, position) as what
+     select format('%s of %s %s: %s, with %s points, rank %s and position %s, does not follow the previous row', board, period, bucket, wallet, value, rank, position) as what
      from (
        select id, position, rank, wallet, value, row_number() over places as n, lag(value) over places as more, lag(wallet) over places as before, lag(rank) over places as ahead
        from finals f join ranking using (board, period, bucket) window places as (partition by id order by position)) f join ranking using (id)
      where position <> n or value > more or rank <> case when value = more then ahead else n end or (value = more and wallet >= before)`,
   ),
-  recordCheck(
+  databaseCheck(
     'periods',
-    'every day, week, month and year that ended an hour ago is closed, and its finals are stored',
+    'every day, week, month and year that ended more than an hour ago is closed, and its finals are stored',
     `with ${DAYS},
      begun as (select coalesce((select min(bucket) from closed_periods where period = 'day'), (select min(day) from point_totals)) as day),
      due as (
@@ -117,9 +120,9 @@ export const pointChecks = [
      union all select format('the finals of %s %s are not stored', period, bucket) from closed_periods
      where finals_at is null and closed_at < ${AT} - interval '1 hour'`,
   ),
-  recordCheck(
+  databaseCheck(
     'board-refreshes',
-    'what standings have to show on boards is shown within a minute',
-    `select format('%s: %s waits since %s', board, wallet, at) as what from board_refreshes where at < ${AT} - interval '1 minute'`,
+    'pending refreshes of boards are done within a minute',
+    `select format('%s: the refresh of %s has been waiting since %s', board, wallet, at) as what from board_refreshes where at < ${AT} - interval '1 minute'`,
   ),
 ];

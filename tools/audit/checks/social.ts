@@ -1,12 +1,12 @@
-import { AT, type Audit, type Check, Found, recordCheck } from '../check.ts';
+import { AT, type Audit, type Check, DifferenceList, databaseCheck } from '../check.ts';
 
-/** Clips whose files are looked at: the newest, and as many others each day. */
+/** Returns SQL of the clips whose files are checked: the newest, and as many others, different ones each day. */
 const selectClips = (sample: number) => `
   (select id::text, bytes from clips where state = 'ready' order by created_at desc limit ${sample})
   union (select id::text, bytes from clips where state = 'ready' order by md5(id::text || app_day()) limit ${sample})`;
 
-/** Whether the storage has a clip, whole. */
-async function isStored({ storage }: Audit, { id, bytes }: { id: string; bytes: number }): Promise<unknown> {
+/** Reads the last byte of a clip from the storage. Returns null, or the error. */
+async function readError({ storage }: Audit, { id, bytes }: { id: string; bytes: number }): Promise<unknown> {
   try {
     (await storage.open(id, { start: bytes - 1, end: bytes - 1 })).destroy();
     return null;
@@ -17,43 +17,43 @@ async function isStored({ storage }: Audit, { id, bytes }: { id: string; bytes: 
 
 const clipMedia: Check = {
   name: 'clip-media',
-  invariant: 'a clip that is shown has its file',
+  invariant: 'the storage has the complete file of every clip',
   live: true,
   async run(audit) {
-    const found = new Found();
+    const found = new DifferenceList();
     const sample = audit.scope.all ? 1_000_000_000 : audit.scope.sample / 10;
     const clips = await audit.db.query<{ id: string; bytes: number }>({ text: selectClips(sample) });
     let failure: unknown = null;
     for (const clip of clips) {
-      const error = await isStored(audit, clip);
+      const error = await readError(audit, clip);
       if (error === null) continue;
       failure = error;
-      // It may have been removed a moment ago.
+      // The clip may have been deleted since the query.
       const still = await audit.db.query({ text: `select 1 from clips where id = $1 and state = 'ready'` }, [clip.id]);
       if (still.length > 0) found.add(`clip ${clip.id}: its file cannot be read to the end`);
     }
-    // Where there is none at all it is the storage that is not there, or another one.
+    // If all files are missing, the storage is unavailable or misconfigured, so the check fails.
     if (found.total > 0 && found.total === clips.length) throw failure;
     return found;
   },
 };
 
 export const socialChecks = [
-  recordCheck(
+  databaseCheck(
     'kept-engagements',
-    'nothing is kept for an account that is linked',
-    `select format('%s %s of %s %s, which is linked to %s', k.kind, k.source_id, platform, account_id, l.wallet) as what
+    'no engagement is pending for an account that is linked',
+    `select format('%s %s of %s %s is pending, but the account is linked to %s', k.kind, k.source_id, platform, account_id, l.wallet) as what
      from kept_engagements k join linked_accounts l using (platform, account_id)`,
   ),
-  recordCheck(
+  databaseCheck(
     'clip-sweeps',
-    'what is to be looked at of a clip is looked at within an hour',
-    `select format('clip %s is %s, and due since %s', id, state, sweep_at) as what from clips where sweep_at < ${AT} - interval '1 hour'`,
+    'due sweeps of clips are done within an hour',
+    `select format('clip %s is %s, and its sweep is due since %s', id, state, sweep_at) as what from clips where sweep_at < ${AT} - interval '1 hour'`,
   ),
-  recordCheck(
+  databaseCheck(
     'clip-counts',
-    'the counters of clips are the clips that are listed',
-    `select format('%s: %s clips are listed, and %s are counted', game_id, coalesce(c.n, 0), coalesce(k.n, 0)) as what
+    'the counters of clips equal the listed clips',
+    `select format('%s: %s clips are listed, but the counter is %s', game_id, coalesce(c.n, 0), coalesce(k.n, 0)) as what
      from (select game_id, count(*) as n from clips where state = 'ready' and not hidden group by 1) c full join clip_counts k using (game_id)
      where coalesce(c.n, 0) <> coalesce(k.n, 0)`,
   ),

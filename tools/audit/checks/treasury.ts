@@ -1,12 +1,12 @@
 import { PublicKey } from '@solana/web3.js';
 import { rpc } from '#platform/solana/solana.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
-import { type Audit, type Check, Found, recordCheck } from '../check.ts';
+import { type Audit, type Check, DifferenceList, databaseCheck } from '../check.ts';
 
 const CURRENCIES = ['usdc', 'reward'] as const;
-type Places = Readonly<Record<(typeof CURRENCIES)[number] | 'treasury', string | null>>;
+type TreasuryAccounts = Readonly<Record<(typeof CURRENCIES)[number] | 'treasury', string | null>>;
 
-const SELECT_PLACES = `
+const SELECT_TREASURY_ACCOUNTS = `
   with paid as (
     select distinct on (p.currency) p.currency, b.mint
     from payout_batches b join payout_batch_members m on m.batch = b.id join payments p on p.id = m.payment order by p.currency, b.created_at desc)
@@ -14,14 +14,14 @@ const SELECT_PLACES = `
     coalesce((select mint from paid where currency = 'reward'), (select mint from epoch_accounts order by epoch desc limit 1)) as reward,
     (select treasury from payout_batches order by created_at desc limit 1) as treasury`;
 
-/** Where the treasury and its tokens are: as it is configured, else as it was last paid. */
-async function placesOf({ config, db }: Audit): Promise<Places> {
+/** Returns the addresses of the treasury and the mints: as configured, else as in the latest payout. */
+async function readTreasuryAccounts({ config, db }: Audit): Promise<TreasuryAccounts> {
   const { usdcMint, rewardMint, addresses } = config.chain;
-  const [known] = await db.query<Places>({ text: SELECT_PLACES });
+  const [latest] = await db.query<TreasuryAccounts>({ text: SELECT_TREASURY_ACCOUNTS });
   return {
-    usdc: usdcMint ?? known?.usdc ?? null,
-    reward: rewardMint ?? known?.reward ?? null,
-    treasury: addresses.treasury ?? known?.treasury ?? null,
+    usdc: usdcMint ?? latest?.usdc ?? null,
+    reward: rewardMint ?? latest?.reward ?? null,
+    treasury: addresses.treasury ?? latest?.treasury ?? null,
   };
 }
 
@@ -35,33 +35,33 @@ const SELECT_OWED = `
 
 const treasury: Check = {
   name: 'treasury',
-  invariant: 'the treasury holds what is owed, and what is promised to open rounds',
+  invariant: 'the treasury holds the amounts owed and the prizes and ticket prices of open rounds',
   live: true,
-  warns: true,
+  warnsOnly: true,
   async run(audit) {
-    const found = new Found();
-    const places = await placesOf(audit);
+    const found = new DifferenceList();
+    const accounts = await readTreasuryAccounts(audit);
     for (const { currency, amount } of await audit.db.query<{ currency: (typeof CURRENCIES)[number]; amount: string }>({ text: SELECT_OWED })) {
       if (amount === '0') continue;
-      const mint = places[currency];
-      if (mint === null || places.treasury === null)
-        throw new Error(`${amount} ${currency} are owed: TREASURY_ADDRESS and the mints must be configured`);
-      const address = associatedTokenAddress(new PublicKey(places.treasury), new PublicKey(mint));
+      const mint = accounts[currency];
+      if (mint === null || accounts.treasury === null)
+        throw new Error(`${amount} ${currency} are owed, but TREASURY_ADDRESS or the mint is unknown: configure them`);
+      const address = associatedTokenAddress(new PublicKey(accounts.treasury), new PublicKey(mint));
       const held = decodeTokenAccount(await rpc(() => audit.chain.connection.getAccountInfo(address, 'finalized')))?.amount ?? 0n;
-      if (held < BigInt(amount)) found.add(`the treasury holds ${held} ${currency}, and ${amount} are owed or promised`);
+      if (held < BigInt(amount)) found.add(`the treasury holds ${held} ${currency}, but ${amount} are owed or reserved for open rounds`);
     }
     return found;
   },
 };
 
-interface ByHand {
+interface ManualPayment {
   readonly signature: string;
   readonly wallet: string;
   readonly currency: (typeof CURRENCIES)[number];
   readonly amount: string;
 }
-// What batches and findings have paid is known by what they are made of.
-const SELECT_BY_HAND = (days: string, limit: string) => `
+// Excludes payments by batches and findings, because their transactions are checked elsewhere.
+const SELECT_MANUAL = (days: string, limit: string) => `
   select signature, wallet, currency, sum(amount)::text as amount from payments p
   where state = 'completed' and signature is not null and completed_at > app_now() - interval '${days} days'
     and not exists (select from payout_batches b where b.state = 'paid' and b.signature = p.signature)
@@ -70,22 +70,22 @@ const SELECT_BY_HAND = (days: string, limit: string) => `
 
 const handPayments: Check = {
   name: 'hand-payments',
-  invariant: 'a payment that somebody else says to have made is on the chain, and as large as it is said to be',
+  invariant: 'a payment that was reported as made elsewhere is on the chain with at least its amount',
   live: true,
   async run(audit) {
     const { scope, db, chain } = audit;
-    const found = new Found();
-    const sql = scope.all ? SELECT_BY_HAND('36500', 'all') : SELECT_BY_HAND(String(Math.trunc(scope.days)), String(Math.trunc(scope.sample / 10)));
-    const places = await placesOf(audit);
-    for (const { signature, wallet, currency, amount } of await db.query<ByHand>({ text: sql })) {
+    const found = new DifferenceList();
+    const sql = scope.all ? SELECT_MANUAL('36500', 'all') : SELECT_MANUAL(String(Math.trunc(scope.days)), String(Math.trunc(scope.sample / 10)));
+    const accounts = await readTreasuryAccounts(audit);
+    for (const { signature, wallet, currency, amount } of await db.query<ManualPayment>({ text: sql })) {
       const sent = await rpc(() => chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
       const balance = (balances: NonNullable<NonNullable<typeof sent>['meta']>['preTokenBalances']) =>
         (balances ?? [])
-          .filter(({ mint, owner }) => owner === wallet && mint === places[currency])
+          .filter(({ mint, owner }) => owner === wallet && mint === accounts[currency])
           .reduce((sum, { uiTokenAmount }) => sum + BigInt(uiTokenAmount.amount), 0n);
       const got = sent?.meta && !sent.meta.err ? balance(sent.meta.postTokenBalances) - balance(sent.meta.preTokenBalances) : null;
-      if (got === null) found.add(`payments of ${amount} ${currency} to ${wallet}: transaction ${signature} is not there, or has failed`);
-      else if (got < BigInt(amount)) found.add(`payments of ${amount} ${currency} to ${wallet}: transaction ${signature} has paid ${got}`);
+      if (got === null) found.add(`payments of ${amount} ${currency} to ${wallet}: transaction ${signature} is missing or has failed`);
+      else if (got < BigInt(amount)) found.add(`payments of ${amount} ${currency} to ${wallet}: transaction ${signature} has paid only ${got}`);
     }
     return found;
   },
@@ -95,15 +95,15 @@ export const treasuryChecks = [
   treasury,
   handPayments,
   {
-    ...recordCheck(
+    ...databaseCheck(
       'for-people',
-      'nothing waits for a person: no transaction, payment or finding is unclear, and payouts are not held',
-      `select format('transaction %s %s is manual since %s: %s', kind, subject, changed_at, error->>'message') as what from chain_transactions where state = 'manual'
+      'nothing waits for an operator: no transaction, payment or finding is unresolved, and payouts are not paused',
+      `select format('transaction %s %s has been in state manual since %s: %s', kind, subject, changed_at, error->>'message') as what from chain_transactions where state = 'manual'
        union all select format('payment %s of %s %s to %s is %s: %s', id, amount, currency, wallet, state, reason) from payments where state in ('manual', 'failed')
-       union all select format('transaction %s of lane %s is not explained: %s', signature, lane, reason) from payout_findings where verdict = 'unmatched'
-       union all select format('payouts are held: %s', concat_ws('; ', doubt, held)) from payout_watch where doubt is not null or held is not null
-       union all select format('%s stands still: %s', scope, reason) from chain_pauses`,
+       union all select format('transaction %s of lane %s matches no payment: %s', signature, lane, reason) from payout_findings where verdict = 'unmatched'
+       union all select format('payouts are paused: %s', concat_ws('; ', doubt, held)) from payout_watch where doubt is not null or held is not null
+       union all select format('%s is paused: %s', scope, reason) from chain_pauses`,
     ),
-    warns: true,
+    warnsOnly: true,
   } satisfies Check,
 ];

@@ -2,34 +2,37 @@ import type pg from 'pg';
 import { bucketOf, PERIODS } from '#lib/periods.ts';
 import { type PastEpoch, storePastEpoch } from './past-epochs.ts';
 
-/** The tables that are filled. Their indexes are made when they are full: row by row it would take three times as long. */
-const FILLED = [
+/** The tables to fill. Their indexes are created afterwards, because inserting into indexed tables takes three times as long. */
+const TABLES = [
   ...['players', 'sessions', 'plays', 'scores', 'ledger', 'activities', 'wallet_weeks', 'standings', 'finals', 'quest_completions', 'game_records'],
   ...['referrals', 'claims', 'chain_transactions', 'chain_attempts', 'entries', 'chat_messages', 'outbox', 'payments'],
 ];
 
 const SCORES_EACH = 5;
 const ROUNDS = 20;
-/** Referrers, battles, payments and entries are as many as the wallets divided by these. */
+/** Divisors: the number of referrers, battles, payments and so on is the number of wallets divided by these. */
 const SHARES = { referrer: 100, battle: 20, payment: 10, entry: 200, claim: 2, event: 5, record: 5 };
-/** An epoch that is over and claimed by half of its wallets, in UTC days before today. */
+/** A finished epoch, claimed by half of its wallets; UTC days before today. */
 const CLAIMED_EPOCH = 90;
 
-/** SQL: an address that nobody has the key of, by number. */
+/** Returns SQL of an address without a known key, by number. */
 const address = (i: string) => `'5' || translate(left(md5(${i}::text) || md5('w' || ${i}), 43), '0', 'z')`;
-/** SQL: an id as the service makes them, which grow with time. @param sec since 1970 @param n tells those of a moment apart */
+/**
+ * Returns SQL of an id like those of the service, ordered by time. @param sec seconds since 1970 @param n number that distinguishes ids of
+ * the same time
+ */
 const idAt = (sec: string, n: string) => `(lpad(to_hex((${sec}) * 1000::bigint), 12, '0') || '70008' || lpad(to_hex((${n})::bigint), 15, '0'))::uuid`;
-/** SQL: a number that looks random, below `n`. */
+/** Returns SQL of a pseudo-random number below `n`. */
 const any = (seed: string, n: string | number) => `(hashint4(${seed}) & 2147483647) % ${n}`;
 const sumOf = (column: string, from: string) => `coalesce(sum(${column}) filter (where day >= ${from}), 0)`;
 
-/** What an arcade of many wallets has left behind, as statements in their order: $d is the UTC day, $n the number of wallets. */
+/** The statements that create the data, in order: $d is the UTC day, $n the number of wallets. */
 const STATEMENTS: readonly string[] = [
   `create temp table w as select i, ${address('i')} as wallet from generate_series(0, $n - 1) i`,
   'create unique index on w (i)',
   'create temp table g as select row_number() over (order by id) - 1 as n, id from games',
   'analyze w, g',
-  // One score yesterday, one today, one in the week before, the others in the fifty days before that; three games for each wallet.
+  // Per wallet one score yesterday, one today, one in the previous week, the others in the fifty days before; three games.
   `create temp table s as
    select i, k, wallet, game_id, day, to_timestamp(sec) as at, ${idAt('sec', '8 * i + k')} as id, ${idAt('sec - 60', '8 * i + k')} as play_id,
      normalized, 1 + normalized / 200 as points, null::uuid as battle_id
@@ -68,7 +71,7 @@ const STATEMENTS: readonly string[] = [
    select 'play', play_id::text, wallet, game_id, 0, floor(extract(epoch from at - interval '1 minute') / 86400)::int, at - interval '1 minute', null::uuid, 1 from s
    union all select 'score', id::text, wallet, game_id, normalized, day, at, null, 1 from s`,
   `insert into activities (kind, source_id, wallet, day, at, batch) select 'bind', wallet, referrer, $d - 70, bound_at, 1 from referrals`,
-  // A play is of the day of its score.
+  // A play has the day of its score.
   `insert into wallet_weeks (wallet, week, kind, subject, counts, bests)
    select wallet, week, kind, game_id, counts, case kind when 'score' then bests else array[0, 0, 0, 0, 0, 0, 0] end
    from (
@@ -95,7 +98,7 @@ const STATEMENTS: readonly string[] = [
   `insert into outbox (publication, type, wallet, payload, at)
    select i, 'quest_completed', null, '{}', now() - interval '50 minutes' + i * interval '1 millisecond' from generate_series(1, $n / ${SHARES.event}) i`,
   `update outbox_counter set publication = $n / ${SHARES.event}, appended = $n / ${SHARES.event}, published_at = now()`,
-  // A round is void, with its entries: what was drawn is the business of bin/bench rounds.
+  // All rounds are void, because bin/bench rounds measures drawn rounds.
   `create temp table r as select n, gen_random_uuid() as id, now() - n * interval '1 hour' as at from generate_series(1, ${ROUNDS}) n`,
   `insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, parameters, parameters_hash, opens_at, closes_at, entries, void_reason, closed_at, ended_at)
    select id, 'chat', 'void', 'A round', 'admin-1', 1, 100, 1, '[]', 600, '{}', '', at, at, $n / ${SHARES.entry}, 'no-beacon', at, at from r`,
@@ -106,7 +109,7 @@ const STATEMENTS: readonly string[] = [
   ...payments(),
 ];
 
-/** Half of the wallets have claimed their reward of an epoch that is over. */
+/** Returns the statements for claims: half of the wallets have claimed their reward of a finished epoch. */
 function claims(): string[] {
   const epoch = `($d - ${CLAIMED_EPOCH})`;
   const count = `($n / ${SHARES.claim})`;
@@ -123,7 +126,7 @@ function claims(): string[] {
   ];
 }
 
-/** Payments by hand, each made. */
+/** Returns the statements for completed manual payments. */
 function payments(): string[] {
   const hash = `substring(sha256(convert_to(concat_ws(E'\\n', 'coinop/payment/1', 'test', i::text), 'UTF8')) for 16)`;
   return [
@@ -137,7 +140,7 @@ function days(column: (day: number) => string): string {
   return Array.from({ length: 7 }, (_, day) => column(day)).join(', ');
 }
 
-/** The standings that the ledger and the scores come to. */
+/** Returns the statements that derive the standings from ledger and scores. */
 const STANDINGS = (today: Readonly<Record<string, number>>, first: Readonly<Record<string, number>>): string[] => {
   const spans = PERIODS.map((p) => `${p}, ${p}_value`).join(', ');
   const sums = PERIODS.map((p) => `${today[p]}, ${sumOf('points', String(first[p]))}`).join(', ');
@@ -154,27 +157,28 @@ const STANDINGS = (today: Readonly<Record<string, number>>, first: Readonly<Reco
 };
 
 /**
- * Gives an empty database what an arcade of many wallets has left behind: consistent, as far as `bin/audit` looks. Nobody else may be writing.
- * @param say told of each step that took more than a second
+ * Fills an empty database with the data of an arcade with many wallets, consistent for the checks of `bin/audit`. Precondition: nothing
+ * else writes to the database.
+ * @param print receives a line per slow step
  */
-export async function fillArcade(db: pg.Client, wallets: number, say: (line: string) => void): Promise<void> {
+export async function fillArcadeHistory(db: pg.Client, wallets: number, print: (line: string) => void): Promise<void> {
   const { day = 0 } = (await db.query<{ day: number }>('select app_day() as day')).rows[0] ?? {};
   const run = async (text: string) => {
     const begin = performance.now();
     await db.query(text.replaceAll('$d', String(day)).replaceAll('$n', String(wallets)));
     const ms = performance.now() - begin;
-    if (ms > 100) say(`  ${(ms / 1_000).toFixed(1).padStart(6)} s  ${text.trim().replace(/\s+/g, ' ').slice(0, 80)}`);
+    if (ms > 100) print(`  ${(ms / 1_000).toFixed(1).padStart(6)} s  ${text.trim().replace(/\s+/g, ' ').slice(0, 80)}`);
   };
   await run(`set session_replication_role = replica; set work_mem = '256MB'; set maintenance_work_mem = '512MB'; set jit = off`);
-  // What is written to a table by the transaction that has emptied it is not logged.
-  await run(`begin; truncate ${FILLED.join(', ')} cascade`);
-  // Those that others refer to by foreign keys stay, and so do their indexes.
+  // Rows written in the transaction that truncated the table need no write-ahead log.
+  await run(`begin; truncate ${TABLES.join(', ')} cascade`);
+  // Drops all indexes except those referenced by foreign keys.
   const { rows: indexes } = await db.query<{ drop: string; create: string }>(
     `select case when c.oid is null then format('drop index %s', i.indexrelid::regclass) else format('alter table %s drop constraint %I', i.indrelid::regclass, c.conname) end as drop,
        case when c.oid is null then pg_get_indexdef(i.indexrelid) else format('alter table %s add constraint %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) end as create
      from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.conrelid = i.indrelid and c.contype in ('p', 'u')
      where i.indrelid = any($1::regclass[]) and not exists (select from pg_constraint f where f.conindid = i.indexrelid and f.contype = 'f')`,
-    [FILLED],
+    [TABLES],
   );
   for (const { drop } of indexes) await run(drop);
   for (const text of STATEMENTS) await run(text);

@@ -1,6 +1,6 @@
 import Koa from 'koa';
 
-/** The least that answers HTTP with Koa, for comparison. */
+/** A minimal Koa server, for comparison. */
 const koa = new Koa();
 koa.use((ctx) => {
   ctx.body = { status: 'ok' };

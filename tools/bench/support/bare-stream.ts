@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 
-/** The least that serves Server-Sent Events with node:http, for comparison: every response kept, every message written to all at once. */
+/** A minimal server of Server-Sent Events with node:http, for comparison: it writes every message to all open responses at once. */
 const open = new Set<ServerResponse>();
 let id = 0;
 

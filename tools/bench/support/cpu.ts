@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { System } from '#dev/stack/system.ts';
 import { type Against, report } from './report.ts';
 
-/** Clock ticks a second of /proc, on every Linux that Node runs on. */
+/** Clock ticks per second in /proc; the same on all supported Linux systems. */
 const TICKS_PER_SEC = 100;
 
 /** CPU seconds by part of a system. */
 export type Cpu = Record<string, number>;
 
-/** CPU seconds that each part of a system has used so far, and the load itself. Linux only; empty elsewhere. */
+/** Returns the CPU seconds used so far by each part of a system and by the load itself. Linux only; empty elsewhere. */
 export function cpuSeconds(system: System): Cpu {
   try {
     const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_PER_SEC;
@@ -24,24 +24,24 @@ export function cpuSeconds(system: System): Cpu {
   }
 }
 
-/** Microseconds of CPU per request between two readings, by part. */
+/** Returns the CPU time per request between two readings, by part, µs. */
 export function cpuPerRequest(before: Cpu, after: Cpu, requests: number): Cpu {
   return Object.fromEntries(Object.keys(after).map((part) => [part, (1e6 * ((after[part] ?? 0) - (before[part] ?? 0))) / requests]));
 }
 
-/** What the service itself took of it: all but the load. */
-export const served = ({ load: _, ...parts }: Cpu): number => Object.values(parts).reduce((sum, part) => sum + part, 0);
+/** Returns the CPU time of all parts except the load. */
+export const totalWithoutLoad = ({ load: _, ...parts }: Cpu): number => Object.values(parts).reduce((sum, part) => sum + part, 0);
 
-/** Reports the CPU time of a request without the load's, and where it went. */
+/** Reports the CPU time of a request without the load, and its parts. */
 export function reportCpu(what: string, perRequest: Cpu, against?: Against): void {
   const parts = Object.entries(perRequest).map(([part, spent]) => `${part} ${Math.round(spent)}`);
-  if (parts.length > 0) report(`${what}: CPU`, served(perRequest), 'µs', against ?? parts.join(', '));
+  if (parts.length > 0) report(`${what}: CPU`, totalWithoutLoad(perRequest), 'µs', against ?? parts.join(', '));
 }
 
-/** CPU seconds that one process has used so far. */
+/** Returns the CPU seconds that a process has used so far. */
 export const secondsOf = (pid: number): number => ticksOf(pid) / TICKS_PER_SEC;
 
-/** user + system time, with those of children that have ended. */
+/** Returns user and system time, including ended child processes. */
 function ticksOf(pid: number): number {
   if (!existsSync(`/proc/${pid}/stat`)) return 0;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

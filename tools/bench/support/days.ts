@@ -5,9 +5,9 @@ import bs58 from 'bs58';
 import { SYSTEM_ADMIN_TOKEN, type System } from '#dev/stack/system.ts';
 import { withDatabase } from './wallets.ts';
 
-/** The queues that make epochs; the chain stays out of it. */
-export const EPOCH_QUEUES = { QUEUES: 'scores,points,upkeep,epochs' };
-const AT_ONCE = 20_000;
+/** The queues that compute epochs, without those of the chain. */
+export const EPOCH_QUEUES = { QUEUES: 'scores,points,maintenance,epochs' };
+const ROWS_PER_INSERT = 20_000;
 
 export const urlOf = (system: System): string => system.urls[0] ?? '';
 
@@ -15,18 +15,18 @@ export const urlOf = (system: System): string => system.urls[0] ?? '';
 export const asAdmin = (system: System, path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${urlOf(system)}${path}`, { ...init, headers: { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}`, ...init.headers } });
 
-/** Addresses that nobody has. */
+/** Returns random addresses. */
 export const anyWallets = (count: number): string[] => Array.from({ length: count }, () => bs58.encode(randomBytes(32)));
 
-/** Gives a past day points: one ledger row per wallet, two for every other, and closes it. */
+/** Inserts ledger rows for a past day (one or two per wallet) and closes the day. */
 export async function seedDay(system: System, day: number, wallets: readonly string[]): Promise<void> {
   await withDatabase(system, async (db) => {
-    for (let at = 0; at < wallets.length; at += AT_ONCE) {
+    for (let at = 0; at < wallets.length; at += ROWS_PER_INSERT) {
       await db.query(
         `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
          select w, 'regular', 'game', 'score', 'score', gen_random_uuid()::text, 1 + (random() * 9999)::int, true, $2, to_timestamp($2 * 86400 + 1000)
          from unnest($1::text[]) with ordinality u(w, n), generate_series(1, 1 + (n % 2)::int)`,
-        [wallets.slice(at, at + AT_ONCE), day],
+        [wallets.slice(at, at + ROWS_PER_INSERT), day],
       );
     }
     await db.query(`insert into closed_periods (period, bucket, finals_at) values ('day', $1, now())`, [day]);
@@ -34,13 +34,13 @@ export async function seedDay(system: System, day: number, wallets: readonly str
   });
 }
 
-/** An epoch as the API shows it. */
+/** Reads an epoch from the API; null when there is none. */
 export async function readEpoch(system: System, epoch: number): Promise<{ status: string; leaves: number; total: string; root: string } | null> {
   const response = await fetch(`${urlOf(system)}/api/rewards/epoch/${epoch}`);
   return response.status === 200 ? ((await response.json()) as { status: string; leaves: number; total: string; root: string }) : null;
 }
 
-/** Has an epoch computed, and waits. @returns seconds */
+/** Triggers the computation of an epoch and waits for it. @returns seconds */
 export async function computeDay(system: System, epoch: number): Promise<number> {
   const begin = performance.now();
   const response = await asAdmin(system, '/rewards/trigger-epoch', {
@@ -48,7 +48,7 @@ export async function computeDay(system: System, epoch: number): Promise<number>
     body: JSON.stringify({ epoch }),
     headers: { 'Content-Type': 'application/json', Prefer: 'wait=0' },
   });
-  if (response.status !== 202) throw new Error(`the trigger answered ${response.status}: ${await response.text()}`);
+  if (response.status !== 202) throw new Error(`the trigger returned ${response.status}: ${await response.text()}`);
   await untilComputed(system, epoch);
   return (performance.now() - begin) / 1_000;
 }
@@ -57,32 +57,32 @@ export async function untilComputed(system: System, epoch: number): Promise<void
   while ((await readEpoch(system, epoch))?.status === 'computing') await sleep(100);
 }
 
-/** The most memory that a process has held since it started, MB; null where the system does not tell. */
+/** Returns the peak memory of a process, MB; null where the operating system does not report it. */
 export function peakMemory(pid: number): number | null {
   const path = `/proc/${pid}/status`;
   const kilobytes = existsSync(path) ? /VmHWM:\s+(\d+) kB/.exec(readFileSync(path, 'utf8'))?.[1] : undefined;
   return kilobytes === undefined ? null : Math.round(Number(kilobytes) / 1_024);
 }
 
-export interface Probed {
+export interface Latencies {
   requests: number;
   p50: number;
   p99: number;
   max: number;
 }
 
-/** Asks for a small page at a steady pace, while something else goes on: what everybody else notices of it. Latencies in ms. */
-export async function probe<T>(system: System, work: () => Promise<T>): Promise<{ result: T; probed: Probed }> {
+/** Measures the latency of a small request at a steady rate while some work runs, ms. */
+export async function probe<T>(system: System, work: () => Promise<T>): Promise<{ result: T; probed: Latencies }> {
   const EVERY_MS = 10;
   const latencies: number[] = [];
   const pending = new Set<Promise<void>>();
-  const ask = async () => {
+  const sendRequest = async () => {
     const begin = performance.now();
     await (await fetch(`${urlOf(system)}/config/rewards`)).arrayBuffer();
     latencies.push(performance.now() - begin);
   };
   const timer = setInterval(() => {
-    const one = ask()
+    const one = sendRequest()
       .catch(() => undefined)
       .finally(() => pending.delete(one));
     pending.add(one);
@@ -101,6 +101,6 @@ export async function probe<T>(system: System, work: () => Promise<T>): Promise<
 
 export const oneOf = <T>(items: readonly T[]): T => {
   const item = items[randomInt(items.length)];
-  if (item === undefined) throw new Error('there is none');
+  if (item === undefined) throw new Error('the list is empty');
   return item;
 };

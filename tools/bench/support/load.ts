@@ -1,21 +1,21 @@
 import { connect } from 'node:net';
 
-/** What a load came to. Latencies in ms. */
+/** The result of a load. Latencies in ms. */
 export interface LoadResult {
   perSec: number;
   p50: number;
   p99: number;
-  /** How often each status was answered. */
+  /** Number of responses per status. */
   statuses: Record<string, number>;
-  /** All that were answered, the warm-up's too. */
+  /** Number of all responses, including the warm-up. */
   requests: number;
 }
 
 /**
- * Sends requests over keep-alive connections, one in flight on each, for a while. Lean on purpose: it shares the cores with
- * what it measures.
- * @param next the bytes of the next request, or null when there are no more
- * @param answered is told of every answer; `ms` is null while it does not count
+ * Sends requests over keep-alive connections for some time, with one request in flight per connection. Uses little CPU, because it shares
+ * the machine with the measured processes.
+ * @param next returns the bytes of the next request, or null when there are no more
+ * @param onResponse called with every response; `ms` is null during the warm-up
  */
 export async function load(options: {
   port: number;
@@ -35,7 +35,7 @@ export async function load(options: {
       const socket = connect(options.port, '127.0.0.1');
       socket.setNoDelay(true);
       let sent = 0;
-      let asked: Buffer = Buffer.alloc(0);
+      let current: Buffer = Buffer.alloc(0);
       let pending: Buffer = Buffer.alloc(0);
       const send = () => {
         const request = performance.now() < end ? options.next() : null;
@@ -44,7 +44,7 @@ export async function load(options: {
           resolve();
           return;
         }
-        asked = request;
+        current = request;
         sent = performance.now();
         socket.write(request);
       };
@@ -67,7 +67,7 @@ export async function load(options: {
           latencies.push(now - sent);
           statuses[status] = (statuses[status] ?? 0) + 1;
         }
-        options.answered?.(asked, { status, body, ms: counts ? now - sent : null });
+        options.answered?.(current, { status, body, ms: counts ? now - sent : null });
         send();
       });
     });
@@ -75,14 +75,14 @@ export async function load(options: {
   return { perSec: Math.round(latencies.length / options.seconds), ...percentiles(latencies), statuses, requests };
 }
 
-/** What half of some values, and 99 of 100, do not exceed. */
+/** Returns the median and the 99th percentile. */
 export function percentiles(values: readonly number[]): { p50: number; p99: number } {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** The bytes of a request. */
+/** Returns the bytes of a request. */
 export function request(method: string, path: string, host: string, headers: Record<string, string>, body?: unknown): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body);
   const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`, ...Object.entries(headers).map(([k, v]) => `${k}: ${v}`)];

@@ -4,13 +4,13 @@ import { z } from 'zod';
 
 const Targets = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
 
-/** What a process occupies, in bytes: without what its kernel keeps for it, such as the buffers of its sockets. Linux only. */
+/** Returns the resident memory of a process, bytes; without kernel memory such as socket buffers. Linux only. */
 export function residentBytes(pid: number): number {
   return 1_024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
 /**
- * The same of a Node process, its garbage collected: asked by its inspector.
+ * Collects the garbage of a Node process through its inspector, then returns its resident memory, bytes.
  * @param port its `--inspect-port`
  */
 export async function collectedBytes(pid: number, port: number): Promise<number> {
@@ -18,7 +18,7 @@ export async function collectedBytes(pid: number, port: number): Promise<number>
   const socket = new WebSocket(await debuggerUrl(port));
   await new Promise((resolve, reject) => {
     socket.onopen = resolve;
-    socket.onerror = () => reject(new Error('the inspector does not answer'));
+    socket.onerror = () => reject(new Error('the inspector does not respond'));
   });
   for (let id = 1; id <= 3; id++) {
     const done = new Promise((resolve) => {

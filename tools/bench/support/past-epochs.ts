@@ -1,21 +1,21 @@
 import bs58 from 'bs58';
 import type pg from 'pg';
-import { CHUNK_BYTES, CHUNK_LEVELS, subtreeRoots } from '#areas/rewards/tree-chunks.ts';
+import { CHUNK_BYTES, CHUNK_LEVELS, subtreeRoots } from '#areas/rewards/epochs/tree-chunks.ts';
 import { buildTree, HASH_BYTES, hashLeaves, rootOf } from '#lib/merkle.ts';
 
-const AT_ONCE = 20_000;
+const ROWS_PER_INSERT = 20_000;
 
-/** An epoch that is over, as it is stored. Units: UTC days since 1970, base units. */
+/** A finished epoch as stored. Units: UTC days since 1970, base units. */
 export interface PastEpoch {
   readonly epoch: number;
   readonly source: 'computed' | 'import';
-  /** SQL: its leaves without their numbers, as (wallet, points, amount). */
+  /** SQL: its leaves without indexes, as (wallet, points, amount). */
   readonly leaves: string;
-  /** How many of its leaves are claimed, from the first on. */
+  /** Number of claimed leaves; the first ones are claimed. */
   readonly claims: number;
 }
 
-/** Writes epochs that are over, with their leaves and trees. */
+/** Inserts a finished epoch with its leaves and its tree. */
 export async function storePastEpoch(db: pg.Client, { epoch, source, leaves, claims }: PastEpoch): Promise<void> {
   await db.query(
     `insert into reward_leaves (epoch, index, wallet, points, amount)
@@ -57,10 +57,10 @@ export async function storePastEpoch(db: pg.Client, { epoch, source, leaves, cla
 
 async function hashesOf(db: pg.Client, epoch: number, count: number): Promise<Uint8Array> {
   const hashes = new Uint8Array(count * HASH_BYTES);
-  for (let from = 0; from < count; from += AT_ONCE) {
+  for (let from = 0; from < count; from += ROWS_PER_INSERT) {
     const { rows } = await db.query<{ wallet: string; amount: string }>(
       'select wallet, amount::text from reward_leaves where epoch = $1 and index >= $2 and index < $3 order by index',
-      [epoch, from, from + AT_ONCE],
+      [epoch, from, from + ROWS_PER_INSERT],
     );
     const wallets = Buffer.concat(rows.map(({ wallet }) => bs58.decode(wallet)));
     hashLeaves(

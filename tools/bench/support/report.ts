@@ -1,35 +1,35 @@
 import { basename } from 'node:path';
 import type { LoadResult } from './load.ts';
 
-/** One line of the table that all benches fill: one value, and what it is held against. */
+/** A row of the result table: a value and its limit or peer. */
 export interface Figure {
   readonly bench: string;
   readonly what: string;
   readonly figure: string;
-  /** A limit, a peer's figure, or what else is to be said. */
+  /** A limit, a value of a peer, or a remark. */
   readonly against: string;
-  /** Empty where there is nothing to divide by; with a `!` where a limit is missed. */
+  /** Value divided by the limit or peer; empty without one; with a `!` when the limit is missed. */
   readonly ratio: string;
 }
 
-/** A limit, a peer's figure from the same run in the same unit, or a remark. */
+/** A limit, a value of a peer in the same unit, or a remark. */
 export type Against = { readonly atMost: number } | { readonly atLeast: number } | { readonly peer: string; readonly value: number } | string;
 
 const bench = basename(process.argv[1] ?? '', '.ts');
 const WIDTHS = { bench: 8, what: 56, figure: 14, against: 34, ratio: 0 };
 const HEAD: Figure = { bench: 'bench', what: 'what', figure: 'figure', against: 'limit or peer', ratio: 'ratio' };
 
-/** Reports a value: at once on the screen, and to `tools/bench/main.ts` for the table of all. */
+/** Reports a value: prints it, and sends it to `tools/bench/main.ts` for the table. */
 export function report(what: string, value: number, unit: string, against: Against = ''): void {
   send({ bench, what, figure: withUnit(value, unit), ...compared(value, unit, against) });
 }
 
-/** Reports that something cannot be measured here. The rest goes on. */
-export function cannot(what: string, why: string): void {
+/** Reports that a value cannot be measured on this machine. */
+export function reportUnavailable(what: string, why: string): void {
   send({ bench, what, figure: '–', against: why, ratio: '' });
 }
 
-/** Reports requests per second, the median, the 99th percentile, and what was answered other than 2xx. Limits: requests/s, ms. */
+/** Reports requests per second, median, 99th percentile, and the numbers of statuses other than 2xx. Limits: requests/s, ms. */
 export function reportLoad(
   what: string,
   result: Pick<LoadResult, 'perSec' | 'p50' | 'p99' | 'statuses'>,
@@ -39,7 +39,7 @@ export function reportLoad(
   report(`${what}: p50`, result.p50, 'ms', limits.p50);
   report(`${what}: p99`, result.p99, 'ms', limits.p99 === undefined ? '' : { atMost: limits.p99 });
   for (const [status, count] of Object.entries(result.statuses))
-    if (!status.startsWith('2')) report(`${what}: answered ${status}`, count, 'times', { atMost: 0 });
+    if (!status.startsWith('2')) report(`${what}: status ${status}`, count, 'times', { atMost: 0 });
 }
 
 function send(figure: Figure): void {
@@ -69,7 +69,7 @@ function line(figure: Figure, widths: typeof WIDTHS): string {
   return `${cell('bench')}  ${cell('what')}  ${figure.figure.padStart(widths.figure)}  ${cell('against')}  ${figure.ratio}`.trimEnd();
 }
 
-/** All figures as one table. */
+/** Returns all values as a table. */
 export function table(figures: readonly Figure[]): string {
   const widest = (column: keyof Figure, of: readonly Figure[]) => Math.max(...of.map((figure) => figure[column].length));
   const all = [HEAD, ...figures];

@@ -5,26 +5,26 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { anyPorts } from '#dev/stack/ports.ts';
+import { freePorts } from '#dev/stack/ports.ts';
 import { collectedBytes, residentBytes } from './memory.ts';
 
-/** Something that serves an event stream to many. */
+/** A server of an event stream. */
 export interface Streamer {
   readonly name: string;
   readonly port: number;
   readonly path: string;
-  /** The process that holds the connections. */
+  /** Returns the id of the process that holds the connections. */
   pid(): number;
-  /** What it occupies now, bytes. */
+  /** Returns its current memory, bytes. */
   bytes(): Promise<number>;
-  /** Sends all subscribers some texts, a message each, after those before. */
+  /** Sends texts to all subscribers, one message per text, in order. */
   publish(texts: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The least that can be done with node:http. */
+/** Starts the minimal node:http server. */
 export async function startBareStream(): Promise<Streamer> {
-  const [port = 0, inspectPort = 0] = await anyPorts(2);
+  const [port = 0, inspectPort = 0] = await freePorts(2);
   const env = { ...process.env, PORT: String(port) };
   const child = fork(join(import.meta.dirname, 'bare-stream.ts'), {
     env,
@@ -50,16 +50,16 @@ export async function startBareStream(): Promise<Streamer> {
   };
 }
 
-const HOW_TO_INSTALL = 'is not here: apt-get install nginx libnginx-mod-nchan';
+const HOW_TO_INSTALL = 'not installed: apt-get install nginx libnginx-mod-nchan';
 
-/** nginx with nchan as Debian packages them: one worker process. @returns how to install it, where it is not */
+/** Starts nginx with nchan from the Debian packages: one worker process. @returns installation instructions if it is not installed */
 export async function startNchan(): Promise<Streamer | string> {
   const nginx = ['/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)]
     .map((directory) => join(directory, 'nginx'))
     .find((path) => existsSync(path));
   const module = nginx && join(nginx, '../../lib/nginx/modules/ngx_nchan_module.so');
   if (!module || !existsSync(module)) return HOW_TO_INSTALL;
-  const [port = 0] = await anyPorts(1);
+  const [port = 0] = await freePorts(1);
   const folder = mkdtempSync(join(tmpdir(), 'coinop-nchan-'));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
   const conf = `${process.getuid?.() === 0 ? 'user root;' : ''}
@@ -85,7 +85,7 @@ export async function startNchan(): Promise<Streamer | string> {
     pid: worker,
     bytes: async () => residentBytes(worker()),
     async publish(texts) {
-      // In order: over one connection.
+      // The agent has one connection, so that messages keep their order.
       for (const text of texts) request({ port, path: '/publish', method: 'POST', agent }, (response) => response.resume()).end(text);
     },
     async stop() {

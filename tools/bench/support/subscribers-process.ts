@@ -2,12 +2,14 @@ import { connect, type Socket } from 'node:net';
 import type { Command, Report } from './subscribers.ts';
 
 /**
- * Thousands of subscribers of one stream, over raw sockets, lean on purpose: they share the cores with what they measure.
- * A subscriber counts as an EventSource would: what it has seen is what ended with an empty line; it connects again with that id.
+ * Runs thousands of subscribers of one stream over raw sockets. Uses little CPU, because it shares the machine with the measured
+ * processes.
+ * A subscriber behaves like EventSource: a message counts when its empty line has arrived, and a reconnect sends the id of the last
+ * message.
  */
-const AT_ONCE = 100;
-/** As the stream's own `retry` has it, where it was the service that ended the connection, ms. */
-const RETRY = { least: 1_000, most: 4_000 };
+const MAX_CONNECTING = 100;
+/** Range of the delay before a reconnect after the service closed the connection, ms; as in the stream's `retry` field. */
+const RETRY = { minMs: 1_000, maxMs: 4_000 };
 const MARK = /@(\d+):(\d+);/g;
 const MAX_MS = 60_000;
 
@@ -16,11 +18,11 @@ let port = 0;
 let path = '';
 let killing: NodeJS.Timeout | undefined;
 const subscribers: Subscriber[] = [];
-/** By whole milliseconds. */
+/** Histogram by whole milliseconds. */
 const latencies = new Uint32Array(MAX_MS + 1);
-let counts = { chunks: 0, events: 0, lost: 0, doubled: 0, resets: 0, connects: 0 };
+let counts = { chunks: 0, events: 0, lost: 0, duplicates: 0, resets: 0, connects: 0 };
 
-/** What some bytes say to a subscriber that had an unfinished message. Most get the same, so the last answer is kept. */
+/** The parsed bytes of a read, after an unfinished message. Most subscribers receive the same bytes, so the latest result is cached. */
 interface Parsed {
   readonly before: string;
   readonly bytes: Buffer;
@@ -58,7 +60,7 @@ class Subscriber {
   #socket: Socket | null = null;
   #opened: (() => void) | null = null;
 
-  /** Connects, again and again if need be. @returns when the stream has begun */
+  /** Connects and retries until the stream begins. */
   open(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#opened = resolve;
@@ -80,7 +82,7 @@ class Subscriber {
     socket.on('close', () => {
       if (socket !== this.#socket) return;
       this.isOpen = false;
-      if (isWanted) setTimeout(() => this.#connect(), RETRY.least + (RETRY.most - RETRY.least) * Math.random());
+      if (isWanted) setTimeout(() => this.#connect(), RETRY.minMs + (RETRY.maxMs - RETRY.minMs) * Math.random());
     });
   }
 
@@ -102,7 +104,7 @@ class Subscriber {
     if (parsed.marks.length === 0) return true;
     const now = microseconds();
     for (const { seq, sent } of parsed.marks) {
-      if (seq <= this.seq) counts.doubled++;
+      if (seq <= this.seq) counts.duplicates++;
       else {
         counts.lost += seq - this.seq - 1;
         this.seq = seq;
@@ -114,7 +116,7 @@ class Subscriber {
     return true;
   }
 
-  /** Cuts the connection and connects again soon. */
+  /** Cuts the connection and reconnects soon after. */
   kill(): void {
     if (!this.isOpen) return;
     this.#socket?.removeAllListeners('close');
@@ -134,7 +136,7 @@ async function open(count: number): Promise<void> {
   subscribers.push(...made);
   const waiting = [...made];
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
+    Array.from({ length: MAX_CONNECTING }, async () => {
       for (let one = waiting.pop(); one; one = waiting.pop()) await one.open();
     }),
   );
@@ -149,7 +151,7 @@ function kill(perSec: number): void {
   }, 100);
 }
 
-/** The latency that a share of messages stayed within, ms. */
+/** Returns a percentile of the latencies, ms. */
 function percentile(share: number): number {
   const wanted = share * latencies.reduce((sum, n) => sum + n, 0);
   let seen = 0;
@@ -162,8 +164,8 @@ function percentile(share: number): number {
 
 function report(): Report {
   const open = subscribers.filter((one) => one.isOpen).length;
-  const least = Math.min(...subscribers.map((one) => one.seq));
-  return { ...counts, open, least, p50: percentile(0.5), p99: percentile(0.99), max: percentile(1) };
+  const lowestSeq = Math.min(...subscribers.map((one) => one.seq));
+  return { ...counts, open, lowestSeq, p50: percentile(0.5), p99: percentile(0.99), max: percentile(1) };
 }
 
 process.on('message', async (command: Command) => {
@@ -172,7 +174,7 @@ process.on('message', async (command: Command) => {
     await open(command.count);
   } else if (command.do === 'begin') {
     latencies.fill(0);
-    counts = { chunks: 0, events: 0, lost: 0, doubled: 0, resets: 0, connects: 0 };
+    counts = { chunks: 0, events: 0, lost: 0, duplicates: 0, resets: 0, connects: 0 };
     for (const one of subscribers) one.seq = command.seq;
   } else if (command.do === 'kill') kill(command.perSec);
   else if (command.do === 'close') {

@@ -7,13 +7,13 @@ import type { System } from '#dev/stack/system.ts';
 
 export const SESSION_KEY = 'bench-session-key-of-32-characters-or-more';
 
-/** A wallet with a session: its address, and the cookie header that its requests carry. */
+/** A wallet with a session: its address, and the Cookie header of its requests. */
 export interface BenchWallet {
   wallet: string;
   cookie: string;
 }
 
-/** Makes wallets that are signed in, by writing the rows that signing in writes. */
+/** Creates signed-in wallets by inserting the rows of a sign-in. */
 export async function signedInWallets(system: System, count: number): Promise<BenchWallet[]> {
   const keys = new Keygrip([SESSION_KEY], 'sha256');
   const made = Array.from({ length: count }, () => {
@@ -32,7 +32,7 @@ export async function signedInWallets(system: System, count: number): Promise<Be
   return made.map(({ wallet, cookie }) => ({ wallet, cookie }));
 }
 
-/** A game that takes any score of a play, however short. */
+/** Creates a game that accepts any score of a play of any duration. */
 export async function openGame(system: System, id: string): Promise<void> {
   const definition = {
     name: 'Bench game',
@@ -45,7 +45,7 @@ export async function openGame(system: System, id: string): Promise<void> {
   await withDatabase(system, (db) => db.query('insert into games (id, version, definition) values ($1, 1, $2)', [id, JSON.stringify(definition)]));
 }
 
-/** Makes plays that began a minute ago and wait for their score, `each` per wallet. */
+/** Creates plays that began a minute ago and have no score yet, `each` per wallet. */
 export async function openPlays(
   system: System,
   wallets: readonly BenchWallet[],
@@ -66,7 +66,7 @@ export async function openPlays(
   return plays;
 }
 
-/** Runs SQL as the system's owner. */
+/** Runs SQL as the owner of the database. */
 export async function withDatabase<T>(system: System, work: (db: pg.Client) => Promise<T>): Promise<T> {
   const db = new pg.Client({ connectionString: system.postgres.url });
   await db.connect();

@@ -7,7 +7,7 @@ const cabinets = route({
   method: 'get',
   path: '/arcade/cabinets',
   auth: 'public',
-  summary: 'The cabinets, and who controls them',
+  summary: 'List the cabinets and the entities that control them',
   returns: { 200: z.array(CabinetView) },
   fails: [],
   cache: 'no-cache',

@@ -2,10 +2,12 @@ import { cabinetRoutes } from './cabinets.ts';
 import { playRoutes } from './plays.ts';
 import { recordRoutes } from './records.ts';
 import { registryRoutes } from './registry.ts';
+import { scoreRoutes } from './scores.ts';
 import { stateRoutes } from './states.ts';
 
-/** The arcade's endpoints, by who may call them. */
+/** The endpoints of the arcade, by caller. */
 export const arcadeRoutes = {
   public: [...registryRoutes, ...cabinetRoutes],
-  session: [...playRoutes, ...stateRoutes, ...recordRoutes],
+  session: [...playRoutes, ...stateRoutes, ...recordRoutes, ...scoreRoutes.session],
+  admin: scoreRoutes.admin,
 };

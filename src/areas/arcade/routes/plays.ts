@@ -1,8 +1,8 @@
 import { fail } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { refusalToPlay } from '#platform/solana/token-gate.ts';
-import { heartbeatUrl, MAX_UNFINISHED, startPlay } from '../plays.ts';
-import { findGame } from '../registry.ts';
+import { playGateError } from '#platform/solana/token-gate.ts';
+import { findGame } from '../games/registry.ts';
+import { heartbeatUrl, MAX_UNFINISHED_PLAYS, startPlay } from '../plays/plays.ts';
 import { GamePath, PlayReceipt } from '../schemas.ts';
 
 const play = route({
@@ -10,9 +10,9 @@ const play = route({
   path: '/game/{id}/play',
   auth: 'session',
   summary: 'Start a play',
-  description: `A score names its play, and uses it up. At most ${MAX_UNFINISHED} plays without a score an hour. Where the service asks for a token to be held, a wallet that holds too little of it (see \`/eligibility\`) is refused with 403.
+  description: `A score names its play, and each play can have one score. A wallet can start at most ${MAX_UNFINISHED_PLAYS} plays without a score per hour. If the service requires a token, a wallet that holds too little of it (see \`/eligibility\`) gets 403.
 
-Where the game verifies by heartbeat, open a WebSocket to \`heartbeatUrl\` with the session's cookie and send \`{"type":"heartbeat"}\` every 5 seconds, the first at once; each is answered with \`{"type":"heartbeat","beats":n,"at":"…"}\`. Beats less than 2 seconds apart are not counted. A socket that is silent for 15 seconds is closed (4008); it may be opened again anywhere within 15 seconds of the last beat, and takes over from one that is still open (4001). Anything else than heartbeats, or more than 20 messages in 10 seconds, closes it (1008). When the service restarts it closes with 1012: connect again. A silence of the client's makes its score refused, one of the service's makes it held. The upgrade is refused with 400, 401, 403, 404, 409 (the game needs no heartbeats; the play has its score, or is over) or 503.`,
+If the game’s verification is heartbeat, open a WebSocket to \`heartbeatUrl\` with the session’s cookie. Send \`{"type":"heartbeat"}\` at once and then every 5 seconds. The service answers each with \`{"type":"heartbeat","beats":n,"at":"…"}\`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.`,
   params: GamePath,
   returns: { 201: PlayReceipt },
   fails: [403, 404, 429],
@@ -20,8 +20,8 @@ Where the game verifies by heartbeat, open a WebSocket to \`heartbeatUrl\` with 
   handler: async ({ app, params, wallet, once }) => {
     const game = await findGame(app, params.id);
     if (!game) throw fail(404, 'no such game');
-    // Asked outside the transaction, told inside: a play that was started before is answered again whatever the wallet holds now.
-    const refusal = await refusalToPlay(app, wallet);
+    // Checks the token outside the transaction, but throws inside `once`, so that a repeated request gets its stored response.
+    const refusal = await playGateError(app, wallet);
     return await once(async (tx) => {
       if (refusal) throw refusal;
       const { playId, startedAt } = await startPlay(tx, wallet, game.id);

@@ -1,15 +1,15 @@
 import { fail } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { appendRecord, MOST_IN } from '../records.ts';
-import { findGame } from '../registry.ts';
+import { findGame } from '../games/registry.ts';
+import { appendRecord, MAX_RECORDS } from '../saves/records.ts';
 import { FreeObject, GamePath, RecordReceipt } from '../schemas.ts';
 
 const record = route({
   method: 'post',
   path: '/game/{id}/record',
   auth: 'session',
-  summary: 'Log a finalized record for good',
-  description: `Any JSON object up to 256 KB. Records are never changed or removed; each names the hash of the one before. At most ${MOST_IN.minute} a minute and ${MOST_IN.day} a day of one wallet in one game.`,
+  summary: 'Append a record to a hash chain',
+  description: `Any JSON object up to 256 KB. Records are never changed or deleted, and each contains the hash of the previous record. At most ${MAX_RECORDS.minute} a minute and ${MAX_RECORDS.day} a day per wallet and game.`,
   params: GamePath,
   body: FreeObject,
   returns: { 201: RecordReceipt },

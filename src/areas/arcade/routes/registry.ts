@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { SCALE } from '#lib/normalization.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { earnsRewards } from '../game.ts';
-import { findGame, loadGames } from '../registry.ts';
+import { earnsRewards } from '../games/definition.ts';
+import { findGame, loadGames } from '../games/registry.ts';
+import { gameStats } from '../games/stats.ts';
 import { GamePath, GameStatsView, GameSummary, NormalizationConfig } from '../schemas.ts';
-import { gameStats } from '../stats.ts';
 
-/** Clients may keep the registry a little longer than our processes do. */
+/** Clients cache the registry for up to 5 s. */
 const CACHE = 'public, max-age=5';
 
 const listGames = route({
   method: 'get',
   path: '/config/games',
   auth: 'public',
-  summary: 'The games of the arcade',
+  summary: 'List the games of the arcade',
   returns: { 200: z.array(GameSummary) },
   fails: [],
   cache: CACHE,
@@ -31,8 +31,8 @@ const normalization = route({
   method: 'get',
   path: '/config/normalization',
   auth: 'public',
-  summary: 'How scores are normalized, and what caps points',
-  description: `Every game's scores come to 0–${SCALE}; points are floor(normalized × pointsPer10000 / ${SCALE}), within the caps of the game and of the day. linear: (score − min) / (max − min); log: ln(1 + score − min) / ln(1 + max − min); piecewise: straight between points. Where lower is better, the distance from max counts instead.`,
+  summary: 'Read how scores are normalized and how points are capped',
+  description: `Scores of every game are normalized to 0–${SCALE}. Points are floor(normalized × pointsPer10000 / ${SCALE}), up to the daily caps of the game and of the wallet. linear: (score − min) / (max − min). log: ln(1 + score − min) / ln(1 + max − min). piecewise: linear interpolation between points. If lower is better, the formulas use the distance from max in place of the distance from min.`,
   returns: { 200: NormalizationConfig },
   fails: [],
   cache: CACHE,
@@ -53,8 +53,8 @@ const stats = route({
   method: 'get',
   path: '/game/{id}/stats',
   auth: 'public',
-  summary: 'What a game has seen',
-  description: 'Up to two seconds old.',
+  summary: 'Read the stats of a game',
+  description: 'The stats are up to two seconds old.',
   params: GamePath,
   returns: { 200: GameStatsView },
   fails: [404],

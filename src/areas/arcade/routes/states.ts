@@ -1,16 +1,16 @@
 import { fail } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { findGame } from '../registry.ts';
+import { findGame } from '../games/registry.ts';
+import { readState, saveState } from '../saves/states.ts';
 import { FreeJson, GamePath, StateSaved, StateView } from '../schemas.ts';
-import { readState, saveState } from '../states.ts';
-import { alreadyHas, expectedVersions, versionTag } from '../versions.ts';
+import { expectedVersions, isNotModified, versionTag } from '../versions.ts';
 
 const readSaved = route({
   method: 'get',
   path: '/game/{id}/state',
   auth: 'session',
-  summary: 'Read one’s saved state of a game',
-  description: 'The ETag names the version; If-None-Match with it is answered with 304. Nothing saved yet: state null, version 0.',
+  summary: 'Read the caller’s saved state of a game',
+  description: 'The ETag is the version. A request with this ETag in If-None-Match gets 304. Before the first save, state is null and version is 0.',
   params: GamePath,
   returns: { 200: StateView, 304: null },
   fails: [404],
@@ -19,7 +19,7 @@ const readSaved = route({
     if (!game) throw fail(404, 'no such game');
     const saved = await readState(app.db, wallet, game.id);
     const headers = { ETag: versionTag(saved.version), 'Cache-Control': 'private, no-cache' };
-    if (alreadyHas(ctx, saved.version)) return reply(304, null, headers);
+    if (isNotModified(ctx, saved.version)) return reply(304, null, headers);
     return reply(200, { gameId: game.id, ...saved }, headers);
   },
 });
@@ -28,8 +28,8 @@ const save = route({
   method: 'put',
   path: '/game/{id}/state',
   auth: 'session',
-  summary: 'Save one’s state of a game',
-  description: 'Any JSON up to 256 KB. With If-Match it replaces only the version named; "0" names a state that was never saved.',
+  summary: 'Save the caller’s state of a game',
+  description: 'Any JSON up to 256 KB. With If-Match, the request replaces only the named version; "0" means that no state was saved before.',
   params: GamePath,
   body: FreeJson,
   returns: { 200: StateSaved },

@@ -4,8 +4,8 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { voidScores } from './decide.ts';
 
-/** Scores taken back in one transaction. */
-const CHUNK = 200;
+/** Maximum scores that one transaction voids. */
+const CHUNK_SIZE = 200;
 
 const ban = statement<{ wallet: string }>(
   'ban_player',
@@ -15,11 +15,11 @@ const unban = statement<{ wallet: string }>(
   'unban_player',
   'update players set banned_at = null, ban_reason = null, scores_voided_at = null where wallet = $1 and banned_at is not null returning wallet',
 );
-const known = statement<{ wallet: string }>('find_player', 'select wallet from players where wallet = $1');
+const findPlayer = statement<{ wallet: string }>('find_player', 'select wallet from players where wallet = $1');
 const nextScores = statement<{ id: string }>(
   'scores_of_banned',
   `select s.id from scores s join players p on p.wallet = s.wallet and p.banned_at is not null
-   where s.wallet = $1 and s.status = 'accepted' limit ${CHUNK}`,
+   where s.wallet = $1 and s.status = 'accepted' limit ${CHUNK_SIZE}`,
 );
 const markVoided = statement('mark_ban_voided', 'update players set scores_voided_at = app_now() where wallet = $1 and banned_at is not null');
 const unfinished = statement<{ wallet: string }>(
@@ -28,29 +28,30 @@ const unfinished = statement<{ wallet: string }>(
 );
 
 /**
- * Bans a wallet: it may not sign in or score any more, and a job takes back all that it scored.
- * Again, it makes sure of the same. @throws 404 a wallet that never signed in
+ * Bans a wallet, so that it cannot sign in or submit scores, and enqueues a job that voids its accepted scores. Idempotent.
+ * @throws 404 when the wallet never signed in
  */
 export async function banWallet(app: App, wallet: string, reason: string): Promise<void> {
   await app.tx(async (tx) => {
     const banned = await tx.query(ban, [wallet, reason]);
-    if (banned.length === 0 && (await tx.query(known, [wallet])).length === 0) throw fail(404, 'no such wallet has signed in');
+    if (banned.length === 0 && (await tx.query(findPlayer, [wallet])).length === 0) throw fail(404, 'this wallet never signed in');
     tx.enqueue(voidBanned, { wallet });
   });
 }
 
 /**
- * Lifts a ban. What was taken back stays taken back.
- * @throws 404 a wallet that never signed in; 409 not banned
+ * Lifts a ban. Voided scores stay voided.
+ * @throws 404 when the wallet never signed in
+ * @throws 409 when the wallet is not banned
  */
 export async function unbanWallet(app: App, wallet: string): Promise<void> {
   await app.tx(async (tx) => {
     if ((await tx.query(unban, [wallet])).length > 0) return;
-    throw (await tx.query(known, [wallet])).length === 0 ? fail(404, 'no such wallet has signed in') : fail(409, 'the wallet is not banned');
+    throw (await tx.query(findPlayer, [wallet])).length === 0 ? fail(404, 'this wallet never signed in') : fail(409, 'the wallet is not banned');
   });
 }
 
-/** Takes back the accepted scores of a banned wallet, chunk by chunk; killed in between, it goes on where it was. */
+/** Voids the accepted scores of a banned wallet, one transaction per chunk. After a kill, the retry continues with the remaining scores. */
 export async function voidBannedScores(app: App, wallet: string): Promise<void> {
   for (;;) {
     const scores = await app.db.query(nextScores, [wallet]);
@@ -62,7 +63,7 @@ export async function voidBannedScores(app: App, wallet: string): Promise<void> 
   await app.tx((tx) => tx.query(markVoided, [wallet]));
 }
 
-/** Rings again for bans whose work was lost. */
+/** Enqueues the job again for banned wallets whose scores are not all voided. */
 export async function sweepUnfinishedBans(app: App): Promise<void> {
   const wallets = await app.db.query(unfinished);
   await app.tx(async (tx) => {

@@ -10,10 +10,10 @@ const bestOf = statement<{ best: number }>(
    group by span.n order by span.n`,
 );
 
-/** Days that no bucket ends before. */
+/** UTC day numbers that include every day. */
 const ALL_TIME = { first: 0, past: 2 ** 31 - 1 };
 
-/** Computes a wallet's bests in a game again, from its accepted scores: all time, and each period's current and previous bucket. */
+/** Recomputes a wallet's best scores in a game from its accepted scores: all time, and the current and previous bucket of each period. */
 export async function recomputeBests(tx: Tx, gameId: string, mode: Mode, wallet: string): Promise<StandingRow[]> {
   const board = gameBoard(gameId);
   const row = (await readStandings(tx, [{ board, mode, wallet }]))[0];

@@ -1,25 +1,25 @@
 import {
   appendPoints,
   countScores,
-  earn,
   gameBoard,
+  grantPoints,
   type LedgerEntry,
   lockPlayers,
   type OpenDay,
   openDay,
   raiseBests,
-  refreshLater,
   saveEarnings,
+  scheduleRefresh,
 } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { scoreDecided } from '../events.ts';
-import { earnsRewards, type Game } from '../game.ts';
-import { appendScores } from './battles.ts';
+import { earnsRewards, type Game } from '../games/definition.ts';
+import { appendScoreActivities } from './activities.ts';
 import { recomputeBests } from './bests.ts';
-import { type DecidedScore, lockScores } from './held.ts';
+import { lockScores, type ScoreToDecide } from './moderation.ts';
 import { pointsFor } from './record.ts';
 import type { ScoreStatus } from './schemas.ts';
 
@@ -36,13 +36,13 @@ const decide = statement(
    on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
-/** Who decides, and why. */
-export interface Decision {
+/** The author of a decision (an admin token's name or `ban`) and the reason. */
+interface Decision {
   by: string;
   reason: string | undefined;
 }
 
-async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly (DecidedScore & { status: ScoreStatus })[]): Promise<void> {
+async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly (ScoreToDecide & { status: ScoreStatus })[]): Promise<void> {
   await tx.query(decide, [
     open.at.toISOString(),
     decision.by,
@@ -55,11 +55,11 @@ async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly
   ]);
 }
 
-function report(tx: Tx, score: DecidedScore, decision: 'accepted' | 'rejected' | 'voided', points: number, reason: string | undefined): void {
+function report(tx: Tx, score: ScoreToDecide, decision: 'accepted' | 'rejected' | 'voided', points: number, reason: string | undefined): void {
   tx.emit(scoreDecided, { scoreId: score.id, gameId: score.gameId, decision, pointsAwarded: points, ...(reason ? { reason } : {}) }, score.wallet);
 }
 
-const entryOf = (score: DecidedScore, reason: string, points: number, rewards: boolean): LedgerEntry => ({
+const entryOf = (score: ScoreToDecide, reason: string, points: number, rewards: boolean): LedgerEntry => ({
   wallet: score.wallet,
   mode: score.mode,
   kind: 'game',
@@ -71,8 +71,9 @@ const entryOf = (score: DecidedScore, reason: string, points: number, rewards: b
 });
 
 /**
- * Accepts or rejects a held score. Accepted, it counts today, within today's caps.
- * @throws 404 no such score; 409 it is not held (any more), or to be accepted for a banned wallet
+ * Accepts or rejects a held score. An accepted score counts on the current day, within the caps of that day.
+ * @throws 404 when the score does not exist
+ * @throws 409 when the score is not held, or when a score of a banned wallet would be accepted
  */
 export async function decideScore(app: App, game: Game, scoreId: string, verdict: 'accept' | 'reject', decision: Decision): Promise<void> {
   await app.tx(async (tx) => {
@@ -86,7 +87,10 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
     }
     const player = score.player;
     if (player.banned) throw fail(409, 'decision must be reject: the wallet is banned');
-    const points = earn(player, open, game.id, pointsFor(game, score.normalized), { game: game.caps.dailyPoints, all: app.config.dailyPointsCap });
+    const points = grantPoints(player, open, game.id, pointsFor(game, score.normalized), {
+      game: game.caps.dailyPoints,
+      all: app.config.dailyPointsCap,
+    });
     countScores(player, score.mode, game.id, 1, points);
     const board = gameBoard(game.id);
     const changed = await raiseBests(tx, open.day, [{ board, mode: score.mode, wallet: score.wallet, value: score.normalized }]);
@@ -94,16 +98,16 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
     await write(tx, open, decision, [{ ...score, status: 'accepted', points, personalBest, day: open.day }]);
     await saveEarnings(tx, [player]);
     if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, 'score', points, earnsRewards(game))])));
-    await appendScores(tx, 'score', [score]);
+    await appendScoreActivities(tx, 'score', [score]);
     report(tx, score, 'accepted', points, decision.reason);
-    await refreshLater(tx, changed);
+    await scheduleRefresh(tx, changed);
   });
 }
 
 /**
- * Takes accepted scores of one wallet back: compensating ledger rows today, which epochs count as they counted what is
- * taken back, and its bests computed again from what remains.
- * Scores that are not accepted (any more) are left alone. @returns how many were taken back
+ * Voids accepted scores of one wallet: appends negative ledger rows of the current day, with the `rewards` flag of the original
+ * rows, and recomputes the wallet's best scores. Skips scores that are not accepted.
+ * @returns the number of voided scores
  */
 export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly string[], decision: Decision): Promise<number> {
   const open = await openDay(tx);
@@ -129,15 +133,16 @@ export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly stri
   for (const [gameId, ofGame] of Map.groupBy(scores, (score) => score.gameId)) {
     for (const mode of new Set(ofGame.map((score) => score.mode))) changed.push(...(await recomputeBests(tx, gameId, mode, wallet)));
   }
-  await appendScores(tx, 'void', scores);
+  await appendScoreActivities(tx, 'void', scores);
   for (const score of scores) report(tx, score, 'voided', -score.points, decision.reason);
-  await refreshLater(tx, changed);
+  await scheduleRefresh(tx, changed);
   return scores.length;
 }
 
 /**
- * Takes one accepted score back.
- * @throws 404 no such score; 409 it is not accepted (any more)
+ * Voids one accepted score.
+ * @throws 404 when the score does not exist
+ * @throws 409 when the score is not accepted
  */
 export async function voidScore(app: App, scoreId: string, decision: Decision): Promise<void> {
   await app.tx(async (tx) => {

@@ -1,8 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Submission } from '#jobs/scores.ts';
-import type { Game } from '../game.ts';
+import type { Game } from '../games/definition.ts';
+import type { HeartbeatVerdict } from '../plays/evaluate-heartbeats.ts';
 
-/** A play as the record has it. */
+/** A play as it is stored. */
 export interface Play {
   id: string;
   wallet: string;
@@ -10,35 +11,38 @@ export interface Play {
   startedAt: Date;
 }
 
-/** What the heartbeats of a play's session say. */
-export type Heartbeats = { verdict: 'ok' } | { verdict: 'held'; reason: string } | { verdict: 'refused'; reason: string };
+/** accepted; held: doubtful, so a moderator decides; refused: impossible. */
+type ScoreVerdict = { verdict: 'accepted' } | { verdict: 'held'; reasons: string[] } | { verdict: 'refused'; error: string };
 
-/** Accepted, doubtful (a moderator decides), or impossible. */
-export type Verdict = { verdict: 'accepted' } | { verdict: 'held'; reasons: string[] } | { verdict: 'refused'; error: string };
-
-/** Clocks of clients and ours differ, and requests take time, ms. */
+/** Tolerance for clock differences and request delays, ms. */
 const TOLERANCE_MS = 2_000;
 
-const refused = (error: string): Verdict => ({ verdict: 'refused', error });
+const refused = (error: string): ScoreVerdict => ({ verdict: 'refused', error });
 
 /**
- * Judges a submission. Pure: everything it needs is given.
- * @param play the play that `playId` names, if there is one
- * @param heartbeats of that play, where the game verifies by heartbeat
- * @param endedAt when it was submitted
+ * Evaluates a submission. A pure function.
+ * @param play the play that `playId` names, if it exists
+ * @param heartbeats verdict on the session of this play, if the game verifies by heartbeat
+ * @param endedAt time of the submission
  */
-export function judge(game: Game, submission: Submission, play: Play | undefined, heartbeats: Heartbeats | undefined, endedAt: Date): Verdict {
+export function evaluateSubmission(
+  game: Game,
+  submission: Submission,
+  play: Play | undefined,
+  heartbeats: HeartbeatVerdict | undefined,
+  endedAt: Date,
+): ScoreVerdict {
   const { min, max } = game.normalization;
   if (submission.score < min || submission.score > max) return refused(`score must be an integer from ${min} to ${max} in this game`);
-  if (game.secret !== null && !signed(game.secret, submission)) {
+  if (game.secret !== null && !isSigned(game.secret, submission)) {
     return refused('signature must be the hex HMAC-SHA256 of v1:{playId}:{wallet}:{score}:{durationMs} under the game’s secret');
   }
   if (submission.playId === null) return game.verification === 'none' ? { verdict: 'accepted' } : refused('playId is required in this game');
   if (!play || play.wallet !== submission.wallet || play.gameId !== game.id) return refused('playId must be a play of yours in this game');
-  return judgePlay(game, submission, play, heartbeats, endedAt);
+  return evaluatePlay(game, submission, play, heartbeats, endedAt);
 }
 
-function judgePlay(game: Game, submission: Submission, play: Play, heartbeats: Heartbeats | undefined, endedAt: Date): Verdict {
+function evaluatePlay(game: Game, submission: Submission, play: Play, heartbeats: HeartbeatVerdict | undefined, endedAt: Date): ScoreVerdict {
   const elapsedMs = endedAt.getTime() - play.startedAt.getTime();
   const { minDurationMs, maxDurationMs, scorePerSec } = game.caps;
   if (elapsedMs > maxDurationMs + TOLERANCE_MS) return refused(`playId must be of a play begun within ${Math.round(maxDurationMs / 1000)} seconds`);
@@ -55,7 +59,7 @@ function judgePlay(game: Game, submission: Submission, play: Play, heartbeats: H
   return reasons.length > 0 ? { verdict: 'held', reasons } : { verdict: 'accepted' };
 }
 
-function signed(secret: string, s: Submission): boolean {
+function isSigned(secret: string, s: Submission): boolean {
   if (s.signature === null || s.durationMs === null) return false;
   const text = `v1:${s.playId ?? ''}:${s.wallet}:${s.score}:${s.durationMs}`;
   const expected = createHmac('sha256', secret).update(text).digest();

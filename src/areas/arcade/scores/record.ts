@@ -1,8 +1,8 @@
 import {
   appendPoints,
   countScores,
-  earn,
   gameBoard,
+  grantPoints,
   lockPlayers,
   type OpenDay,
   openDay,
@@ -17,36 +17,36 @@ import type { Submission } from '#jobs/scores.ts';
 import { normalize } from '#lib/normalization.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { judgeHeartbeats } from '../evaluate-heartbeats.ts';
 import { scoreHeld, scoreUpdate } from '../events.ts';
-import { earnsRewards, type Game } from '../game.ts';
-import { appendScores, type Inadmissible } from './battles.ts';
-import { type Heartbeats, judge, type Play } from './evaluate.ts';
+import { earnsRewards, type Game } from '../games/definition.ts';
+import { evaluateHeartbeats, type HeartbeatVerdict } from '../plays/evaluate-heartbeats.ts';
+import { appendScoreActivities, type BattleRefusal } from './activities.ts';
+import { evaluateSubmission, type Play } from './evaluate.ts';
 import { insertNewScores, readEarlier, readPlays, type ScoreRow } from './rows.ts';
 
-/** A refusal, or the row that answers a submission: its own, or the earlier one of the same play or key. */
-export type Recorded = { submission: Submission; row: ScoreRow } | { submission: Submission; status: 400 | 403 | 404 | 409; error: string };
+/** The result of a submission: an error, or a row. The row is new, or an earlier row with the same play or idempotency key. */
+export type SubmissionResult = { submission: Submission; row: ScoreRow } | { submission: Submission; status: 400 | 403 | 404 | 409; error: string };
 
-/** What submissions are judged by, besides themselves. */
+/** The data against which submissions are evaluated. */
 interface Evidence {
   games: ReadonlyMap<string, Game>;
   plays: ReadonlyMap<string, Play>;
-  heartbeats: ReadonlyMap<string, Heartbeats>;
-  /** Submissions that may not count for the battles that they name. */
-  inadmissible: ReadonlyMap<string, Inadmissible>;
+  heartbeats: ReadonlyMap<string, HeartbeatVerdict>;
+  /** Submissions that cannot count for the battles that they name, by id. */
+  inadmissible: ReadonlyMap<string, BattleRefusal>;
 }
 
 export interface RecordedBatch {
   day: number;
-  recorded: Recorded[];
-  /** The standings that changed, and those of repeats: what the boards are to show. */
+  recorded: SubmissionResult[];
+  /** Standings to copy to the boards: the changed ones, and those of repeated submissions. */
   standings: StandingRow[];
 }
 
 /**
- * Validates a batch of submissions and records what is accepted or held, in one transaction.
- * The wallets' rows are locked first, so one wallet's submissions are judged one after the other, across all workers;
- * a batch run again finds its own rows and changes nothing.
+ * Validates a batch of submissions, and records the accepted and the held ones in one transaction.
+ * Locks the wallets' rows first, so that the submissions of one wallet are serialized across all workers.
+ * Idempotent: a repeated batch finds its own rows and changes nothing.
  */
 export function recordBatch(
   app: App,
@@ -55,7 +55,7 @@ export function recordBatch(
   inadmissible: Evidence['inadmissible'],
 ): Promise<RecordedBatch> {
   return app.tx(async (tx) => {
-    // One round trip, in this order: the day, the locks, and what only stands still under them.
+    // One round trip, in this order: the day, the locks, then the rows that these locks protect from changes.
     const [open, players, earlier, plays, bests] = await Promise.all([
       openDay(tx),
       lockPlayers(
@@ -72,11 +72,11 @@ export function recordBatch(
         submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet })),
       ),
     ]);
-    const evidence = { games, plays, inadmissible, heartbeats: await heartbeatsOf(app, submissions, games, plays) };
-    const batch = new Batch(app, open, players, evidence, earlier, bests);
+    const evidence = { games, plays, inadmissible, heartbeats: await readHeartbeatVerdicts(app, submissions, games, plays) };
+    const batch = new ScoreBatch(app, open, players, evidence, earlier, bests);
     const recorded = submissions.map((submission) => batch.take(submission));
     const changed = await batch.write(tx);
-    const repeats = recorded.flatMap((r) => ('row' in r && r.row.status === 'accepted' && !batch.fresh.includes(r.row) ? [r.row] : []));
+    const repeats = recorded.flatMap((r) => ('row' in r && r.row.status === 'accepted' && !batch.newRows.includes(r.row) ? [r.row] : []));
     const unchanged = await readStandings(
       tx,
       repeats.flatMap((row) => [gameBoard(row.gameId), 'global'].map((board) => ({ board, mode: row.mode, wallet: row.wallet }))),
@@ -85,8 +85,8 @@ export function recordBatch(
   });
 }
 
-/** What the sessions of the plays say, where their games verify by heartbeat. */
-async function heartbeatsOf(
+/** Evaluates the sessions of the plays whose games verify by heartbeat. Returns the verdicts by play id. */
+async function readHeartbeatVerdicts(
   app: App,
   submissions: readonly Submission[],
   games: Evidence['games'],
@@ -98,16 +98,16 @@ async function heartbeatsOf(
     return [{ playId: play.id, startedAt: play.startedAt, endedAt: new Date(s.at) }];
   });
   if (beating.length === 0) return new Map();
-  const verdicts = await judgeHeartbeats(app, beating);
+  const verdicts = await evaluateHeartbeats(app, beating);
   return new Map(beating.flatMap((play, i) => (verdicts[i] ? [[play.playId, verdicts[i]] as const] : [])));
 }
 
-/** A wallet's all-time best on a game's board. */
-type Best = Awaited<ReturnType<typeof readTotals>>[number];
+/** A wallet's all-time best score on a game's board. */
+type WalletBest = Awaited<ReturnType<typeof readTotals>>[number];
 
-/** The submissions of one transaction, judged in order against what came before them. */
-class Batch {
-  readonly fresh: ScoreRow[] = [];
+/** The submissions of one transaction. Each is evaluated against the rows of earlier submissions. */
+class ScoreBatch {
+  readonly newRows: ScoreRow[] = [];
   readonly #app: App;
   readonly #open: OpenDay;
   readonly #players: Map<string, Player>;
@@ -115,7 +115,7 @@ class Batch {
   readonly #known = new Map<string, ScoreRow>();
   readonly #bests = new Map<string, number>();
 
-  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly Best[]) {
+  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly WalletBest[]) {
     this.#app = app;
     this.#open = open;
     this.#players = players;
@@ -138,7 +138,7 @@ class Batch {
     );
   }
 
-  take(submission: Submission): Recorded {
+  take(submission: Submission): SubmissionResult {
     const earlier = this.#earlier(submission);
     if (earlier) return this.#repeat(submission, earlier);
     const game = this.#evidence.games.get(submission.gameId);
@@ -150,15 +150,15 @@ class Batch {
     const play = submission.playId === null ? undefined : this.#evidence.plays.get(submission.playId);
     const heartbeats = submission.playId === null ? undefined : this.#evidence.heartbeats.get(submission.playId);
     const endedAt = new Date(Math.min(Date.parse(submission.at), this.#open.at.getTime()));
-    const verdict = judge(game, submission, play, heartbeats, endedAt);
+    const verdict = evaluateSubmission(game, submission, play, heartbeats, endedAt);
     if (verdict.verdict === 'refused') return { submission, status: 400, error: verdict.error };
     const row = this.#score(game, player, submission, verdict.verdict === 'held' ? verdict.reasons : null);
-    this.fresh.push(row);
+    this.newRows.push(row);
     this.#remember(row);
     return { submission, row };
   }
 
-  #repeat(submission: Submission, earlier: ScoreRow): Recorded {
+  #repeat(submission: Submission, earlier: ScoreRow): SubmissionResult {
     if (earlier.wallet !== submission.wallet) return { submission, status: 400, error: 'playId must be a play of yours in this game' };
     if (earlier.bodyHash === submission.bodyHash) return { submission, row: earlier };
     const field = earlier.playId !== null && earlier.playId === submission.playId ? 'playId' : 'Idempotency-Key';
@@ -171,7 +171,7 @@ class Batch {
     const personalBest = held === null && normalized > (this.#bests.get(board) ?? 0);
     if (personalBest) this.#bests.set(board, normalized);
     const caps = { game: game.caps.dailyPoints, all: this.#app.config.dailyPointsCap };
-    const points = held === null ? earn(player, this.#open, game.id, pointsFor(game, normalized), caps) : 0;
+    const points = held === null ? grantPoints(player, this.#open, game.id, pointsFor(game, normalized), caps) : 0;
     if (held === null) countScores(player, player.mode, game.id, 1, points);
     return {
       id: s.id,
@@ -194,13 +194,13 @@ class Batch {
   }
 
   async write(tx: Tx): Promise<StandingRow[]> {
-    if (this.fresh.length === 0) return [];
-    const accepted = this.fresh.filter((row) => row.status === 'accepted');
+    if (this.newRows.length === 0) return [];
+    const accepted = this.newRows.filter((row) => row.status === 'accepted');
     const paid = accepted.filter((row) => row.points > 0);
     this.#report(tx, accepted);
     // One round trip, in this order.
     const [, , sums, bests] = await Promise.all([
-      insertNewScores(tx, this.#open, this.fresh),
+      insertNewScores(tx, this.#open, this.newRows),
       saveEarnings(
         tx,
         [...new Set(accepted.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
@@ -215,7 +215,7 @@ class Batch {
         this.#open.day,
         accepted.map((row) => ({ board: gameBoard(row.gameId), mode: row.mode, wallet: row.wallet, value: row.normalized })),
       ),
-      appendScores(tx, 'score', accepted),
+      appendScoreActivities(tx, 'score', accepted),
     ]);
     return [...sums, ...bests];
   }
@@ -246,11 +246,11 @@ class Batch {
         personalBest: row.personalBest,
       }));
     if (updates.length > 0) tx.emit(scoreUpdate, { updates });
-    for (const row of this.fresh) {
+    for (const row of this.newRows) {
       if (row.status === 'held') tx.emit(scoreHeld, { scoreId: row.id, gameId: row.gameId, reasons: row.reasons }, row.wallet);
     }
   }
 }
 
-/** `floor(normalized × pointsPer10000 / 10000)`, before caps. */
+/** Returns the points of a normalized score before caps: `floor(normalized × pointsPer10000 / 10000)`. */
 export const pointsFor = (game: Game, normalized: number): number => Math.floor((normalized * game.pointsPer10000) / 10_000);

@@ -1,21 +1,21 @@
 import { applyToBoard, gameBoard, readRank } from '#areas/points';
 import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
-import type { Recorded, RecordedBatch } from './record.ts';
+import type { RecordedBatch, SubmissionResult } from './record.ts';
 import type { ScoreOutcome } from './schemas.ts';
 
 /**
- * Shows a committed batch on the boards, and makes the answers: each with the wallet's place after the commit.
- * One call per board for the whole batch. Where a board is not complete, its ranks come from the record.
+ * Copies a committed batch to the boards in Redis, and returns the outcomes with each wallet's rank after the commit.
+ * Sends one Redis call per board for the whole batch. Reads the ranks of an incomplete board from the database.
  */
 export async function respond(app: App, batch: RecordedBatch): Promise<{ id: string; outcome: ScoreOutcome }[]> {
   const rows = batch.recorded.flatMap((entry) => ('row' in entry ? [entry.row] : []));
-  const asked = Map.groupBy(rows, (row) => gameBoard(row.gameId));
+  const rowsByBoard = Map.groupBy(rows, (row) => gameBoard(row.gameId));
   const changed = Map.groupBy(batch.standings, (row) => row.board);
   const places = new Map<string, Neighbourhood>();
   await Promise.all(
-    [...new Set([...asked.keys(), ...changed.keys()])].map(async (board) => {
-      const wallets = [...new Set(asked.get(board)?.map((row) => row.wallet))];
+    [...new Set([...rowsByBoard.keys(), ...changed.keys()])].map(async (board) => {
+      const wallets = [...new Set(rowsByBoard.get(board)?.map((row) => row.wallet))];
       const found = await applyToBoard(app, board, batch.day, changed.get(board) ?? [], wallets);
       const known = found ?? (await Promise.all(wallets.map((wallet) => readRank(app, board, { span: 'all', wallet }))));
       wallets.forEach((wallet, i) => {
@@ -27,11 +27,11 @@ export async function respond(app: App, batch: RecordedBatch): Promise<{ id: str
   return batch.recorded.map((entry) => ({ id: entry.submission.id, outcome: outcome(entry, places) }));
 }
 
-function outcome(entry: Recorded, places: ReadonlyMap<string, Neighbourhood>): ScoreOutcome {
+function outcome(entry: SubmissionResult, places: ReadonlyMap<string, Neighbourhood>): ScoreOutcome {
   if (!('row' in entry)) return { status: entry.status, error: entry.error };
   const { row } = entry;
   const rank = places.get(`${gameBoard(row.gameId)} ${row.wallet}`);
-  if (!rank) return { status: 503, error: 'the score is recorded, but its rank cannot be told at the moment: send the same score again' };
+  if (!rank) return { status: 503, error: 'the score is recorded, but its rank cannot be read at the moment: send the same score again' };
   return {
     status: 200,
     receipt: {

@@ -33,7 +33,7 @@ const selectPlays = statement<{ id: string; wallet: string; game_id: string; sta
      select id, wallet, game_id, ${instant('started_at')} as started_at from plays where id = k.id offset 0) p`,
 );
 
-/** The plays that submissions name. What is read of a play never changes. */
+/** Reads the plays that submissions name, by id. These columns never change, so no lock is needed. */
 export async function readPlays(db: Queryable, ids: readonly string[]): Promise<Map<string, Play>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query(selectPlays, [ids]);
@@ -46,7 +46,7 @@ const COLUMNS = `id, wallet, game_id as "gameId", game_version as "gameVersion",
 
 const selectEarlier = statement<ScoreRow>(
   'select_earlier_scores',
-  // One look into an index per key, also where the plan was made while the table was small.
+  // `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached while the table was small.
   `select s.* from unnest($1::uuid[]) as k(id), lateral (select ${COLUMNS} from scores where id = k.id offset 0) s
    union all
    select s.* from unnest($2::uuid[]) as k(play_id), lateral (select ${COLUMNS} from scores where play_id = k.play_id offset 0) s
@@ -55,7 +55,7 @@ const selectEarlier = statement<ScoreRow>(
      select ${COLUMNS} from scores where wallet = k.wallet and idempotency_key = k.key offset 0) s`,
 );
 
-/** Scores that are there already: by their own id (a job run again), by play, or by idempotency key. */
+/** Reads earlier scores with the same id (from a repeated job), the same play or the same idempotency key. */
 export async function readEarlier(tx: Tx, submissions: readonly Submission[]): Promise<ScoreRow[]> {
   const keyed = submissions.filter((s) => s.idempotencyKey !== null);
   return await tx.query(selectEarlier, [
@@ -83,7 +83,7 @@ const insertScores = statement(
    on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
-/** Stores new scores, and counts the accepted ones. */
+/** Inserts new scores, and adds the accepted ones to the game counters. */
 export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly ScoreRow[]): Promise<void> {
   if (rows.length === 0) return;
   await tx.query(insertScores, [

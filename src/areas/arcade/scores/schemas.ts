@@ -6,7 +6,7 @@ import { Count, Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
 export const ScoreRequest = z
   .strictObject({
     gameId: Slug,
-    score: z.int('must be an integer').meta({ description: 'The raw score, within min and max of the game’s normalization.' }),
+    score: z.int('must be an integer').meta({ description: 'Raw score, from min to max of the game’s normalization.' }),
     playId: Id.optional().meta({ description: 'Required unless the game’s verification is none.' }),
     durationMs: z
       .int()
@@ -15,13 +15,13 @@ export const ScoreRequest = z
       .optional(),
     battleId: Id.optional().meta({
       description:
-        'A running battle of this game that you sit in. The score counts for it if it is accepted before the battle ends; one that is held, if it is accepted by then.',
+        'A running battle of this game that the caller joined. The score counts for the battle if it is accepted before the battle ends, including a held score that a moderator accepts by then.',
     }),
     signature: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')
       .optional()
-      .meta({ description: 'Where the game has a secret: hex HMAC-SHA256(secret, `v1:{playId}:{wallet}:{score}:{durationMs}`).' }),
+      .meta({ description: 'Required if the game has a secret: hex HMAC-SHA256(secret, `v1:{playId}:{wallet}:{score}:{durationMs}`).' }),
   })
   .meta({
     id: 'ScoreRequest',
@@ -37,7 +37,7 @@ export const ScoreRank = z
     rank: Count.nullable(),
     score: Count,
     percentile: z.number().nullable(),
-    pointsToNext: Count.nullable().meta({ description: 'What is missing to the next better score; null for the best and the unranked.' }),
+    pointsToNext: Count.nullable().meta({ description: 'Points to the next better score; null for the best wallet and without a rank.' }),
     neighbours: z.array(z.strictObject({ rank: Count, wallet: z.string(), score: Count })),
   })
   .meta({ id: 'ScoreRank' });
@@ -50,15 +50,15 @@ export const ScoreReceipt = z
     normalizedScore: z.int().min(0).max(SCALE),
     pointsAwarded: Count,
     personalBest: z.boolean(),
-    rank: ScoreRank.meta({ description: 'The wallet’s place on the game’s all-time board, read after the commit.' }),
+    rank: ScoreRank.meta({ description: 'The wallet’s rank on the game’s all-time board, read after the commit.' }),
   })
   .meta({ id: 'ScoreReceipt' });
 export type ScoreReceipt = z.infer<typeof ScoreReceipt>;
 
-/** What the worker tells the asking process about one submission. */
+/** The worker's reply about one submission. */
 export type ScoreOutcome = { status: 200; receipt: ScoreReceipt } | { status: 400 | 403 | 404 | 409 | 503; error: string };
 
-/** A score as moderators see it. */
+/** A score with the details for moderators. */
 export const ScoreDetail = z
   .strictObject({
     scoreId: Id,

@@ -4,15 +4,15 @@ import type { LegacyParameters } from '#lib/draw/parameters.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { rpc } from '#platform/solana/solana.ts';
-import { type Checking, decide, giveUp } from './decide.ts';
-import { judge, treasuryAccounts } from './payment.ts';
+import { abandonTicket, type CheckingTicket, decideTicket } from './decide.ts';
+import { evaluatePayment, treasuryAccounts } from './payment.ts';
 
-/** A transaction of which nothing is known for so long does not land any more, unless it has a durable nonce. */
+/** Age of a request after which an unknown transaction counts as lost. Its blockhash has expired by then, unless it uses a durable nonce. */
 const LOST = `interval '10 minutes'`;
-/** One that is there and cannot be read for so long is left to a later request. */
+/** Age of a request after which the ticket of an unreadable transaction is refused; the wallet can request it again. */
 const UNREADABLE = `interval '1 day'`;
 
-type CheckingRow = Checking & { parameters: LegacyParameters; lost: boolean; unreadable: boolean };
+type CheckingRow = CheckingTicket & { parameters: LegacyParameters; lost: boolean; unreadable: boolean };
 const selectChecking = statement<CheckingRow>(
   'select_checking_ticket',
   `select t.id::text, t.round::text, t.wallet, t.signature, r.parameters,
@@ -21,28 +21,28 @@ const selectChecking = statement<CheckingRow>(
 );
 
 /**
- * Looks at what a ticket was paid with, and accepts or refuses it once that is final. Until then nothing happens: the sweep rings again.
- * Harmless when run twice, by anyone.
+ * Reads the transaction that pays for a ticket, and accepts or refuses the ticket when the transaction is finalized. Until then the ticket stays
+ * unchanged and the sweep enqueues the job again. Idempotent.
  */
 export async function checkTicket(app: App, id: string): Promise<void> {
   const ticket = (await app.db.query(selectChecking, [id]))[0];
   if (!ticket) return;
-  const judgement = await look(app, ticket).catch((error: unknown) => {
+  const evaluation = await evaluateTransaction(app, ticket).catch((error: unknown) => {
     if (!ticket.unreadable) throw error;
-    app.log.error({ err: error, ticket: id }, 'the transaction of a ticket cannot be read');
-    return { verdict: 'unread' as const };
+    app.log.error({ err: error, ticket: id }, 'the transaction of a ticket cannot be read; the ticket is refused');
+    return { verdict: 'unavailable' as const };
   });
-  if (judgement.verdict !== 'unread') return await decide(app, ticket, judgement);
-  if (ticket.unreadable) return await giveUp(app, ticket, 'the transaction cannot be read, ask again later');
-  if (ticket.lost && !(await isKnown(app, ticket.signature))) return await giveUp(app, ticket, 'the chain does not know the transaction');
+  if (evaluation.verdict !== 'unavailable') return await decideTicket(app, ticket, evaluation);
+  if (ticket.unreadable) return await abandonTicket(app, ticket, 'the transaction cannot be read; request the ticket again later');
+  if (ticket.lost && !(await isKnown(app, ticket.signature))) return await abandonTicket(app, ticket, 'the chain does not know the transaction');
 }
 
-async function look(app: App, { signature, wallet, parameters }: CheckingRow) {
+async function evaluateTransaction(app: App, { signature, wallet, parameters }: CheckingRow) {
   const found: VersionedTransactionResponse | null = await rpc(() =>
     app.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }),
   );
-  if (found === null) return { verdict: 'unread' as const };
-  return judge(found, wallet, parameters, treasuryAccounts(parameters, app.config.chain.rewardMint));
+  if (found === null) return { verdict: 'unavailable' as const };
+  return evaluatePayment(found, wallet, parameters, treasuryAccounts(parameters, app.config.chain.rewardMint));
 }
 
 const statusesOf = async (app: App, signatures: readonly string[]) =>
@@ -50,21 +50,21 @@ const statusesOf = async (app: App, signatures: readonly string[]) =>
 
 const isKnown = async (app: App, signature: string) => ((await statusesOf(app, [signature]))[0] ?? null) !== null;
 
-/** Statuses that a node answers at once. */
-const AT_ONCE = 256;
+/** Maximum tickets per sweep, which is the RPC node's maximum of signatures per request. */
+const MAX_PER_SWEEP = 256;
 
-// Looked at again after a quarter of the time that it has been waited for: half a second at least, 15 s at most.
+// The delay before the next check is a quarter of the age of the request: at least 500 ms, at most 15 s.
 const takeDue = statement<{ ticket: string; signature: string; lost: boolean }>(
   'take_due_tickets',
   `update tickets set next_at = app_now() + least(interval '15 seconds', greatest(interval '500 milliseconds', (app_now() - asked_at) / 4))
    where id = any(array(
-     select id from tickets where state = 'checking' and next_at <= app_now() order by next_at limit ${AT_ONCE} for update skip locked))
+     select id from tickets where state = 'checking' and next_at <= app_now() order by next_at limit ${MAX_PER_SWEEP} for update skip locked))
    returning id::text as ticket, signature, asked_at <= app_now() - ${LOST} as lost`,
 );
 
 /**
- * Rings for tickets that wait and whose transaction is final by now, or is to be given up: one question for all that are due, so that
- * those who name what does not exist keep nobody waiting.
+ * Enqueues a check for each due ticket whose transaction is finalized or lost. One RPC request covers all due tickets, so that tickets with
+ * unknown transactions do not delay the others.
  */
 export async function sweepTickets(app: App): Promise<void> {
   const due = await app.tx((tx) => tx.query(takeDue));

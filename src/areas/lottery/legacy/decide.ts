@@ -1,22 +1,22 @@
-import { owe } from '#areas/payouts';
+import { createPayments } from '#areas/payouts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { appendEntries, type LockedRound, lockRound, takesEntries } from '../entries.ts';
 import { ticketConfirmed, ticketRefused } from '../events.ts';
-import type { Judgement, PaidBack } from './payment.ts';
+import type { PaymentEvaluation, Refund } from './payment.ts';
 import type { RefundRow } from './rows.ts';
-import { MOST_TICKETS } from './schemas.ts';
+import { MAX_TICKETS } from './schemas.ts';
 
-/** A ticket that is being checked. */
-export interface Checking {
+/** A ticket whose transaction is being checked. */
+export interface CheckingTicket {
   readonly id: string;
   readonly round: string;
   readonly wallet: string;
   readonly signature: string;
 }
 
-// Whoever holds both has locked the round first.
+// Lock order: first the round, then the ticket.
 const lockChecking = statement<{ id: string }>(
   'lock_checking_ticket',
   `select id::text from tickets where id = $1 and state = 'checking' for update`,
@@ -28,42 +28,45 @@ const refuse = statement(
 );
 
 /**
- * Why a locked round has no place for a ticket, or null.
- * @param paidAt when it was paid: in time, it counts until the round is frozen; null where it is free
+ * Returns the reason why a locked round cannot take a ticket, or null.
+ * @param paidAt time of the payment, null for a free ticket. A payment before the closing time counts until the round is frozen.
  */
-export function whyFull(round: LockedRound, paidAt: string | null): string | null {
+export function refusalReason(round: LockedRound, paidAt: string | null): string | null {
   const isOpen = paidAt === null ? takesEntries(round) : round.state === 'active' && Date.parse(paidAt) < round.closesAt;
   if (!isOpen) return 'the round is closed';
   const { parameters } = round;
   if (parameters.kind !== 'legacy') return 'the round has no tickets';
-  const most = Math.min(parameters.maxTickets ?? MOST_TICKETS, MOST_TICKETS);
-  return round.entries >= most ? `the round has its ${most} tickets already` : null;
+  const max = Math.min(parameters.maxTickets ?? MAX_TICKETS, MAX_TICKETS);
+  return round.entries >= max ? `all ${max} tickets of the round are taken` : null;
 }
 
 /**
- * Decides a ticket by what its final transaction is: it becomes an entry, or is refused and what was paid is owed back. All of it in one
- * transaction, once; of a ticket that is decided already, nothing changes. Paid before the round closes, and final before it is frozen:
- * that is what counts.
+ * Accepts a ticket as an entry, or refuses it and creates its refunds, in one database transaction. Idempotent. The payment must be made before
+ * the round's closing time and be finalized before the round is frozen.
  */
-export async function decide(app: App, ticket: Checking, judgement: Exclude<Judgement, { verdict: 'unread' }>): Promise<void> {
+export async function decideTicket(
+  app: App,
+  ticket: CheckingTicket,
+  evaluation: Exclude<PaymentEvaluation, { verdict: 'unavailable' }>,
+): Promise<void> {
   await app.tx(async (tx) => {
-    const round = judgement.verdict === 'pays' ? await lockRound(tx, ticket.round) : null;
+    const round = evaluation.verdict === 'valid' ? await lockRound(tx, ticket.round) : null;
     if ((await tx.query(lockChecking, [ticket.id])).length === 0) return;
-    if (judgement.verdict === 'refuse') return await refuseFound(app, tx, ticket, judgement.reason, judgement.refunds);
-    const full = round === null ? 'the round is not open' : whyFull(round, judgement.at);
-    if (round === null || full !== null) return await refuseFound(app, tx, ticket, full ?? '', judgement.refunds);
+    if (evaluation.verdict === 'invalid') return await refuseAndRefund(app, tx, ticket, evaluation.reason, evaluation.refunds);
+    const full = round === null ? 'the round is not open' : refusalReason(round, evaluation.at);
+    if (round === null || full !== null) return await refuseAndRefund(app, tx, ticket, full ?? '', evaluation.refunds);
     const { id, wallet, signature } = ticket;
-    const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'chain', messageId: signature, at: judgement.at }]);
-    if (!entry) throw new Error('a ticket that was accepted is missing');
+    const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'chain', messageId: signature, at: evaluation.at }]);
+    if (!entry) throw new Error('the entry of an accepted ticket is missing');
     await tx.query(confirm, [id]);
     tx.emit(ticketConfirmed, { roundId: round.id, ticketId: id, ticketNumber: entry.index, signature }, wallet);
   });
 }
 
-async function refuseFound(app: App, tx: Tx, ticket: Checking, reason: string, paid: readonly PaidBack[]): Promise<void> {
+async function refuseAndRefund(app: App, tx: Tx, ticket: CheckingTicket, reason: string, paid: readonly Refund[]): Promise<void> {
   const { id, round, wallet, signature } = ticket;
-  const debts = paid.map(({ currency, amount, cause }) => ({ wallet, currency, amount, cause: { kind: 'refund', id: cause } }));
-  const owed = await owe(app, tx, debts);
+  const requests = paid.map(({ currency, amount, cause }) => ({ wallet, currency, amount, cause: { kind: 'refund', id: cause } }));
+  const owed = await createPayments(app, tx, requests);
   const refunds = paid.flatMap(({ currency, amount }, i): RefundRow[] => {
     const payment = owed[i]?.id;
     return payment === undefined ? [] : [{ payment, currency, amount: String(amount) }];
@@ -72,8 +75,8 @@ async function refuseFound(app: App, tx: Tx, ticket: Checking, reason: string, p
   tx.emit(ticketRefused, { roundId: round, ticketId: id, signature, reason, refund: refunds[0]?.amount ?? null }, wallet);
 }
 
-/** Gives up a ticket whose transaction cannot be had. Asked for again, it is looked for anew. */
-export async function giveUp(app: App, { id, round, wallet, signature }: Checking, reason: string): Promise<void> {
+/** Refuses a ticket whose transaction cannot be found or read. The wallet can request it again. */
+export async function abandonTicket(app: App, { id, round, wallet, signature }: CheckingTicket, reason: string): Promise<void> {
   await app.tx(async (tx) => {
     if ((await tx.query(lockChecking, [id])).length === 0) return;
     await tx.query(refuse, [id, reason, false, '[]']);

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { readPayments } from '#areas/payouts';
+import { readPaymentsByCause } from '#areas/payouts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -10,24 +10,24 @@ import { prizePool, readWinner } from './present.ts';
 import type { LegacyResult } from './schemas.ts';
 
 /**
- * Closes a round that is active, if the caller may. What is closed goes on by itself.
- * @throws 404 there is no such round; 403 it still takes tickets, and is somebody else's
+ * Closes an active round. A round that is closed already stays unchanged.
+ * @throws 404 when the round does not exist; 403 when it still takes tickets and another wallet created it
  */
-export async function askToFinalize(tx: Tx, id: string, wallet: string): Promise<void> {
+export async function requestFinalization(tx: Tx, id: string, wallet: string): Promise<void> {
   const row = await readRound(tx, id, 'legacy');
-  if (!row) throw fail(404, 'no such round');
+  if (!row) throw fail(404, 'the round does not exist');
   if (row.state !== 'active') return;
   const round = await lockRound(tx, id);
   if (round?.state !== 'active') return;
-  if (takesEntries(round) && row.createdBy !== wallet) throw fail(403, 'the round must have closed: before, only its creator finalizes it');
+  if (takesEntries(round) && row.createdBy !== wallet) throw fail(403, 'only the creator can finalize the round before its closing time');
   await closeRound(tx, id);
 }
 
-/** Who has won a round that is drawn, and how the payment goes. */
-export async function resultOf(app: App, row: RoundRow): Promise<z.input<typeof LegacyResult>> {
+/** Returns the winner of a drawn round and the status of the payment. */
+export async function readResult(app: App, row: RoundRow): Promise<z.input<typeof LegacyResult>> {
   const cause = `${row.id}:1`;
-  const [winner, payments] = await Promise.all([readWinner(app.db, row.id), readPayments(app.db, 'prize', [cause])]);
-  if (!winner) throw new Error(`round ${row.id} is drawn, and has no winner`);
+  const [winner, payments] = await Promise.all([readWinner(app.db, row.id), readPaymentsByCause(app.db, 'prize', [cause])]);
+  if (!winner) throw new Error(`round ${row.id} is finalized, but has no winner`);
   const payment = payments.get(cause);
   return {
     winningTicket: winner.index,

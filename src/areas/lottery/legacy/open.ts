@@ -8,12 +8,12 @@ import { roundStarted } from '../events.ts';
 import { type RoundRow, readRound } from '../rows.ts';
 import type { LegacyRoundTerms } from './schemas.ts';
 
-/** Rounds that a wallet may have open at a time. */
-const MOST_OPEN = 5;
+/** Maximum open rounds per wallet. */
+const MAX_OPEN = 5;
 const DAY_MS = 86_400_000;
-const MOST_MS = 30 * DAY_MS;
+const MAX_OPEN_MS = 30 * DAY_MS;
 
-// One of a wallet's rounds is opened at a time, so that its open ones can be counted.
+// Serializes the opening of rounds per wallet, so that the count of open rounds is exact.
 const lockWallet = statement('lock_wallet_rounds', `select pg_advisory_xact_lock(hashtext('coinop-legacy-rounds'), hashtext($1))`);
 const readStart = statement<{ open: number; now: number }>(
   'read_open_rounds_of_wallet',
@@ -27,15 +27,15 @@ const insert = statement(
 );
 
 /**
- * Opens a round for a wallet. Its parameters are frozen from here on.
- * @throws 400 when closesAt is not within the next 30 days; 409 when the wallet has too many open rounds
+ * Opens a legacy round for a wallet and freezes its parameters.
+ * @throws 400 when `closesAt` is not within the next 30 days; 409 when the wallet has too many open rounds
  */
 export async function openRound(app: App, tx: Tx, wallet: string, { ticketPrice, maxTickets, closesAt }: LegacyRoundTerms): Promise<RoundRow> {
   await tx.query(lockWallet, [wallet]);
   const { open = 0, now = 0 } = (await tx.query(readStart, [wallet]))[0] ?? {};
-  if (open >= MOST_OPEN) throw fail(409, `a wallet has at most ${MOST_OPEN} open rounds, finalize one first`);
+  if (open >= MAX_OPEN) throw fail(409, `a wallet can have at most ${MAX_OPEN} open rounds; finalize one first`);
   const closes = closesAt === undefined ? now + DAY_MS : Date.parse(closesAt);
-  if (!(closes > now && closes <= now + MOST_MS)) throw fail(400, 'closesAt must be in the future, and at most 30 days ahead');
+  if (!(closes > now && closes <= now + MAX_OPEN_MS)) throw fail(400, 'closesAt must be in the future and at most 30 days ahead');
 
   const { chain } = app;
   const { leadSec, marginSec } = app.config.chain.draws;
@@ -57,6 +57,6 @@ export async function openRound(app: App, tx: Tx, wallet: string, { ticketPrice,
   await tx.query(insert, [round, wallet, ticketPrice, maxTickets ?? null, JSON.stringify(parameters), hash, opensAt, parameters.closesAt]);
   tx.emit(roundStarted, { roundId: round, kind: 'legacy', title: null, opensAt, closesAt: parameters.closesAt });
   const row = await readRound(tx, round, 'legacy');
-  if (!row) throw new Error(`round ${round} is not there`);
+  if (!row) throw new Error(`round ${round} was inserted but cannot be read`);
   return row;
 }

@@ -2,55 +2,55 @@ import { PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
 import type { Currency } from '#areas/payouts';
 import { instantOf, millis } from '#lib/draw/bytes.ts';
 import type { LegacyParameters } from '#lib/draw/parameters.ts';
-import { addressesOf, type Instruction, instructionsOf, memosOf, signersOf } from '#platform/solana/instructions.ts';
+import { addressesOf, instructionsOf, memosOf, type ParsedInstruction, signersOf } from '#platform/solana/instructions.ts';
 import { associatedTokenAddress, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 
-/** What a wallet has paid to the treasury in a transaction, in one currency. */
-export interface PaidBack {
+/** The refundable amount that a wallet paid to the treasury in one transaction and one currency. */
+export interface Refund {
   readonly currency: Currency;
   readonly amount: bigint;
-  /** What it is owed back for. It follows from the transaction alone, and no two payments in it share one. */
+  /** Id of the refund's cause. Derived from the transaction alone and unique per payment in it. */
   readonly cause: string;
 }
 
-/** What a final transaction is to a ticket. */
-export type Judgement =
-  /** The node does not know all of it yet. */
-  | { readonly verdict: 'unread' }
-  | { readonly verdict: 'refuse'; readonly reason: string; readonly refunds: readonly PaidBack[] }
-  /** It pays for the ticket, unless the round is closed or full: then it is paid back. */
-  | { readonly verdict: 'pays'; readonly at: string; readonly refunds: readonly PaidBack[] };
+/** Result of checking a transaction as the payment for a ticket. */
+export type PaymentEvaluation =
+  /** The RPC node does not have the complete transaction yet. */
+  | { readonly verdict: 'unavailable' }
+  | { readonly verdict: 'invalid'; readonly reason: string; readonly refunds: readonly Refund[] }
+  /** The transaction pays for the ticket. `refunds` applies when the round is closed or full. */
+  | { readonly verdict: 'valid'; readonly at: string; readonly refunds: readonly Refund[] };
 
-/** The token program's transfers: the place of the destination and of the authority among their accounts, and their least length. */
+/** Transfer instructions of the token program, by opcode: index of the destination and authority accounts, and minimum data length. */
 const TRANSFERS: Readonly<Record<number, { readonly to: number; readonly authority: number; readonly bytes: number }>> = {
   3: { to: 1, authority: 2, bytes: 9 },
   12: { to: 2, authority: 3, bytes: 10 },
 };
 const TOKENS = TOKEN_PROGRAM.toBase58();
 
-/** Where payments to the treasury arrive, by address. */
-export type Accounts = ReadonlyMap<string, Currency>;
+/** Token accounts of the treasury: currency by address. */
+export type TreasuryAccounts = ReadonlyMap<string, Currency>;
 
-/** Where a ticket is paid to. */
+/** Returns the token account that ticket payments go to. */
 export const ticketAccount = ({ treasury, mint }: Pick<LegacyParameters, 'treasury' | 'mint'>): PublicKey =>
   associatedTokenAddress(new PublicKey(treasury), new PublicKey(mint));
 
-/** The treasury's accounts: the one that tickets are paid to, and that of the reward token, which is paid back where it was sent by mistake. */
-export function treasuryAccounts(parameters: LegacyParameters, rewardMint: string | null): Accounts {
+/** Returns the treasury's token accounts: the one for ticket payments, and the one of the reward token, whose mistaken payments are refunded. */
+export function treasuryAccounts(parameters: LegacyParameters, rewardMint: string | null): TreasuryAccounts {
   const accounts = new Map<string, Currency>();
   if (rewardMint !== null) accounts.set(ticketAccount({ ...parameters, mint: rewardMint }).toBase58(), 'reward');
   return accounts.set(ticketAccount(parameters).toBase58(), 'usdc');
 }
 
-interface Payment {
+interface Transfer {
   readonly account: string;
   readonly currency: Currency;
   readonly authority: string;
   readonly amount: bigint;
 }
 
-function paymentsOf(instructions: readonly Instruction[], accounts: Accounts): Payment[] {
-  return instructions.flatMap(({ program, accounts: named, data }): Payment[] => {
+function transfersOf(instructions: readonly ParsedInstruction[], accounts: TreasuryAccounts): Transfer[] {
+  return instructions.flatMap(({ program, accounts: named, data }): Transfer[] => {
     const form = program === TOKENS ? TRANSFERS[data[0] ?? -1] : undefined;
     if (form === undefined || data.length < form.bytes) return [];
     const [account = '', authority] = [named[form.to], named[form.authority]];
@@ -59,59 +59,65 @@ function paymentsOf(instructions: readonly Instruction[], accounts: Accounts): P
   });
 }
 
-const sumOf = (payments: readonly Payment[]) => payments.reduce((sum, { amount }) => sum + amount, 0n);
+const sumOf = (transfers: readonly Transfer[]) => transfers.reduce((sum, { amount }) => sum + amount, 0n);
 
-/** What a transaction has added to a token account, as the chain has counted. */
-function added(found: VersionedTransactionResponse, account: string): bigint {
-  const index = addressesOf(found).indexOf(account);
+/** Returns the change of a token account's balance in a transaction, as recorded by the chain. */
+function balanceChange(transaction: VersionedTransactionResponse, account: string): bigint {
+  const index = addressesOf(transaction).indexOf(account);
   const balance = (list: NonNullable<VersionedTransactionResponse['meta']>['preTokenBalances']) =>
     BigInt(list?.find(({ accountIndex }) => accountIndex === index)?.uiTokenAmount.amount ?? 0);
-  return balance(found.meta?.postTokenBalances) - balance(found.meta?.preTokenBalances);
+  return balance(transaction.meta?.postTokenBalances) - balance(transaction.meta?.preTokenBalances);
 }
 
 /**
- * What a wallet has paid, by currency. The first to pay, in the first currency, is paid back for the cause that is the signature; others who
- * paid in the same transaction for causes beside it. Nothing where the chain has counted less than the transfers say.
+ * Returns the refunds for a wallet, one per currency. The first payer and currency of the transaction get the signature as their cause; the
+ * others get the signature with a number. Returns no refund when the recorded balance change is less than the sum of the transfers.
  */
-function paidBy(wallet: string, signature: string, payments: readonly Payment[], arrived: (account: string) => bigint): PaidBack[] {
-  const groups = Map.groupBy(payments, ({ authority, account }) => `${authority} ${account}`);
-  return [...groups.values()].flatMap((own, n): PaidBack[] => {
-    const [{ account, currency, authority } = { account: '', currency: 'usdc' as const, authority: '' }] = own;
-    const amount = sumOf(own);
-    const all = sumOf(payments.filter((payment) => payment.account === account));
+function refundsOf(wallet: string, signature: string, transfers: readonly Transfer[], arrived: (account: string) => bigint): Refund[] {
+  const groups = Map.groupBy(transfers, ({ authority, account }) => `${authority} ${account}`);
+  return [...groups.values()].flatMap((group, n): Refund[] => {
+    const [{ account, currency, authority } = { account: '', currency: 'usdc' as const, authority: '' }] = group;
+    const amount = sumOf(group);
+    const all = sumOf(transfers.filter((transfer) => transfer.account === account));
     if (authority !== wallet || amount === 0n || arrived(account) < all) return [];
     return [{ currency, amount, cause: n === 0 ? signature : `${signature}:${n}` }];
   });
 }
 
 /**
- * Judges a finalized transaction that a wallet names as the payment for a ticket. Only what the transaction itself instructs counts as
- * paid, not what programs do on its behalf.
+ * Checks a finalized transaction that a wallet names as the payment for a ticket. Only top-level transfer instructions count as payments, not
+ * transfers that a program makes.
  */
-export function judge(found: VersionedTransactionResponse, wallet: string, parameters: LegacyParameters, accounts: Accounts): Judgement {
-  const [signature] = found.transaction.signatures;
-  if (!found.meta || found.blockTime === null || found.blockTime === undefined || signature === undefined) return { verdict: 'unread' };
-  const refuse = (reason: string, refunds: readonly PaidBack[] = []): Judgement => ({ verdict: 'refuse', reason, refunds });
-  if (found.meta.err !== null) return refuse('the transaction has failed');
-  if (!signersOf(found).includes(wallet)) return refuse('the transaction is not signed by this wallet');
+export function evaluatePayment(
+  transaction: VersionedTransactionResponse,
+  wallet: string,
+  parameters: LegacyParameters,
+  accounts: TreasuryAccounts,
+): PaymentEvaluation {
+  const [signature] = transaction.transaction.signatures;
+  if (!transaction.meta || transaction.blockTime === null || transaction.blockTime === undefined || signature === undefined)
+    return { verdict: 'unavailable' };
+  const refuse = (reason: string, refunds: readonly Refund[] = []): PaymentEvaluation => ({ verdict: 'invalid', reason, refunds });
+  if (transaction.meta.err !== null) return refuse('the transaction failed');
+  if (!signersOf(transaction).includes(wallet)) return refuse('the transaction must be signed by this wallet');
 
-  const instructions = instructionsOf(found);
-  const payments = paymentsOf(instructions, accounts);
-  const arrived = (account: string) => added(found, account);
-  const refunds = paidBy(wallet, signature, payments, arrived);
+  const instructions = instructionsOf(transaction);
+  const transfers = transfersOf(instructions, accounts);
+  const arrived = (account: string) => balanceChange(transaction, account);
+  const refunds = refundsOf(wallet, signature, transfers, arrived);
   const payTo = ticketAccount(parameters).toBase58();
-  const [payment, another] = payments;
-  if (!payment) return refuse(`the transaction must transfer the price to ${payTo}`);
-  if (another) return refuse('the transaction must hold exactly one transfer to the treasury', refunds);
-  if (payment.account !== payTo) return refuse('the transaction pays in another token', refunds);
-  if (payment.authority !== wallet) return refuse('the transaction’s transfer must be that of this wallet', refunds);
-  if (String(payment.amount) !== parameters.ticketPrice) {
-    return refuse(`the transaction pays ${payment.amount}, and a ticket costs ${parameters.ticketPrice}`, refunds);
+  const [transfer, another] = transfers;
+  if (!transfer) return refuse(`the transaction must transfer the price to ${payTo}`);
+  if (another) return refuse('the transaction must contain exactly one transfer to the treasury', refunds);
+  if (transfer.account !== payTo) return refuse('the transaction pays in the wrong token', refunds);
+  if (transfer.authority !== wallet) return refuse('this wallet must be the authority of the transfer', refunds);
+  if (String(transfer.amount) !== parameters.ticketPrice) {
+    return refuse(`the transaction pays ${transfer.amount}, but a ticket costs ${parameters.ticketPrice}`, refunds);
   }
-  if (arrived(payTo) !== payment.amount) return refuse('the transaction changes the treasury’s balance by another amount than the price', refunds);
+  if (arrived(payTo) !== transfer.amount) return refuse('the transaction must change the treasury’s balance by exactly the price', refunds);
   const memos = memosOf(instructions);
-  if (memos.length !== 1 || memos[0] !== parameters.round) return refuse('the transaction must have one memo, the id of this round', refunds);
-  const paidAt = found.blockTime * 1_000;
-  if (paidAt >= millis(parameters.closesAt)) return refuse('the transaction came after the round had closed', refunds);
-  return { verdict: 'pays', at: instantOf(paidAt), refunds };
+  if (memos.length !== 1 || memos[0] !== parameters.round) return refuse('the transaction must have exactly one memo: the id of this round', refunds);
+  const paidAt = transaction.blockTime * 1_000;
+  if (paidAt >= millis(parameters.closesAt)) return refuse('the payment was made after the round’s closing time', refunds);
+  return { verdict: 'valid', at: instantOf(paidAt), refunds };
 }

@@ -15,15 +15,15 @@ const selectWinner = statement<{ index: number; wallet: string }>(
    from rounds where id = $1 and kind = 'legacy' and state = 'finalized'`,
 );
 
-/** The winning ticket of a round that is drawn: also where there is no prize. */
+/** Reads the winning ticket of a finalized round, also when there is no prize. */
 export async function readWinner(db: Queryable, round: string): Promise<{ index: number; wallet: string } | null> {
   return (await db.query(selectWinner, [round]))[0] ?? null;
 }
 
-/** What the winner of a round gets, or would get by now: the price of all tickets, base units. */
+/** Returns the current prize of a legacy round: the sum of the prices of all tickets, base units. */
 export const prizePool = ({ ticketPrice, entries }: RoundRow): string => String(BigInt(ticketPrice ?? 0) * BigInt(entries));
 
-/** A legacy round as it is shown. */
+/** Returns the response body of a legacy round. */
 export async function presentLegacyRound(db: Queryable, row: RoundRow): Promise<z.input<typeof LegacyRoundView>> {
   const { id, state, createdBy, parameters, ticketPrice, maxTickets } = row;
   const winner = state === 'finalized' ? await readWinner(db, id) : null;
@@ -40,7 +40,7 @@ export async function presentLegacyRound(db: Queryable, row: RoundRow): Promise<
   };
 }
 
-/** A ticket as it is shown; its refunds are those of payouts. */
+/** Returns the response body of a ticket, with the status of its refunds. */
 export async function presentTicket(app: App, ticket: TicketRow): Promise<z.input<typeof TicketView>> {
   const { id, round, wallet, signature, state, found, reason, refunds, entry, requestedAt, decidedAt } = ticket;
   const payments = await Promise.all(refunds.map(({ payment }) => readPayment(app.db, payment)));

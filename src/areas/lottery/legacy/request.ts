@@ -6,37 +6,38 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { pollUntil } from '#platform/jobs/polling.ts';
 import { appendEntries, lockRound } from '../entries.ts';
 import { ticketConfirmed } from '../events.ts';
-import { whyFull } from './decide.ts';
-import { readTicketOf, readTickets, type TicketRow } from './rows.ts';
+import { refusalReason } from './decide.ts';
+import { readTicketByPayment, readTickets, type TicketRow } from './rows.ts';
 
-/** Tickets of a wallet that may be checked at a time. */
-const MOST_CHECKING = 50;
+/** Maximum tickets in state `checking` per wallet. */
+const MAX_CHECKING = 50;
 
 const selectPrice = statement<{ price: string }>(
   'select_ticket_price',
   `select ticket_price::text as price from rounds where id = $1 and kind = 'legacy'`,
 );
 
-/** Waits, outside any transaction, until a ticket is decided. */
-export const outcomeOf = pollUntil<TicketRow>(
+/** Waits until a ticket is confirmed or refused. Call it outside a transaction. */
+export const waitForDecision = pollUntil<TicketRow>(
   (app, ids) => readTickets(app.db, ids),
   ({ state }) => state !== 'checking',
 );
 
 /**
- * Asks for a ticket of a round. One that is paid for is checked by a job; a free one counts at once.
- * @param signature the transaction that pays for it; undefined where tickets are free
- * @returns the ticket's id; the same while its transaction is being checked
- * @throws 404 there is no such round; 400 the transaction is missing, or must be; 409 it was used, or the round takes no ticket; 429
+ * Requests a ticket of a round. A job checks a paid ticket; a free ticket is confirmed immediately.
+ * @param signature signature of the paying transaction; undefined for a free ticket
+ * @returns the ticket's id; a repeated request returns the same id while the transaction is being checked
+ * @throws 404 when the round does not exist; 400 when the transaction is missing or not allowed; 409 when the transaction was used before or
+ * the round takes no ticket; 429 when too many tickets of the wallet are being checked
  */
 export async function requestTicket(tx: Tx, round: string, wallet: string, signature: string | undefined): Promise<string> {
   const row = (await tx.query(selectPrice, [round]))[0];
-  if (!row) throw fail(404, 'no such round');
+  if (!row) throw fail(404, 'the round does not exist');
   const isFree = row.price === '0';
-  if (isFree && signature !== undefined) throw fail(400, 'transaction must be left out: tickets of this round are free');
-  if (isFree) return await takeFree(tx, round, wallet);
-  if (signature === undefined) throw fail(400, `transaction is required: a ticket costs ${row.price}`);
-  return await checkPaid(tx, round, wallet, signature);
+  if (isFree && signature !== undefined) throw fail(400, 'transaction must be omitted, because tickets of this round are free');
+  if (isFree) return await issueFreeTicket(tx, round, wallet);
+  if (signature === undefined) throw fail(400, `transaction is required, because a ticket costs ${row.price}`);
+  return await requestPaidTicket(tx, round, wallet, signature);
 }
 
 const hasEntry = statement<{ one: number }>('wallet_has_entry', 'select 1 as one from entries where round = $1 and wallet = $2 limit 1');
@@ -45,12 +46,12 @@ const insertFree = statement(
   `insert into tickets (id, round, wallet, state, found, decided_at) values ($1, $2, $3, 'confirmed', true, app_now())`,
 );
 
-async function takeFree(tx: Tx, roundId: string, wallet: string): Promise<string> {
+async function issueFreeTicket(tx: Tx, roundId: string, wallet: string): Promise<string> {
   const round = await lockRound(tx, roundId);
-  if (!round) throw fail(404, 'no such round');
-  const full = whyFull(round, null);
+  if (!round) throw fail(404, 'the round does not exist');
+  const full = refusalReason(round, null);
   if (full !== null) throw fail(409, full);
-  if ((await tx.query(hasEntry, [roundId, wallet])).length > 0) throw fail(409, 'a wallet has at most one ticket of a round that is free');
+  if ((await tx.query(hasEntry, [roundId, wallet])).length > 0) throw fail(409, 'a wallet can have only one ticket of a free round');
   const id = newId();
   const at = new Date(round.now).toISOString();
   const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'ticket', messageId: id, at }]);
@@ -74,27 +75,28 @@ const reopen = statement(
    where id = $1 and state = 'refused' and not found`,
 );
 
-// A round that is closed is no obstacle: what was paid too late is found so, and paid back.
-async function checkPaid(tx: Tx, round: string, wallet: string, signature: string): Promise<string> {
-  const known = await readTicketOf(tx, wallet, signature);
-  if (known) return await askAgain(tx, round, known);
+// A closed round does not refuse the request here, so that the check can find the late payment and refund it.
+async function requestPaidTicket(tx: Tx, round: string, wallet: string, signature: string): Promise<string> {
+  const known = await readTicketByPayment(tx, wallet, signature);
+  if (known) return await repeatRequest(tx, round, known);
   const checking = (await tx.query(countChecking, [wallet]))[0]?.n ?? 0;
-  if (checking >= MOST_CHECKING) throw fail(429, `there must be fewer than ${MOST_CHECKING} tickets being checked, wait`, { 'Retry-After': '15' });
+  if (checking >= MAX_CHECKING)
+    throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
   const id = newId();
   if ((await tx.query(insertPaid, [id, round, wallet, signature])).length === 0) {
-    // Somebody else was first, and has committed by now.
-    const first = await readTicketOf(tx, wallet, signature);
-    if (!first) throw new Error(`the ticket for ${signature} is neither new nor there`);
-    return await askAgain(tx, round, first);
+    // A concurrent request has inserted the ticket and committed.
+    const first = await readTicketByPayment(tx, wallet, signature);
+    if (!first) throw new Error(`the ticket for transaction ${signature} was not inserted and cannot be read`);
+    return await repeatRequest(tx, round, first);
   }
   tx.enqueue(checkTicket, { ticket: id });
   return id;
 }
 
-async function askAgain(tx: Tx, round: string, known: TicketRow): Promise<string> {
+async function repeatRequest(tx: Tx, round: string, known: TicketRow): Promise<string> {
   const { id, state, entry, found, reason } = known;
   const at = { Location: locationOf(known) };
-  if (known.round !== round) throw fail(409, `the transaction was named for a ticket of round ${known.round} before`, at);
+  if (known.round !== round) throw fail(409, `the transaction is already used for a ticket of round ${known.round}`, at);
   if (state === 'checking') return id;
   if (state === 'refused' && !found) {
     await tx.query(reopen, [id]);
@@ -102,8 +104,8 @@ async function askAgain(tx: Tx, round: string, known: TicketRow): Promise<string
     return id;
   }
   if (state === 'refused') throw fail(409, reason ?? 'the ticket was refused', at);
-  throw fail(409, `the transaction was used before, for ticket ${entry?.index} of this round`, at);
+  throw fail(409, `the transaction is already used for ticket ${entry?.index} of this round`, at);
 }
 
-/** Where a ticket is read. */
+/** Returns the path of a ticket. */
 export const locationOf = ({ id, round }: Pick<TicketRow, 'id' | 'round'>): string => `/round/${round}/tickets/${id}`;

@@ -1,16 +1,16 @@
 import { fail } from '#lib/errors.ts';
-import { preferredWait } from '#platform/http/prefer-header.ts';
+import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { readRound } from '../rows.ts';
 import { LegacyRoundView, RoundPath } from '../schemas.ts';
-import { askToFinalize, resultOf } from './finalize.ts';
+import { readResult, requestFinalization } from './finalize.ts';
 import { openRound } from './open.ts';
 import { presentLegacyRound, presentTicket } from './present.ts';
-import { locationOf, outcomeOf, requestTicket } from './request.ts';
+import { locationOf, requestTicket, waitForDecision } from './request.ts';
 import { readTickets } from './rows.ts';
 import { LegacyResult, LegacyRoundTerms, TicketPath, TicketRequest, TicketView } from './schemas.ts';
 
-/** How long a ticket's request waits for the chain, ms; less where the caller prefers so. */
+/** Maximum wait of a ticket request for the chain, ms. `Prefer: wait` shortens it. */
 const WAIT_MS = 20_000;
 
 export const postRound = route({
@@ -19,8 +19,8 @@ export const postRound = route({
   auth: 'session',
   summary: 'Open a legacy round',
   description:
-    'Tickets for one price, or free; one winner gets the price of all of them. Active at once, with parameters that never change; drawn as ' +
-    'chat rounds are. At most 5 rounds of a wallet are open at a time.',
+    'All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. ' +
+    'It is drawn like a chat round. A wallet can have at most 5 open rounds.',
   body: LegacyRoundTerms,
   returns: { 201: LegacyRoundView },
   fails: [409],
@@ -43,7 +43,7 @@ export const getRound = route({
   cache: 'public, max-age=1',
   async handler({ app, params }) {
     const row = await readRound(app.db, params.id, 'legacy');
-    if (!row) throw fail(404, 'no such round');
+    if (!row) throw fail(404, 'the round does not exist');
     return reply(200, await presentLegacyRound(app.db, row));
   },
 });
@@ -52,23 +52,23 @@ export const postTicket = route({
   method: 'post',
   path: '/round/{id}/ticket',
   auth: 'session',
-  summary: 'Ask for a ticket',
+  summary: 'Request a ticket of a legacy round',
   description:
-    'Free: one for each wallet. Else names a transaction that is signed by the wallet and has no error: exactly one transfer, by the wallet itself, of exactly the ' +
-    'price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. It must be final, and the ticket accepted, before the round closes; a transaction ' +
-    'pays for one ticket, ever. Waits up to 20 s until it is final (`Prefer: wait=5` for less, `respond-async` for none); later than that it is 202, ' +
-    'asked again meanwhile the same, and `ticket_confirmed` or `ticket_refused` tells the outcome. Refused with 409 and the reason; what the wallet has paid the ' +
-    'treasury in a transaction that is refused is paid back, see `refunds` of the ticket at `Location`. A transaction that is not found within 10 minutes ' +
-    'is refused and may be named again.',
+    'A free round gives one ticket per wallet. Otherwise the request names a successful transaction that the wallet has signed. The transaction must contain exactly ' +
+    'one transfer, with the wallet as authority, of exactly the price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. The payment must be made before ' +
+    'the closing time and be finalized before the round is closed. A transaction pays for one ticket only. The request waits up to 20 s for the finalized transaction (`Prefer: wait=5` waits 5 s, `respond-async` does ' +
+    'not wait) and then answers 202. The same request can be repeated; the event `ticket_confirmed` or `ticket_refused` reports the result. A refused ticket is 409 ' +
+    'with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not ' +
+    'found within 10 minutes is refused and can be requested again.',
   params: RoundPath,
   body: TicketRequest,
   returns: { 201: TicketView, 202: TicketView },
   fails: [404, 409, 429],
   idempotent: true,
   async handler({ app, params, wallet, body, ctx, once }) {
-    const asked = await once(async (tx) => reply(202, { ticketId: await requestTicket(tx, params.id, wallet, body.transaction) }));
-    const ticket = await outcomeOf(app, asked.body.ticketId, preferredWait(ctx, WAIT_MS));
-    if (!ticket) throw fail(404, 'no such ticket');
+    const requested = await once(async (tx) => reply(202, { ticketId: await requestTicket(tx, params.id, wallet, body.transaction) }));
+    const ticket = await waitForDecision(app, requested.body.ticketId, preferredWaitMs(ctx, WAIT_MS));
+    if (!ticket) throw fail(404, 'the ticket does not exist');
     const location = { Location: locationOf(ticket) };
     if (ticket.state === 'refused') throw fail(409, ticket.reason ?? 'the ticket was refused', location);
     if (ticket.state === 'checking') return reply(202, await presentTicket(app, ticket), location);
@@ -80,13 +80,13 @@ export const getTicket = route({
   method: 'get',
   path: '/round/{id}/tickets/{ticketId}',
   auth: 'public',
-  summary: 'How a ticket stands',
+  summary: 'A ticket and its status',
   params: TicketPath,
   returns: { 200: TicketView },
   fails: [404],
   async handler({ app, params }) {
     const [ticket] = await readTickets(app.db, [params.ticketId]);
-    if (ticket?.round !== params.id) throw fail(404, 'no such ticket');
+    if (ticket?.round !== params.id) throw fail(404, 'the ticket does not exist');
     return reply(200, await presentTicket(app, ticket));
   },
 });
@@ -95,25 +95,25 @@ export const postFinalize = route({
   method: 'post',
   path: '/round/{id}/finalize',
   auth: 'session',
-  summary: 'Close a legacy round and have it drawn',
+  summary: 'Close a legacy round for its draw',
   description:
-    'By its creator at any time, by anybody once it has closed; without being asked it happens soon after. No ticket is accepted from then on: those that are being ' +
-    'checked are paid back. 202 until the round is drawn, 200 with the winner from then on, 409 where it is void.',
+    'The creator can close the round at any time, any other wallet after its closing time. Without this request the service closes the round soon after that time. ' +
+    'A closed round accepts no tickets; tickets that are still being checked are refunded. 202 until the round is drawn, then 200 with the winner; 409 when the round is void.',
   params: RoundPath,
   returns: { 200: LegacyResult, 202: LegacyRoundView },
   fails: [403, 404, 409],
   idempotent: true,
   async handler({ app, params, wallet, once }) {
     await once(async (tx) => {
-      await askToFinalize(tx, params.id, wallet);
+      await requestFinalization(tx, params.id, wallet);
       return reply(202, null);
     });
     const row = await readRound(app.db, params.id, 'legacy');
-    if (!row) throw fail(404, 'no such round');
+    if (!row) throw fail(404, 'the round does not exist');
     if (row.state === 'void') throw fail(409, `the round is void: ${row.voidReason === 'no-entries' ? 'it has no tickets' : row.voidReason}`);
-    if (row.state === 'finalized') return reply(200, await resultOf(app, row));
+    if (row.state === 'finalized') return reply(200, await readResult(app, row));
     return reply(202, await presentLegacyRound(app.db, row), { Location: `/round/${row.id}` });
   },
 });
 
-export const legacyRoutes = { public: [getRound, getTicket], session: [postRound, postTicket, postFinalize], admin: [] };
+export const legacyRoutes = { public: [getRound, getTicket], session: [postRound, postTicket, postFinalize] };

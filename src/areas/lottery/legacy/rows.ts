@@ -2,11 +2,10 @@ import type { Currency } from '#areas/payouts';
 import type { Entry } from '#lib/draw/entry.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
-/** What each state means stands with the table. */
 export const TICKET_STATES = ['checking', 'confirmed', 'refused', 'refunded'] as const;
-export type TicketState = (typeof TICKET_STATES)[number];
+type TicketState = (typeof TICKET_STATES)[number];
 
-/** What was paid and is owed back. */
+/** A refund of a ticket's payment. */
 export interface RefundRow {
   readonly payment: string;
   readonly currency: Currency;
@@ -14,7 +13,7 @@ export interface RefundRow {
   readonly amount: string;
 }
 
-/** A ticket as the record has it. Times are ISO 8601 in UTC, to the millisecond. */
+/** A ticket as stored in the table `tickets`. Times are ISO 8601 in UTC, to the millisecond. */
 export interface TicketRow {
   id: string;
   round: string;
@@ -26,7 +25,7 @@ export interface TicketRow {
   refunds: readonly RefundRow[];
   requestedAt: string;
   decidedAt: string | null;
-  /** Where it counts, or did. */
+  /** The ticket's entry in the round; null when it was never confirmed. */
   entry: Entry | null;
 }
 
@@ -38,10 +37,10 @@ const COLUMNS = `t.id::text, t.round::text, t.wallet, t.signature, t.state, t.fo
 const byIds = statement<TicketRow>('select_tickets', `select ${COLUMNS} from tickets t where t.id = any($1::uuid[])`);
 const byPayment = statement<TicketRow>('select_ticket_by_payment', `select ${COLUMNS} from tickets t where t.signature = $1 and t.wallet = $2`);
 
-/** Tickets by their ids, those that there are. */
+/** Reads tickets by id. Unknown ids are omitted. */
 export const readTickets = (db: Queryable, ids: readonly string[]): Promise<TicketRow[]> => db.query(byIds, [ids]);
 
-/** The ticket that a wallet named a transaction for. */
-export async function readTicketOf(db: Queryable, wallet: string, signature: string): Promise<TicketRow | undefined> {
+/** Reads the ticket that a wallet requested with a transaction. */
+export async function readTicketByPayment(db: Queryable, wallet: string, signature: string): Promise<TicketRow | undefined> {
   return (await db.query(byPayment, [signature, wallet]))[0];
 }

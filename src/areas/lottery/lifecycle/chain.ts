@@ -3,35 +3,35 @@ import type { LandedCommitment } from '#lib/draw/audit.ts';
 import { instantOf } from '#lib/draw/bytes.ts';
 import { MEMO_PREFIX } from '#lib/draw/commitment.ts';
 import { unavailable } from '#lib/errors.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { instructionsOf, memosOf, signersOf } from '#platform/solana/instructions.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { MEMO_PROGRAM } from '#platform/solana/tokens.ts';
 
 const MEMOS = MEMO_PROGRAM.toBase58();
 
-/** Signatures in one answer: the most that nodes give. */
+/** Signatures per page: the maximum of RPC nodes. */
 const PAGE = 1_000;
-/** Pages of the committer's history that one look reads: anybody may name its address, for the fee of a transaction each. */
-const MOST_PAGES = 200;
-const READS_AT_ONCE = 8;
-/** Strangers' transactions that are remembered, so that they are read once. */
-const MOST_KNOWN = 100_000;
+/** Maximum pages of the committer's history per read. Any wallet can add transactions to this history by naming the committer's address. */
+const MAX_PAGES = 200;
+const MAX_CONCURRENT_READS = 8;
+/** Maximum signatures of unrelated transactions that a process remembers, so that each is read once. */
+const MAX_REMEMBERED = 100_000;
 
-/** A memo that means to be a commitment, signed by the committer. */
-export interface FoundMemo {
+/** A memo that begins like a commitment and is signed by the committer. */
+interface CommitmentMemo {
   readonly memo: string;
   readonly signature: string;
   readonly slot: number;
-  /** It may still vanish. */
+  /** False while the transaction is only confirmed: it may still disappear. */
   readonly final: boolean;
 }
 
-/** The commitment's memo in a transaction that succeeded; null where there is none that the committer signed. */
+/** Returns the committer's commitment memo in a successful transaction, or null. */
 function memoIn(found: VersionedTransactionResponse, committer: PublicKey): string | null {
   const key = committer.toBase58();
   if (found.meta?.err !== null || !signersOf(found).includes(key)) return null;
-  // Anybody may name the key: only a memo that it signs is its own.
+  // Any wallet can name the committer in a transaction, so only memo instructions that the committer signed count.
   const signed = instructionsOf(found).filter(({ program, accounts }) => program === MEMOS && accounts.includes(key));
   return memosOf(signed).find((memo) => memo.startsWith(MEMO_PREFIX)) ?? null;
 }
@@ -39,7 +39,7 @@ function memoIn(found: VersionedTransactionResponse, committer: PublicKey): stri
 const read = (app: App, signature: string, commitment: 'confirmed' | 'finalized') =>
   rpc(() => app.chain.connection.getTransaction(signature, { commitment, maxSupportedTransactionVersion: 1 }));
 
-/** A commitment that a key has signed as it stands in its finalized block; null while the node does not have all of it. */
+/** Reads a commitment with its finalized block. Returns null while the RPC node lacks the transaction or the block. */
 export async function readLanded(app: App, signature: string, committer: PublicKey): Promise<LandedCommitment | null> {
   const found = await read(app, signature, 'finalized');
   const memo = found && memoIn(found, committer);
@@ -53,43 +53,46 @@ export async function readLanded(app: App, signature: string, committer: PublicK
   return { memo, committer: committer.toBase58(), signature, slot, blockhash: block.blockhash, blockTime: instantOf(blockTime * 1_000) };
 }
 
-/** What is known not to be a commitment of ours, though it looks like one in a list. */
-const strangers = new WeakMap<App['chain'], Set<string>>();
+/** Signatures of finalized transactions that were read and hold no commitment. */
+const unrelated = perApp(() => new Set<string>());
 
 /**
- * The commitments on the chain since a transaction (of all times without one), confirmed or final, oldest first.
- * @throws 503 while the node does not tell all of it
+ * Reads the commitments on the chain, confirmed or finalized, oldest first.
+ * @param since the last known commitment; null reads the whole history
+ * @throws 503 while the RPC node does not return the complete history
  */
-export async function commitmentsSince(app: App, since: { readonly signature: string; readonly slot: number } | null): Promise<FoundMemo[]> {
+export async function commitmentsSince(app: App, since: { readonly signature: string; readonly slot: number } | null): Promise<CommitmentMemo[]> {
   const committer = app.chain.address('committer');
-  const known = strangers.get(app.chain) ?? new Set();
-  strangers.set(app.chain, known);
+  const known = app.state(unrelated);
   const listed = (await listMentions(app, committer, since)).filter(({ signature }) => !known.has(signature));
-  const found = new Map<string, FoundMemo>();
+  const found = new Map<string, CommitmentMemo>();
   const next = listed.values();
   const work = async () => {
     for (const { signature, slot, final } of next) {
       const transaction = await read(app, signature, 'confirmed');
-      if (!transaction) throw unavailable('the node lists a transaction that it does not have', 2);
+      if (!transaction) throw unavailable('the RPC node lists a transaction but does not return it', 2);
       const memo = memoIn(transaction, committer);
       if (memo !== null) found.set(signature, { memo, signature, slot, final });
-      else if (final && known.size < MOST_KNOWN) known.add(signature);
+      else if (final && known.size < MAX_REMEMBERED) known.add(signature);
     }
   };
-  await Promise.all(Array.from({ length: READS_AT_ONCE }, work));
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_READS }, work));
   return listed.flatMap(({ signature }) => found.get(signature) ?? []);
 }
 
-type Mention = Omit<FoundMemo, 'memo'>;
+type Mention = Omit<CommitmentMemo, 'memo'>;
 
-/** Transactions that name the committer and may hold a commitment, whoever sent them, oldest first: not every node keeps memos for its lists. */
+/**
+ * Lists the transactions that name the committer and may hold a commitment, oldest first. Some RPC nodes omit memos in such a list, so a
+ * transaction without a memo is included.
+ */
 async function listMentions(app: App, committer: PublicKey, since: { readonly signature: string; readonly slot: number } | null): Promise<Mention[]> {
   const mentions: Mention[] = [];
   let before: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const options = { limit: PAGE, ...(since ? { until: since.signature } : {}), ...(before ? { before } : {}) };
     const listed = await rpc(() => app.chain.connection.getSignaturesForAddress(committer, options, 'confirmed'));
-    // A node that has forgotten where to stop goes on behind it.
+    // An RPC node that does not know the `until` signature returns older transactions too.
     const recent = listed.filter(({ slot, signature }) => since === null || (slot >= since.slot && signature !== since.signature));
     for (const { signature, slot, err, memo, confirmationStatus } of recent) {
       if (err === null && (memo === null || memo.includes(MEMO_PREFIX)))
@@ -98,5 +101,5 @@ async function listMentions(app: App, committer: PublicKey, since: { readonly si
     if (listed.length < PAGE || recent.length < listed.length) return mentions.reverse();
     before = listed.at(-1)?.signature;
   }
-  throw unavailable('the history of the committer is too long to be read at once', 60);
+  throw unavailable('the history of the committer has too many transactions', 60);
 }

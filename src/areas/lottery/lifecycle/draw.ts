@@ -1,91 +1,103 @@
-import { type Currency, owe } from '#areas/payouts';
+import { type Currency, createPayments } from '#areas/payouts';
 import type { Audit } from '#lib/draw/audit.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { beaconOf } from '#platform/solana/beacon/beacon.ts';
+import { beaconOf } from '#platform/solana/beacon/index.ts';
 import { auditText } from '../audits.ts';
 import { entryChunks } from '../entries.ts';
 import { roundFinalized, winnerAnnounced } from '../events.ts';
-import { mintOf } from '../reserve.ts';
-import { judgeApart } from './in-worker-thread.ts';
-import { type Landed, undrawnAudit } from './pending-audit.ts';
-import { lockIn, lookAgainIn, type OpenedRound, storeTree } from './rows.ts';
-import { landedOf } from './sequence.ts';
+import { mintOf } from '../treasury.ts';
+import { evaluateInThread } from './in-worker-thread.ts';
+import { type CommitmentWithBeacon, pendingAuditText } from './pending-audit.ts';
+import { lockInState, type OpenedRound, postponeRound, storeTree } from './rows.ts';
+import { readLandedCommitment } from './sequence.ts';
 import { voidCommitted } from './void.ts';
 
-/** How long until a round is looked at again, ms: when the beacon does not answer, and when its entries have to be restored. */
-const BEACON_MS = 2_000;
-const BROKEN_MS = 30_000;
-/** So long after the beacon's round a round that cannot be drawn is void. */
-const PATIENCE_MS = 24 * 3_600_000;
-/** That the beacon cannot be had must have been seen for so long by this process: one that has just begun may have no network yet. */
-const STUBBORN_MS = 60_000;
+/** Delay before a retry while the beacon is unavailable, ms. */
+const BEACON_RETRY_MS = 2_000;
+/** Delay before a retry while the entries are corrupt and must be restored by an operator, ms. */
+const CORRUPT_RETRY_MS = 30_000;
+/** Time after the beacon round's due time at which a round that cannot be drawn becomes void, ms. */
+const VOID_AFTER_MS = 24 * 3_600_000;
+/** Minimum outage of the beacon that this process must have observed before it voids a round, ms. A new process may have no network yet. */
+const MIN_OBSERVED_OUTAGE_MS = 60_000;
 
-/** A round that is committed to. */
-type Committed = OpenedRound & { readonly beaconRound: number; readonly beaconDueAt: string };
-export const isCommitted = (round: OpenedRound): round is Committed => round.beaconRound !== null && round.beaconDueAt !== null;
+/** A round whose commitment is recorded. */
+type CommittedRound = OpenedRound & { readonly beaconRound: number; readonly beaconDueAt: string };
+export const isCommitted = (round: OpenedRound): round is CommittedRound => round.beaconRound !== null && round.beaconDueAt !== null;
 
-/** Since when the beacon does not answer this process, by round, ms since 1970. */
-const silent = new WeakMap<App, Map<string, number>>();
+/** Start of the beacon's outage as this process observes it, by round id; ms since 1970. */
+const outages = perApp(() => new Map<string, number>());
 
-/** Draws a round once the beacon has spoken. @returns whether the round has gone on */
-export async function draw(app: App, round: Committed): Promise<boolean> {
+/** Draws a round when the beacon has published the named beacon round. @returns false when the round cannot advance now */
+export async function draw(app: App, round: CommittedRound): Promise<boolean> {
   const beacon = beaconOf(app);
   const now = app.clock.now().getTime();
-  const answer = await beacon.ask(round.beaconRound);
-  const patient = now - Date.parse(round.beaconDueAt) < PATIENCE_MS;
-  if (answer.state === 'not-yet') return await later(app, round, answer.dueAt.getTime() - now);
-  const commitment = await landedOf(app.db, round.id);
-  if (!commitment) throw new Error(`round ${round.id} is committed to, and its commitment is not recorded`);
-  const silence = silent.get(app) ?? new Map<string, number>();
-  silent.set(app, silence);
+  const answer = await beacon.fetchRound(round.beaconRound);
+  const canWait = now - Date.parse(round.beaconDueAt) < VOID_AFTER_MS;
+  if (answer.state === 'not-yet') return await postpone(app, round, answer.dueAt.getTime() - now);
+  const commitment = await readLandedCommitment(app.db, round.id);
+  if (!commitment) throw new Error(`round ${round.id} is committed, but its commitment is not recorded`);
+  const outageStarts = app.state(outages);
   if (answer.state === 'unavailable') {
-    const since = silence.get(round.id) ?? now;
-    silence.set(round.id, since);
-    app.log.warn({ round: round.id, beaconRound: round.beaconRound, faults: answer.faults }, 'the beacon’s round cannot be had');
-    if (patient || now - since < STUBBORN_MS) return await later(app, round, BEACON_MS);
-    return await end(app, round, 'no-beacon', { commitment, chain: await beacon.chain() });
+    const since = outageStarts.get(round.id) ?? now;
+    outageStarts.set(round.id, since);
+    app.log.warn({ round: round.id, beaconRound: round.beaconRound, faults: answer.faults }, 'the beacon round cannot be read; the draw is retried');
+    if (canWait || now - since < MIN_OBSERVED_OUTAGE_MS) return await postpone(app, round, BEACON_RETRY_MS);
+    return await voidRound(app, round, 'no-beacon', { commitment, chain: await beacon.chain() });
   }
-  silence.delete(round.id);
-  return await drawBy(app, round, { commitment, chain: await beacon.chain() }, answer.signature, patient);
+  outageStarts.delete(round.id);
+  return await drawWithSignature(app, round, { commitment, chain: await beacon.chain() }, answer.signature, canWait);
 }
 
-async function later(app: App, { id }: Committed, ms: number): Promise<false> {
-  await app.tx((tx) => lookAgainIn(tx, id, Math.max(0, ms)));
+async function postpone(app: App, { id }: CommittedRound, ms: number): Promise<false> {
+  await app.tx((tx) => postponeRound(tx, id, Math.max(0, ms)));
   return false;
 }
 
-/** Ends a round for good that was committed to and cannot be drawn. Where its entries are others now, so are the leaves that are published. */
-async function end(
+/**
+ * Voids a committed round that cannot be drawn.
+ * @param tree the tree over the present entries, stored for publication; undefined keeps the stored tree
+ */
+async function voidRound(
   app: App,
-  round: Committed,
+  round: CommittedRound,
   reason: 'no-beacon' | 'entries-differ',
-  landed: Landed,
+  landed: CommitmentWithBeacon,
   tree?: readonly Uint8Array[] | null,
 ): Promise<boolean> {
   return await app.tx(async (tx) => {
-    if (!(await lockIn(tx, round.id, 'committed'))) return true;
+    if (!(await lockInState(tx, round.id, 'committed'))) return true;
     if (tree !== undefined) await storeTree(tx, round.id, tree);
-    await voidCommitted(tx, app, round, reason, undrawnAudit(round, landed, reason));
+    await voidCommitted(tx, app, round, reason, pendingAuditText(round, landed, reason));
     return true;
   });
 }
 
-async function drawBy(app: App, round: Committed, landed: Landed, signature: string, patient: boolean): Promise<boolean> {
+async function drawWithSignature(
+  app: App,
+  round: CommittedRound,
+  landed: CommitmentWithBeacon,
+  signature: string,
+  canWait: boolean,
+): Promise<boolean> {
   const { id, parameters, root } = round;
-  if (root === null) throw new Error(`round ${id} is committed to, and has no root`);
+  if (root === null) throw new Error(`round ${id} is committed, but has no root`);
   const committed = { ...landed, root, signature };
-  const judgement = await judgeApart(round.entries, { parameters, committed }, entryChunks(app.db, id));
-  if (judgement.is === 'other') {
-    app.log.error({ round: id }, 'the entries of a round are not those that were committed to');
-    return patient ? await later(app, round, BROKEN_MS) : await end(app, round, 'entries-differ', landed, judgement.tree);
+  const evaluation = await evaluateInThread(round.entries, { parameters, committed }, entryChunks(app.db, id));
+  if (evaluation.result === 'mismatch') {
+    app.log.error(
+      { round: id, isVoided: !canWait },
+      'the entries of a round differ from the committed ones; the round becomes void unless an operator restores them within a day',
+    );
+    return canWait ? await postpone(app, round, CORRUPT_RETRY_MS) : await voidRound(app, round, 'entries-differ', landed, evaluation.tree);
   }
-  if (judgement.is === 'wrong') {
-    app.log.error({ round: id, ...judgement }, 'a draw does not stand up to its own verification: nothing of it is published');
-    return await later(app, round, BROKEN_MS);
+  if (evaluation.result === 'invalid') {
+    app.log.error({ round: id, ...evaluation }, 'a draw failed its own verification; it is not published and will be retried');
+    return await postpone(app, round, CORRUPT_RETRY_MS);
   }
-  await app.tx((tx) => publish(app, tx, round, judgement.audit));
+  await app.tx((tx) => publishDraw(app, tx, round, evaluation.audit));
   return true;
 }
 
@@ -99,8 +111,8 @@ const insertWinners = statement(
    select $1, w.* from unnest($2::int[], $3::int[], $4::text[], $5::int[], $6::numeric[], $7::text[]) as w(place, index, wallet, matches, amount, mint)`,
 );
 
-/** Publishes a draw and owes its prizes, once. */
-async function publish(app: App, tx: Tx, round: Committed, audit: Audit): Promise<void> {
+/** Stores a draw, creates the payments of its prizes, and emits its events. Idempotent. */
+async function publishDraw(app: App, tx: Tx, round: CommittedRound, audit: Audit): Promise<void> {
   const { id, kind } = round;
   if ((await tx.query(finalize, [id, auditText(audit)])).length === 0) return;
   const winners = (audit.winners ?? []).map((winner) => ({
@@ -108,13 +120,18 @@ async function publish(app: App, tx: Tx, round: Committed, audit: Audit): Promis
     amount: BigInt(winner.prize.amount),
     mint: currencyOf(app, winner.prize.mint),
   }));
-  // Of a round of free tickets there is a winner, and nothing to pay.
+  // A round of free tickets has a winner but no prize.
   const paid = winners.filter(({ amount }) => amount > 0n);
   const column = <Key extends 'place' | 'index' | 'wallet' | 'matches' | 'mint'>(key: Key) => paid.map((winner) => winner[key]);
   const amounts = paid.map(({ amount }) => String(amount));
   await tx.query(insertWinners, [id, column('place'), column('index'), column('wallet'), column('matches'), amounts, column('mint')]);
-  const debts = paid.map(({ place, wallet, amount, mint }) => ({ wallet, currency: mint, amount, cause: { kind: 'prize', id: `${id}:${place}` } }));
-  await owe(app, tx, debts);
+  const requests = paid.map(({ place, wallet, amount, mint }) => ({
+    wallet,
+    currency: mint,
+    amount,
+    cause: { kind: 'prize', id: `${id}:${place}` },
+  }));
+  await createPayments(app, tx, requests);
   const winningTicket = kind === 'legacy' ? (audit.draw?.drawn[0] ?? null) : null;
   tx.emit(roundFinalized, { roundId: id, kind, numbers: audit.draw?.numbers ?? [], winningTicket, winners: winners.length });
   tx.emitAll(
@@ -123,9 +140,9 @@ async function publish(app: App, tx: Tx, round: Committed, audit: Audit): Promis
   );
 }
 
-/** @throws for a mint that is not (or no longer) one of ours: nothing is published then */
+/** Returns the currency of a mint. @throws when the service does not pay in this mint */
 function currencyOf(app: App, mint: string): Currency {
   const currency = (['usdc', 'reward'] as const).find((one) => mintOf(app, one).toBase58() === mint);
-  if (!currency) throw new Error(`a prize is in mint ${mint}, which nothing is paid in`);
+  if (!currency) throw new Error(`a prize is in mint ${mint}, but the service does not pay in this mint`);
   return currency;
 }

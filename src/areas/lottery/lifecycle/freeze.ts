@@ -3,7 +3,7 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { lockRound } from '../entries.ts';
 import { roundClosed } from '../events.ts';
-import { undrawnAudit } from './pending-audit.ts';
+import { pendingAuditText } from './pending-audit.ts';
 import { voidUncommitted } from './void.ts';
 
 const close = statement(
@@ -11,7 +11,7 @@ const close = statement(
   `update rounds set state = 'closing', closed_at = app_now(), look_at = app_now() where id = $1 and state = 'active'`,
 );
 
-/** A payment is final some seconds after its block: so long after its time a round waits for tickets that were named before it, s. */
+/** Maximum wait after the closing time for tickets that are still being checked, seconds. A payment is finalized some seconds after its block. */
 const SETTLING_SEC = 60;
 
 const isSettling = statement<{ one: number }>(
@@ -21,9 +21,10 @@ const isSettling = statement<{ one: number }>(
 );
 
 /**
- * Freezes a round's entries, for ever, under the lock that entries are accepted under; where there are none it is void.
- * @param when `due`: only after its time, and when what was paid in time has become final, or has had a minute for it
- * @returns whether this has closed it
+ * Closes a round: freezes its entries permanently, or voids the round when it has none. The row lock keeps out concurrent entries.
+ * @param when `now` closes immediately; `due` closes only after the closing time, when no ticket that was requested in time is being checked or
+ * the maximum wait is over
+ * @returns whether this call has closed the round
  */
 export async function closeRound(tx: Tx, id: string, when: 'now' | 'due' = 'now'): Promise<boolean> {
   const round = await lockRound(tx, id);
@@ -31,7 +32,7 @@ export async function closeRound(tx: Tx, id: string, when: 'now' | 'due' = 'now'
   if (when === 'due' && round.kind === 'legacy' && (await tx.query(isSettling, [id])).length > 0) return false;
   const { kind, entries, parameters } = round;
   if (entries === 0) {
-    await voidUncommitted(tx, round, 'no-entries', undrawnAudit({ parameters, entries, root: null }, null, 'no-entries'));
+    await voidUncommitted(tx, round, 'no-entries', pendingAuditText({ parameters, entries, root: null }, null, 'no-entries'));
     return true;
   }
   await tx.query(close, [id]);

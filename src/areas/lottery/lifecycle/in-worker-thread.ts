@@ -1,29 +1,30 @@
-import { Worker } from 'node:worker_threads';
 import type { Entry } from '#lib/draw/entry.ts';
-import { type Judgement, judge, type Question } from './evaluate.ts';
+import { openThread } from '#platform/threads/worker-thread.ts';
+import { type Evaluation, type EvaluationRequest, evaluateRound } from './evaluate.ts';
+import type { RoundEvaluator } from './evaluator.ts';
 
-/** Entries that are judged before a thread would have started. */
-const MOST_HERE = 2_000;
+/** Maximum entries that are evaluated without a worker thread, because starting one would take longer. */
+const MAX_INLINE = 2_000;
 
 /**
- * Judges a round, where it has many entries in a thread of its own: whatever else this process does goes on meanwhile, and what is read is
- * hashed while the rest is read.
- * @param about about how many entries there are
- * @param chunks the entries, by index
+ * Evaluates a round. A round with many entries is evaluated in a worker thread, so that this process can do other work meanwhile.
+ * @param expected the approximate number of entries
+ * @param chunks the entries, ordered by index
  */
-export async function judgeApart(about: number, question: Question, chunks: AsyncIterable<Entry[]>): Promise<Judgement> {
-  if (about <= MOST_HERE) return judge({ ...question, entries: (await Array.fromAsync(chunks)).flat() });
-  const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: question });
-  const { promise, resolve, reject } = Promise.withResolvers<Judgement>();
-  promise.catch(() => undefined);
-  worker.once('message', (judgement: Judgement) => resolve(judgement));
-  worker.once('error', (cause) => reject(new Error('the thread that judges a round failed', { cause })));
-  worker.once('exit', () => reject(new Error('the thread that judges a round has ended')));
+export async function evaluateInThread(expected: number, request: EvaluationRequest, chunks: AsyncIterable<Entry[]>): Promise<Evaluation> {
+  if (expected <= MAX_INLINE) return evaluateRound({ ...request, entries: (await Array.fromAsync(chunks)).flat() });
+  const { remote, close } = openThread<RoundEvaluator>(new URL('./thread.ts', import.meta.url));
   try {
-    for await (const chunk of chunks) worker.postMessage(chunk);
-    worker.postMessage(null);
-    return await promise;
+    let added: Promise<unknown> = Promise.resolve();
+    for await (const chunk of chunks) {
+      await added;
+      added = remote.add(request.parameters.round, chunk);
+      // The next `await added` reports the error; this handler prevents an unhandled rejection until then.
+      added.catch(() => undefined);
+    }
+    await added;
+    return await remote.evaluate(request);
   } finally {
-    await worker.terminate();
+    await close();
   }
 }

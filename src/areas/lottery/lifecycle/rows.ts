@@ -3,7 +3,7 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { RoundRow, RoundState } from '../rows.ts';
 
-/** A round that was opened: its parameters are frozen. */
+/** A round that was opened and whose parameters are frozen. */
 export interface OpenedRound extends RoundRow {
   readonly parameters: RoundParameters;
   readonly parametersHash: string;
@@ -13,15 +13,15 @@ export const isOpened = (round: RoundRow): round is OpenedRound => round.paramet
 
 const lock = statement<{ id: string }>('lock_round_in_state', 'select id::text from rounds where id = $1 and state = $2 for update');
 
-/** Locks a round that is still in a state. @returns false where it has gone on */
-export async function lockIn(tx: Tx, round: string, state: RoundState): Promise<boolean> {
+/** Locks a round if it is still in the given state. @returns false when it is in another state */
+export async function lockInState(tx: Tx, round: string, state: RoundState): Promise<boolean> {
   return (await tx.query(lock, [round, state])).length > 0;
 }
 
 const postpone = statement('postpone_round', `update rounds set look_at = app_now() + make_interval(secs => $2::float8 / 1000) where id = $1`);
 
-/** Nothing can be done for a round before so many milliseconds. */
-export async function lookAgainIn(tx: Tx, round: string, ms: number): Promise<void> {
+/** Sets the delay before the sweep enqueues a round again, ms. */
+export async function postponeRound(tx: Tx, round: string, ms: number): Promise<void> {
   await tx.query(postpone, [round, ms]);
 }
 
@@ -31,7 +31,7 @@ const insertLevels = statement(
   'insert into round_levels (round, level, nodes) select $1, n - 1, nodes from unnest($2::bytea[]) with ordinality as l(nodes, n)',
 );
 
-/** Stores the tree over a round's entries; none where there are none. */
+/** Replaces the stored tree of a round. null removes it. */
 export async function storeTree(tx: Tx, round: string, tree: readonly Uint8Array[] | null): Promise<void> {
   await tx.query(deleteLevels, [round]);
   await tx.query(insertLevels, [round, (tree ?? []).map((level) => Buffer.from(level))]);
@@ -39,9 +39,9 @@ export async function storeTree(tx: Tx, round: string, tree: readonly Uint8Array
 
 const clock = statement<{ now: number }>('read_clock_of_rounds', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
 
-/** The record's clock, ms since 1970. */
-export async function clockOf(db: Queryable): Promise<number> {
+/** Reads the database's clock, ms since 1970. */
+export async function readDatabaseClock(db: Queryable): Promise<number> {
   const now = (await db.query(clock))[0]?.now;
-  if (now === undefined) throw new Error('the record does not tell the time');
+  if (now === undefined) throw new Error('the database returned no time');
   return now;
 }

@@ -3,25 +3,28 @@ import { type Commitment, commitmentHash, NO_PREVIOUS } from '#lib/draw/commitme
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** A commitment's place in the sequence of its committer's key, and what landed of it. */
-export interface Place {
+/** A commitment's position in the sequence of its committer's key. */
+interface CommitmentPosition {
   readonly committer: string;
   readonly sequence: number;
   readonly round: string;
-  /** The hash of the commitment before. */
+  /** Hash of the previous commitment. */
   readonly previous: string;
-  /** null before it is final and recorded. */
+  /** Hash of this commitment; null before it is finalized and recorded. */
   readonly hash: string | null;
   readonly signature: string | null;
   readonly slot: number | null;
 }
 
 const COLUMNS = 'committer, sequence::float8, round::text, previous, hash, signature, slot::float8';
-const ofRound = statement<Place>('read_commitment_of_round', `select ${COLUMNS} from commitments where round = $1`);
-const newest = statement<Place>('read_newest_commitments', `select ${COLUMNS} from commitments where committer = $1 order by sequence desc limit 2`);
-const at = statement<Place>('read_commitment_at', `select ${COLUMNS} from commitments where committer = $1 and sequence = $2`);
+const ofRound = statement<CommitmentPosition>('read_commitment_of_round', `select ${COLUMNS} from commitments where round = $1`);
+const newest = statement<CommitmentPosition>(
+  'read_newest_commitments',
+  `select ${COLUMNS} from commitments where committer = $1 order by sequence desc limit 2`,
+);
+const at = statement<CommitmentPosition>('read_commitment_at', `select ${COLUMNS} from commitments where committer = $1 and sequence = $2`);
 const lock = statement('lock_commitments', `select pg_advisory_xact_lock(hashtext('coinop-commitments'))`);
-// A place in the sequence of a former key is given up for it.
+// Replaces an unused position in the sequence of a former key.
 const insert = statement(
   'insert_commitment',
   `insert into commitments (committer, sequence, round, previous) values ($1, $2, $3, $4)
@@ -29,27 +32,31 @@ const insert = statement(
    where commitments.memo is null`,
 );
 
-/** The place that a round was given. */
-export async function placeOf(db: Queryable, round: string): Promise<Place | undefined> {
+/** Reads the position that was assigned to a round. */
+export async function readPosition(db: Queryable, round: string): Promise<CommitmentPosition | undefined> {
   return (await db.query(ofRound, [round]))[0];
 }
 
-/** A key's newest place, and the newest one whose commitment is recorded: the same, or the one before. */
-export async function newestPlaces(db: Queryable, committer: string): Promise<{ last: Place | undefined; landed: Place | undefined }> {
+/** Reads a key's newest position, and its newest position with a recorded commitment: the same or the previous one. */
+export async function readNewestPositions(
+  db: Queryable,
+  committer: string,
+): Promise<{ last: CommitmentPosition | undefined; landed: CommitmentPosition | undefined }> {
   const rows = await db.query(newest, [committer]);
   return { last: rows[0], landed: rows.find(({ hash }) => hash !== null) };
 }
 
 /**
- * Gives a round the next number of a key, once; its own where it has one. Nothing that was signed for the round may land any more.
- * @returns null while the commitment before is not recorded, or when its own is
+ * Assigns the next sequence number of a key to a round. A round that has a number of this key keeps it.
+ * Precondition: no transaction that was signed for the round can land any more.
+ * @returns null while the previous commitment is not recorded, or when the round's own commitment is recorded already
  */
-export async function takePlace(tx: Tx, round: string, committer: string): Promise<Place | null> {
+export async function assignPosition(tx: Tx, round: string, committer: string): Promise<CommitmentPosition | null> {
   await tx.query(lock);
-  const own = await placeOf(tx, round);
+  const own = await readPosition(tx, round);
   if (own && own.hash !== null) return null;
   if (own?.committer === committer) return own;
-  const { last } = await newestPlaces(tx, committer);
+  const { last } = await readNewestPositions(tx, committer);
   if (last && last.hash === null) return null;
   const [sequence, previous] = [(last?.sequence ?? 0) + 1, last?.hash ?? NO_PREVIOUS];
   await tx.query(insert, [committer, sequence, round, previous]);
@@ -65,23 +72,24 @@ const record = statement(
 );
 
 /**
- * Records what landed, at its place. The transaction holds the round's row.
- * @returns why it has no such place, or null
+ * Records a finalized commitment at its position. Precondition: the transaction has locked the round's row.
+ * @returns the reason why the commitment does not fit its position, or null
  */
 export async function recordLanded(tx: Tx, commitment: Commitment, landed: LandedCommitment): Promise<string | null> {
   const { sequence, round, previous } = commitment;
   const { memo, committer, signature, slot, blockhash, blockTime } = landed;
   await tx.query(lock);
-  const [own, [there], [before]] = await Promise.all([
-    placeOf(tx, round),
+  const [own, [existing], [before]] = await Promise.all([
+    readPosition(tx, round),
     tx.query(at, [committer, sequence]),
     tx.query(at, [committer, sequence - 1]),
   ]);
-  if (own && own.committer !== committer) return `the round was given a number of ${own.committer}, and one of ${committer} landed`;
-  if (own && own.sequence !== sequence) return `the round was given sequence number ${own.sequence}, and ${sequence} landed`;
-  if (there && there.round !== round) return `sequence number ${sequence} was given to round ${there.round}`;
+  if (own && own.committer !== committer)
+    return `the round has a sequence number of committer ${own.committer}, but a commitment of ${committer} landed`;
+  if (own && own.sequence !== sequence) return `the round has sequence number ${own.sequence}, but a commitment with number ${sequence} landed`;
+  if (existing && existing.round !== round) return `sequence number ${sequence} belongs to round ${existing.round}`;
   if (sequence > 1 && (!before || before.hash === null)) return `the commitment with sequence number ${sequence - 1} is not recorded`;
-  if (previous !== (before?.hash ?? NO_PREVIOUS)) return `it does not name the commitment with sequence number ${sequence - 1}`;
+  if (previous !== (before?.hash ?? NO_PREVIOUS)) return `it does not name the hash of the commitment with sequence number ${sequence - 1}`;
   await tx.query(record, [sequence, round, previous, memo, commitmentHash(memo), committer, signature, slot, blockhash, blockTime]);
   return null;
 }
@@ -92,8 +100,8 @@ const readRecord = statement<LandedCommitment>(
    from commitments where round = $1 and memo is not null`,
 );
 
-/** What landed of a round, as it was recorded. */
-export async function landedOf(db: Queryable, round: string): Promise<LandedCommitment | undefined> {
+/** Reads the recorded commitment of a round. */
+export async function readLandedCommitment(db: Queryable, round: string): Promise<LandedCommitment | undefined> {
   return (await db.query(readRecord, [round]))[0];
 }
 
@@ -102,7 +110,7 @@ const firsts = statement<{ committer: string }>(
   'select committer from commitments where sequence = 1 and slot is not null order by slot',
 );
 
-/** Every key that has committed to rounds, in the order in which they began to. */
-export async function committersOf(db: Queryable): Promise<string[]> {
+/** Reads all keys that have committed to rounds, ordered by their first commitment. */
+export async function readCommitters(db: Queryable): Promise<string[]> {
   return (await db.query(firsts)).map(({ committer }) => committer);
 }

@@ -15,20 +15,20 @@ const end = statement(
   `update rounds set state = 'void', void_reason = $2, audit = $3, closed_at = coalesce(closed_at, app_now()), ended_at = app_now() where id = $1`,
 );
 
-/** Ends a round without a draw, before anything was committed to. The transaction holds its row. */
+/** Voids a round that has no commitment. Precondition: the transaction has locked the round's row. */
 export async function voidUncommitted(tx: Tx, { id, kind }: Pick<OpenedRound, 'id' | 'kind'>, reason: VoidReason, audit: string): Promise<void> {
   await tx.query(end, [id, reason, audit]);
   tx.emit(roundVoid, { roundId: id, kind, reason, successor: null });
 }
 
 /**
- * Ends a round without a draw after it was committed to: its prizes stay owed to the same entrants in a round that goes on by itself, or its
- * tickets are paid back. The transaction holds its row.
+ * Voids a committed round. A chat round gets a successor with the same entries and prizes; the tickets of a legacy round are refunded.
+ * Precondition: the transaction has locked the round's row.
  */
 export async function voidCommitted(tx: Tx, app: App, round: OpenedRound, reason: VoidReason, audit: string): Promise<void> {
   await tx.query(end, [round.id, reason, audit]);
   if (round.kind === 'legacy') await refundTickets(tx, app, round.id);
-  const successor = round.kind === 'chat' ? await goOn(tx, round) : null;
+  const successor = round.kind === 'chat' ? await createSuccessor(tx, round) : null;
   tx.emit(roundVoid, { roundId: round.id, kind: round.kind, reason, successor });
 }
 
@@ -40,7 +40,7 @@ const insertSuccessor = statement<{ entries: number }>(
      opens_at, closes_at, app_now(), id, (select count(*)::int from entries where round = $1)
    from rounds where id = $1 returning entries`,
 );
-// Numbered anew: where entries are missing, the round was void for it, and there is no gap in this one.
+// Entries get new indexes, so that the successor has no gap when entries of the void round are missing.
 const copyEntries = statement(
   'copy_entries',
   `insert into entries (round, index, id, wallet, numbers, source, message_id, at)
@@ -48,23 +48,23 @@ const copyEntries = statement(
 );
 
 /**
- * The id of the round that goes on for a void one: 16 bytes of sha256("coinop/successor/1" LF id), as a UUID of version 8. A record that was
- * restored from before makes the same round again, and finds what was committed to for it.
+ * Derives the id of a void round's successor: the first 16 bytes of sha256("coinop/successor/1" LF id), as a UUID of version 8. The id is
+ * deterministic, so that a database restored from a backup creates the same successor and finds its commitment on the chain.
  */
-export function successorId(round: string): string {
+function successorId(round: string): string {
   const bytes = sha256(utf8(`coinop/successor/1\n${round}`)).subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return stringify(bytes);
 }
 
-/** Makes the round that goes on with the entries of a void one. @returns its id */
-async function goOn(tx: Tx, round: OpenedRound): Promise<string> {
+/** Creates the successor of a void round with the same entries. @returns its id */
+async function createSuccessor(tx: Tx, round: OpenedRound): Promise<string> {
   const id = successorId(round.id);
   const parameters = { ...round.parameters, round: id };
-  const [made] = await tx.query(insertSuccessor, [round.id, id, JSON.stringify(parameters), parametersHash(parameters)]);
+  const [successor] = await tx.query(insertSuccessor, [round.id, id, JSON.stringify(parameters), parametersHash(parameters)]);
   await tx.query(copyEntries, [round.id, id]);
-  tx.emit(roundClosed, { roundId: id, kind: round.kind, entries: made?.entries ?? 0 });
+  tx.emit(roundClosed, { roundId: id, kind: round.kind, entries: successor?.entries ?? 0 });
   tx.enqueue(advanceRound, { round: id });
   return id;
 }

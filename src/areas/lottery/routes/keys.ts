@@ -1,13 +1,13 @@
 import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { committersOf } from '../lifecycle/sequence.ts';
+import { readCommitters } from '../lifecycle/sequence.ts';
 import { receiptKey } from '../receipts.ts';
 import { KeysView } from '../results-schemas.ts';
-import { FRESH } from './files.ts';
+import { REVALIDATE } from './cache-control.ts';
 
-/** An address, or null where this process was not told. */
-function told(read: () => { toBase58(): string }): string | null {
+/** Returns an address as base58, or null when this process has no such setting. */
+function addressOrNull(read: () => { toBase58(): string }): string | null {
   try {
     return read().toBase58();
   } catch (error) {
@@ -16,16 +16,17 @@ function told(read: () => { toBase58(): string }): string | null {
   }
 }
 
-async function keysOf({ config, chain, db }: App) {
-  const { id, publicKey } = receiptKey({ config });
-  const committer = told(() => chain.address('committer'));
+async function keysOf(app: App) {
+  const { config, chain, db } = app;
+  const { id, publicKey } = receiptKey(app);
+  const committer = addressOrNull(() => chain.address('committer'));
   const { chainHash, publicKey: beaconKey, urls } = config.chain.beacon;
   return {
     receipts: [{ id, algorithm: 'ed25519' as const, publicKey }],
     committer,
-    formerCommitters: (await committersOf(db)).filter((one) => one !== committer),
-    treasury: told(() => chain.address('treasury')),
-    mints: { reward: told(() => chain.rewardMint), usdc: told(() => chain.usdcMint) },
+    formerCommitters: (await readCommitters(db)).filter((one) => one !== committer),
+    treasury: addressOrNull(() => chain.address('treasury')),
+    mints: { reward: addressOrNull(() => chain.rewardMint), usdc: addressOrNull(() => chain.usdcMint) },
     beacon: { chainHash, publicKey: beaconKey, urls: [...urls] },
   };
 }
@@ -34,10 +35,10 @@ export const getKeys = route({
   method: 'get',
   path: '/.well-known/coinop-keys',
   auth: 'public',
-  summary: 'The keys and addresses that rounds are checked against',
-  description: 'Whoever wants to trust nobody reads them once, from here or elsewhere, and keeps them.',
+  summary: 'The public keys and addresses for verifying rounds',
+  description: 'A verifier should read them once, store them, and compare every later round with the stored copy.',
   returns: { 200: KeysView },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app }) => reply(200, await keysOf(app)),
 });

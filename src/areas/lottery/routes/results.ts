@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { PageQuery } from '#lib/paging.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { readEntryProof } from '../proofs.ts';
-import { glanceAt, notThere } from '../published.ts';
+import { notAvailable, readRoundStatus } from '../published.ts';
 import { listFinalized, readNumbers, readPayouts, readWinners } from '../results.ts';
 import { ALGORITHM, EntryPath, EntryProofView, FinalizedView, PayoutsOfRound, RootView, WinnerView, WinningNumbersView } from '../results-schemas.ts';
 import { RoundPath } from '../schemas.ts';
-import { FOREVER, FRESH, roundFileRoutes } from './files.ts';
+import { IMMUTABLE, REVALIDATE } from './cache-control.ts';
+import { roundFileRoutes } from './files.ts';
 import { getKeys } from './keys.ts';
 
 const getRoot = route({
@@ -14,14 +15,14 @@ const getRoot = route({
   path: '/chat/round/{id}/entries/root',
   auth: 'public',
   summary: 'The Merkle root over all entries of a chat round',
-  description: 'It exists as soon as the entries are frozen, and never changes: it is what the commitment on the chain names.',
+  description: 'Available when the entries are frozen; it never changes. The commitment on the chain names this root.',
   params: RoundPath,
   returns: { 200: RootView },
   fails: [404],
-  cache: FOREVER,
+  cache: IMMUTABLE,
   handler: async ({ app, params }) => {
-    const round = await glanceAt(app.db, 'chat', params.id);
-    if (round.root === null) throw notThere(round, 'an entries root', 'as soon as its entries are frozen');
+    const round = await readRoundStatus(app.db, 'chat', params.id);
+    if (round.root === null) throw notAvailable(round, 'an entries root', 'when its entries are frozen');
     return reply(200, { root: round.root, count: round.entries, algorithm: ALGORITHM });
   },
 });
@@ -30,13 +31,14 @@ const getProof = route({
   method: 'get',
   path: '/chat/round/{id}/entries/{entryId}/proof',
   auth: 'public',
-  summary: 'What proves that an entry is under its round’s root',
+  summary: 'The Merkle proof of an entry',
   description:
-    'leaf as `algorithm` of the root says, of all fields of `entry` but its id; node = SHA-256(min ‖ max); an odd node moves up as it is. It never changes.',
+    'The leaf hash covers all fields of `entry` except `id`; `algorithm` of the root describes it. node = SHA-256(min ‖ max); an odd node moves up ' +
+    'unchanged. The proof never changes.',
   params: EntryPath,
   returns: { 200: EntryProofView },
   fails: [404],
-  cache: FOREVER,
+  cache: IMMUTABLE,
   handler: async ({ app, params }) => reply(200, await readEntryProof(app.db, 'chat', params.id, params.entryId)),
 });
 
@@ -44,11 +46,11 @@ const getNumbers = route({
   method: 'get',
   path: '/chat/round/{id}/winning-numbers',
   auth: 'public',
-  summary: 'The winning numbers of a finalized round, and how they came about',
+  summary: 'The winning numbers of a finalized round, with their proof',
   params: RoundPath,
   returns: { 200: WinningNumbersView },
   fails: [404],
-  cache: FOREVER,
+  cache: IMMUTABLE,
   handler: async ({ app, params }) => reply(200, await readNumbers(app.db, params.id)),
 });
 
@@ -57,11 +59,11 @@ const getWinners = route({
   path: '/chat/round/{id}/winners',
   auth: 'public',
   summary: 'The winners of a finalized round',
-  description: 'First place first. There may be fewer than prizes: entries of which no number was drawn win nothing.',
+  description: 'Ordered by place. There may be fewer winners than prizes, because an entry without a drawn number wins nothing.',
   params: RoundPath,
   returns: { 200: z.array(WinnerView) },
   fails: [404],
-  cache: FOREVER,
+  cache: IMMUTABLE,
   handler: async ({ app, params }) => reply(200, await readWinners(app.db, params.id)),
 });
 
@@ -69,11 +71,11 @@ const getPayouts = route({
   method: 'get',
   path: '/chat/round/{id}/payouts',
   auth: 'public',
-  summary: 'How the prizes of a finalized round are paid',
+  summary: 'The payouts of a finalized round’s prizes',
   params: RoundPath,
   returns: { 200: PayoutsOfRound },
   fails: [404],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, params }) => reply(200, await readPayouts(app.db, params.id)),
 });
 
@@ -81,19 +83,15 @@ const getFinalized = route({
   method: 'get',
   path: '/chat/round/recent-finalized',
   auth: 'public',
-  summary: 'Chat rounds that were drawn, newest first',
+  summary: 'List finalized chat rounds, newest first',
   query: PageQuery,
   returns: { 200: z.array(FinalizedView) },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, query }) => {
     const { rounds, total } = await listFinalized(app.db, query.limit, query.offset);
     return reply(200, rounds, { 'X-Total-Count': String(total) });
   },
 });
 
-export const roundResultRoutes = {
-  public: [...roundFileRoutes, getRoot, getProof, getNumbers, getWinners, getPayouts, getFinalized, getKeys],
-  session: [],
-  admin: [],
-};
+export const roundResultRoutes = [...roundFileRoutes, getRoot, getProof, getNumbers, getWinners, getPayouts, getFinalized, getKeys];

@@ -4,17 +4,14 @@ import { startChatRound } from '../activate.ts';
 import { createChatRound } from '../create.ts';
 import { readActiveChatRound, readRound } from '../rows.ts';
 import { ChatRoundTerms, ChatRoundView, presentChatRound, RoundPath } from '../schemas.ts';
-
-/** What may change is asked for anew each time; what never does is kept. */
-const FRESH = 'no-cache';
-const FOREVER = 'public, max-age=31536000, immutable';
+import { IMMUTABLE, REVALIDATE } from './cache-control.ts';
 
 export const postRound = route({
   method: 'post',
   path: '/chat/round',
   auth: { admin: 'rounds' },
-  summary: 'Describe a chat round',
-  description: 'It is pending until it is started.',
+  summary: 'Create a chat round',
+  description: 'The round is pending until it is started.',
   body: ChatRoundTerms,
   returns: { 201: ChatRoundView },
   fails: [],
@@ -28,8 +25,8 @@ export const postStart = route({
   auth: { admin: 'rounds' },
   summary: 'Start a chat round',
   description:
-    'Its parameters are frozen, its prizes reserved in the treasury, and entries are accepted. 409: it is not pending, another round is active, or the treasury does not hold ' +
-    'the prizes beside what it owes and what is reserved for others.',
+    'Freezes the round’s parameters, reserves its prizes in the treasury, and opens it for entries. 409 when the round is not pending, another round is active, or the ' +
+    'treasury’s free balance does not cover the prizes.',
   params: RoundPath,
   returns: { 200: ChatRoundView },
   fails: [404, 409],
@@ -40,11 +37,11 @@ export const getActive = route({
   method: 'get',
   path: '/chat/round/active',
   auth: 'public',
-  summary: 'The chat round that takes entries',
-  description: 'null where there is none.',
+  summary: 'The active chat round',
+  description: 'The round that accepts entries, or null when no round is active.',
   returns: { 200: ChatRoundView.nullable() },
   fails: [],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app }) => {
     const round = await readActiveChatRound(app.db);
     return reply(200, round ? presentChatRound(round) : null);
@@ -59,12 +56,12 @@ export const getRound = route({
   params: RoundPath,
   returns: { 200: ChatRoundView },
   fails: [404],
-  cache: FRESH,
+  cache: REVALIDATE,
   handler: async ({ app, params }) => {
     const round = await readRound(app.db, params.id, 'chat');
-    if (!round) throw fail(404, 'there is no such chat round');
-    return reply(200, presentChatRound(round), round.state === 'finalized' ? { 'Cache-Control': FOREVER } : {});
+    if (!round) throw fail(404, 'there is no chat round with this id');
+    return reply(200, presentChatRound(round), round.state === 'finalized' ? { 'Cache-Control': IMMUTABLE } : {});
   },
 });
 
-export const roundRoutes = { public: [getActive, getRound], session: [], admin: [postRound, postStart] };
+export const roundRoutes = { public: [getActive, getRound], admin: [postRound, postStart] };

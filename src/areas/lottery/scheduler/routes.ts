@@ -9,17 +9,18 @@ export const postStart = route({
   method: 'post',
   path: '/auto/start',
   auth: { admin: 'rounds' },
-  summary: 'Keep chat rounds coming',
+  summary: 'Start the schedule of chat rounds',
   description:
-    'The first round begins at startAt, or now, and one more at each interval. One at a time: while a round is active, the next one waits, and of the times that pass meanwhile, ' +
-    'or while the service is down, one is made up for. While it runs, interval and template are replaced: without startAt the next round stays when it is due, ' +
-    'or comes earlier where the new interval says so. A round that was refused, for prizes that the treasury does not hold, is tried again, with the present template.',
+    'The first round starts at `startAt`, or now if it is missing; another round starts after each interval. Only one round is active at a time: the next one waits. ' +
+    'When several start times pass meanwhile, or while the service is down, only one round is started for them. When the schedule already runs, interval and template ' +
+    'are replaced; without `startAt` the next round keeps its start time, or gets an earlier one if the new interval is shorter. A round that could not start, for ' +
+    'example because the treasury does not hold its prizes, is retried with the current template.',
   body: AutoStart,
   returns: { 200: AutoStatus },
   fails: [],
   handler: async ({ app, body, admin }) => {
     const { startAt } = body;
-    if (startAt && Math.abs(Date.parse(startAt) - app.clock.now().getTime()) > YEAR_MS) throw fail(400, 'startAt must be within a year');
+    if (startAt && Math.abs(Date.parse(startAt) - app.clock.now().getTime()) > YEAR_MS) throw fail(400, 'startAt must be less than a year away');
     return reply(200, await app.tx((tx) => startSchedule(tx, body, admin)));
   },
 });
@@ -28,8 +29,8 @@ export const postStop = route({
   method: 'post',
   path: '/auto/stop',
   auth: { admin: 'rounds' },
-  summary: 'Make no further rounds',
-  description: 'A round that has begun goes on. Stopping what is stopped changes nothing.',
+  summary: 'Stop the schedule of chat rounds',
+  description: 'No further round is started. A started round continues. Idempotent.',
   returns: { 200: AutoStatus },
   fails: [],
   handler: async ({ app }) => reply(200, await app.tx(stopSchedule)),
@@ -39,10 +40,10 @@ export const getStatus = route({
   method: 'get',
   path: '/auto/status',
   auth: { admin: 'rounds' },
-  summary: 'How the schedule of chat rounds stands',
+  summary: 'The status of the schedule of chat rounds',
   returns: { 200: AutoStatus },
   fails: [],
   handler: async ({ app }) => reply(200, await scheduleStatus(app.db)),
 });
 
-export const schedulerRoutes = { public: [], session: [], admin: [postStart, postStop, getStatus] };
+export const schedulerRoutes = [postStart, postStop, getStatus];

@@ -4,20 +4,20 @@ import type { AutoStart, AutoStatus } from './schemas.ts';
 const STATUS = `next_at is not null as running, interval_sec as "intervalSec", template, ${instant('next_at')} as "nextAt", last_round::text as "lastRound",
   ${instant('last_started_at')} as "lastStartedAt", last_error as "lastError", started_by as "startedBy"`;
 
-/** Before the first start. */
-const NEVER: AutoStatus = {
+/** Status before the first start. */
+const NEVER_STARTED: AutoStatus = {
   ...{ running: false, intervalSec: null, template: null, nextAt: null },
   ...{ lastRound: null, lastStartedAt: null, lastError: null, startedBy: null },
 };
 
 const read = statement<AutoStatus>('read_schedule', `select ${STATUS} from round_schedule`);
 
-/** How the schedule stands. */
+/** Reads the status of the schedule. */
 export async function scheduleStatus(db: Queryable): Promise<AutoStatus> {
-  return (await db.query(read))[0] ?? NEVER;
+  return (await db.query(read))[0] ?? NEVER_STARTED;
 }
 
-// While it runs, a repeated start makes no further round: the next one stays where it is, or comes earlier where the new interval says so.
+// A start while the schedule runs creates no additional round: the next start time stays, or becomes earlier if the new interval is shorter.
 const start = statement<AutoStatus>(
   'start_schedule',
   `insert into round_schedule as s (interval_sec, template, started_by, next_at) values ($1, $2, $3, coalesce($4::timestamptz, app_now()))
@@ -26,14 +26,14 @@ const start = statement<AutoStatus>(
    returning ${STATUS}`,
 );
 
-/** Starts the schedule, or changes the one that runs. */
+/** Starts the schedule, or changes the running one. */
 export async function startSchedule(db: Queryable, { intervalSec, template, startAt }: AutoStart, by: string): Promise<AutoStatus> {
-  return (await db.query(start, [intervalSec, JSON.stringify(template), by, startAt ?? null]))[0] ?? NEVER;
+  return (await db.query(start, [intervalSec, JSON.stringify(template), by, startAt ?? null]))[0] ?? NEVER_STARTED;
 }
 
 const stop = statement<AutoStatus>('stop_schedule', `update round_schedule set next_at = null returning ${STATUS}`);
 
-/** Stops the schedule; rounds that have begun go on. */
+/** Stops the schedule. Started rounds continue. */
 export async function stopSchedule(db: Queryable): Promise<AutoStatus> {
-  return (await db.query(stop))[0] ?? NEVER;
+  return (await db.query(stop))[0] ?? NEVER_STARTED;
 }

@@ -1,35 +1,36 @@
 import { z } from 'zod';
 import { Count, Instant } from '#lib/scalars.ts';
 import { ChatRoundTerms } from '../schemas.ts';
-import { LONGEST_TITLE, titleOf } from './title.ts';
+import { MAX_TITLE, titleOf } from './title.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
 const TITLE = 'Draw {n} of {date}';
 
-/** Bounds of the interval, seconds. */
-const LEAST_SEC = 10;
-const MOST_SEC = 30 * 86_400;
+/** Minimum interval, seconds. */
+const MIN_INTERVAL_SEC = 10;
+/** Maximum interval, seconds. */
+const MAX_INTERVAL_SEC = 30 * 86_400;
 
-// What the placeholders become takes room: by the longest number that a schedule comes to.
-const fits = ({ title }: ChatRoundTerms) => titleOf(title, 2 ** 31 - 1, '1970-01-01').length <= LONGEST_TITLE;
+// Checks the title's length with the longest possible number filled in.
+const fits = ({ title }: ChatRoundTerms) => titleOf(title, 2 ** 31 - 1, '1970-01-01').length <= MAX_TITLE;
 
 export const AutoStart = z
   .strictObject({
-    intervalSec: z
-      .int()
-      .min(LEAST_SEC)
-      .max(MOST_SEC)
-      .meta({ description: 'From one round’s beginning to the next one’s. A round that is still active then is waited for.', example: 3_600 }),
+    intervalSec: z.int().min(MIN_INTERVAL_SEC).max(MAX_INTERVAL_SEC).meta({
+      description: 'Seconds from the start of one round to the start of the next. The next round waits while a round is active.',
+      example: 3_600,
+    }),
     template: ChatRoundTerms.refine(fits, {
       path: ['title'],
-      error: `must be at most ${LONGEST_TITLE} characters with {n} and {date} filled in`,
+      error: `must have at most ${MAX_TITLE} characters after {n} and {date} are filled in`,
     }).meta({
-      description: 'Each round’s terms. In the title `{n}` becomes the round’s number in the schedule, `{date}` its UTC day.',
+      description: 'The terms of every round. In the title, `{n}` is replaced by the round’s number in the schedule and `{date}` by its UTC day.',
       example: { title: TITLE, prizes: [{ amount: '5000000', mint: 'usdc' }], durationSec: 600 },
     }),
     startAt: Instant.optional().meta({
       description:
-        'When the first round is due; the others follow at the interval. In the past: one round now, the next on that grid. Within a year.',
+        'Start time of the first round; the others follow at the interval. With a time in the past, one round starts now and the next one at the next multiple ' +
+        'of the interval. Less than a year away.',
       example: '2026-11-21T12:00:00.000Z',
     }),
   })
@@ -39,16 +40,22 @@ export type AutoStart = z.output<typeof AutoStart>;
 export const AutoStatus = z
   .strictObject({
     running: z.boolean(),
-    intervalSec: Count.nullable().meta({ description: 'null before the first start, as everything else.', example: 3_600 }),
+    intervalSec: Count.nullable().meta({
+      description: 'Interval in seconds; null before the first start.',
+      example: 3_600,
+    }),
     template: ChatRoundTerms.nullable(),
-    nextAt: Instant.nullable().meta({ description: 'When the next round is due; null while stopped. In the past where it waits, or was refused.' }),
-    lastRound: z.uuid().nullable().meta({ description: 'The round that was started last.', example: ID }),
+    nextAt: Instant.nullable().meta({
+      description:
+        'Start time of the next round; null while the schedule is stopped. A time in the past means that the round waits or could not start.',
+    }),
+    lastRound: z.uuid().nullable().meta({ description: 'The most recently started round.', example: ID }),
     lastStartedAt: Instant.nullable(),
-    lastError: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why the due round has not begun; it is tried again. null once one has.', example: 'the treasury holds too little' }),
-    startedBy: z.string().nullable().meta({ description: 'The admin token that started it last.', example: 'admin-1' }),
+    lastError: z.string().nullable().meta({
+      description: 'The error of the last failed start, which is retried; null after a successful start.',
+      example: 'the treasury holds too little',
+    }),
+    startedBy: z.string().nullable().meta({ description: 'Name of the admin token that last started the schedule.', example: 'admin-1' }),
   })
   .meta({ id: 'AutoStatus' });
 export type AutoStatus = z.output<typeof AutoStatus>;

@@ -3,24 +3,24 @@ import { CARD_SIZE } from './card/size.ts';
 import type { SharedRound } from './rounds.ts';
 import { linksOf, outcomeOf, prizesOf, sentenceOf } from './summary.ts';
 import { type Decimals, readableSum } from './units.ts';
-import { within } from './weight.ts';
+import { shortenToWeight } from './weight.ts';
 import { readableTime, titleOf, VOID_SENTENCES } from './wording.ts';
 
-/** What X takes for a picture's description. */
-const MOST_ALT = 1_000;
+/** Maximum characters of a picture's description on X. */
+const MAX_ALT_CHARACTERS = 1_000;
 
-/** A round as a post: its text is within what X takes, the title gives way. */
+/** Returns a round as a post for X. Shortens the title so that the text fits. */
 export function postOf(config: Pick<Config, 'publicUrl'>, round: SharedRound, decimals: Decimals) {
   const { summary: url, card } = linksOf(config, round);
   const lines = linesOf(round, decimals);
   return {
-    text: within(titleOf(round), (title) => [`🕹️ ${title}`, ...lines, url].join('\n')),
-    media: [{ type: 'image/png' as const, url: card, ...CARD_SIZE, alt: sentenceOf(round, decimals).slice(0, MOST_ALT) }],
+    text: shortenToWeight(titleOf(round), (title) => [`🕹️ ${title}`, ...lines, url].join('\n')),
+    media: [{ type: 'image/png' as const, url: card, ...CARD_SIZE, alt: sentenceOf(round, decimals).slice(0, MAX_ALT_CHARACTERS) }],
     url,
   };
 }
 
-/** What is said beside the title and the link. */
+/** Returns the lines between the title and the link. */
 function linesOf(round: SharedRound, decimals: Decimals): string[] {
   const { kind, state, closesAt, beaconDueAt, voidReason } = round;
   const sum = readableSum(prizesOf(round), decimals);

@@ -10,19 +10,19 @@ import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from './w
 type Summary = z.input<typeof SharedRoundView>;
 type Public = Pick<Config, 'publicUrl'>;
 
-/** What a round's winners get: the terms of a chat round, the price of all tickets of a legacy round. */
+/** Returns the prizes of a round: the terms of a chat round, or the sum of the ticket prices of a legacy round. */
 export function prizesOf(round: RoundRow): PrizeTerms[] {
   if (round.kind === 'chat') return [...(round.prizes ?? [])];
   const pool = BigInt(round.ticketPrice ?? 0) * BigInt(round.entries);
   return pool === 0n ? [] : [{ amount: String(pool), mint: 'usdc' }];
 }
 
-/** What the winner of a place gets. */
+/** Returns the prize of a winner. */
 export function prizeOf({ kind, prizes }: RoundRow, { place, amount }: { place: number; amount: string }): PrizeTerms {
   return { amount, mint: kind === 'legacy' ? 'usdc' : (prizes?.[place - 1]?.mint ?? 'reward') };
 }
 
-/** Where a round is found, absolute. */
+/** Returns the absolute URLs of a round's resources. */
 export function linksOf({ publicUrl }: Public, { id, kind }: Pick<RoundRow, 'id' | 'kind'>): Summary['links'] {
   const at = (path: string) => new URL(path, publicUrl).href;
   const round = `${kind === 'chat' ? '/chat' : ''}/round/${id}`;
@@ -37,7 +37,7 @@ export function linksOf({ publicUrl }: Public, { id, kind }: Pick<RoundRow, 'id'
   };
 }
 
-/** A round in one or two sentences. */
+/** Describes a round in one or two sentences. */
 export function sentenceOf(round: SharedRound, decimals: Decimals): string {
   const { kind, state, entries, closesAt, beaconDueAt, voidReason, successor } = round;
   const title = titleOf(round);
@@ -60,7 +60,7 @@ export function sentenceOf(round: SharedRound, decimals: Decimals): string {
   }
 }
 
-/** What came out of a drawn round, in one or two sentences. */
+/** Describes the result of a drawn round in one or two sentences. */
 export function outcomeOf(round: SharedRound, decimals: Decimals): string {
   if (!round.result) return '';
   const { numbers, ticket, winners, won } = round.result;
@@ -72,22 +72,22 @@ export function outcomeOf(round: SharedRound, decimals: Decimals): string {
   return `${drawn}. ${shortWallet(first.wallet)} wins${prize}${others}.`;
 }
 
-/** A round as others show it. */
+/** Returns the summary of a round for sharing. */
 export function summaryOf(config: Public, round: SharedRound, decimals: Decimals): Summary {
   const { id, kind, state, entries, opensAt, closesAt, endedAt, voidReason, successor, result, root } = round;
   const { publicUrl } = config;
   const links = linksOf(config, round);
   const title = titleOf(round);
   const text = sentenceOf(round, decimals);
-  const told = ({ amount, mint }: PrizeTerms) => ({ amount, mint, text: readable(BigInt(amount), mint, decimals) });
+  const withText = ({ amount, mint }: PrizeTerms) => ({ amount, mint, text: readable(BigInt(amount), mint, decimals) });
   const prizes = prizesOf(round);
   return {
     ...{ id, kind, title, status: state, text, entries, opensAt, closesAt, endedAt, voidReason, successor },
     numbers: result && kind === 'chat' ? [...result.numbers] : null,
     winningTicket: result?.ticket ?? null,
     prize: readableSum(prizes, decimals),
-    prizes: prizes.map(told),
-    winners: (result?.winners ?? []).map(({ place, wallet, amount }) => ({ place, wallet, prize: told(prizeOf(round, { place, amount })) })),
+    prizes: prizes.map(withText),
+    winners: (result?.winners ?? []).map(({ place, wallet, amount }) => ({ place, wallet, prize: withText(prizeOf(round, { place, amount })) })),
     winnersTotal: result ? result.won : null,
     verify: {
       command: `bin/verify-round ${publicUrl.origin} ${id}`,

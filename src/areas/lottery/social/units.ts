@@ -2,31 +2,31 @@ import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { lastGood } from '#platform/redis/stale-while-revalidate.ts';
+import { staleWhileRevalidate } from '#platform/redis/stale-while-revalidate.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { decodeMint } from '#platform/solana/tokens.ts';
 import type { PrizeTerms } from '../rows.ts';
 
 type Mint = PrizeTerms['mint'];
 
-/** What the tokens are called where people read. */
+/** Display names of the tokens. */
 const NAMES: Readonly<Record<Mint, string>> = { reward: 'tokens', usdc: 'USDC' };
 
 const DAY_MS = 86_400_000;
 
-/** The decimals of a mint, which the chain knows and which never change. */
-const decimalsOf = lastGood<string, number>({
+/** Reads the decimals of a mint from the chain. They never change. */
+const decimalsOf = staleWhileRevalidate<string, number>({
   name: 'mint-decimals',
   keyOf: (mint) => mint,
   shape: z.int().min(0).max(255),
   freshMs: DAY_MS,
-  keptMs: 30 * DAY_MS,
-  patienceMs: 250,
-  withinMs: 5_000,
-  restMs: 1_000,
-  most: 4,
-  atOnce: 4,
-  unknown: 'the decimals of a prize cannot be read from the chain at the moment, try again',
+  staleMs: 30 * DAY_MS,
+  waitIfStaleMs: 250,
+  waitIfMissingMs: 5_000,
+  failureBackoffMs: 1_000,
+  maxKeys: 4,
+  maxConcurrent: 4,
+  unavailableMessage: 'the decimals of a prize cannot be read from the chain; try again',
   async read(app, mint) {
     const decoded = decodeMint(await rpc(() => app.chain.connection.getAccountInfo(new PublicKey(mint))));
     if (!decoded) throw unavailable(`${mint} is not an SPL mint`, 60);
@@ -37,14 +37,14 @@ const decimalsOf = lastGood<string, number>({
 /** Decimals by token. */
 export type Decimals = Readonly<Record<Mint, number>>;
 
-/** How the amounts of the two tokens are written. @throws 503 while the chain cannot be asked, and was not asked before */
+/** Reads the decimals of both tokens. @throws 503 when they are not cached and the RPC node does not answer */
 export async function readDecimals(app: App): Promise<Decimals> {
   const of = async (mint: PublicKey) => (await decimalsOf(app, mint.toBase58())).value;
   const [reward, usdc] = await Promise.all([of(app.chain.rewardMint), of(app.chain.usdcMint)]);
   return { reward, usdc };
 }
 
-/** An amount for people, exact: `1,250.5 USDC`. */
+/** Formats an amount in base units exactly: `1,250.5 USDC`. */
 export function readable(amount: bigint, mint: Mint, decimals: Decimals): string {
   const digits = amount.toString().padStart(decimals[mint] + 1, '0');
   const point = digits.length - decimals[mint];
@@ -53,7 +53,7 @@ export function readable(amount: bigint, mint: Mint, decimals: Decimals): string
   return `${whole}${fraction === '' ? '' : `.${fraction}`} ${NAMES[mint]}`;
 }
 
-/** Prizes added up by token, for people: `25 USDC + 1,000 tokens`; null where there is nothing. */
+/** Formats the sum of prizes by token: `25 USDC + 1,000 tokens`. Returns null when the sum is 0. */
 export function readableSum(prizes: readonly PrizeTerms[], decimals: Decimals): string | null {
   const sums = (['usdc', 'reward'] as const).map((mint) => {
     const sum = prizes.reduce((total, prize) => (prize.mint === mint ? total + BigInt(prize.amount) : total), 0n);

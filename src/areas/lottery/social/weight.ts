@@ -1,9 +1,9 @@
-/** The most that a post may weigh on X. */
-export const MOST_WEIGHT = 280;
-/** Any link weighs as much: X puts its own in its place. */
-const LINK = 23;
+/** Maximum weight of a post on X. */
+const MAX_WEIGHT = 280;
+/** Weight of any link, because X replaces each link with a short one. */
+const LINK_WEIGHT = 23;
 
-/** What weighs 1 per character: Latin and its neighbours, punctuation. All else weighs 2, and so does an emoji as a whole. */
+/** Code point ranges of weight 1: Latin, neighbouring scripts, punctuation. Any other character has weight 2; a whole emoji has weight 2. */
 const LIGHT = [
   [0x0000, 0x10ff],
   [0x2000, 0x200d],
@@ -11,7 +11,7 @@ const LIGHT = [
   [0x2032, 0x2037],
 ] as const;
 const WITH_SCHEME = /https?:\/\/\S+/giu;
-/** What X might take for a link: names with a dot. It is taken for the heavier of the two. */
+/** Names with a dot, which X may treat as links. The heavier of both readings counts. */
 const BARE_LINK = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+\S*/giu;
 const EMOJI = /\p{RGI_Emoji}/gv;
 
@@ -21,17 +21,17 @@ function weightOfCharacter(character: string): number {
 }
 const count = (text: string): number => [...text].reduce((sum, character) => sum + weightOfCharacter(character), 0);
 
-/** How much a text weighs, as X counts it; where X's reading is not sure, the heavier one. */
+/** Returns the weight of a text as X counts it. Where X's reading is uncertain, the heavier one counts. */
 export function weightOf(text: string): number {
   let weight = 0;
   const rest = text
     .normalize('NFC')
     .replace(WITH_SCHEME, () => {
-      weight += LINK;
+      weight += LINK_WEIGHT;
       return '';
     })
     .replace(BARE_LINK, (link) => {
-      weight += Math.max(0, LINK - count(link));
+      weight += Math.max(0, LINK_WEIGHT - count(link));
       return link;
     })
     .replace(EMOJI, () => {
@@ -44,16 +44,17 @@ export function weightOf(text: string): number {
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * A text with a part that gives way: it is cut, with an ellipsis, until the whole weighs no more than it may.
- * @param write the text around the part
+ * Returns a text within a maximum weight. Shortens one part of it, with an ellipsis, until the text fits.
+ * @param part the part to shorten
+ * @param write returns the whole text for a shortened part
  */
-export function within(part: string, write: (part: string) => string, most: number = MOST_WEIGHT): string {
+export function shortenToWeight(part: string, write: (part: string) => string, max: number = MAX_WEIGHT): string {
   const whole = write(part);
-  if (weightOf(whole) <= most) return whole;
+  if (weightOf(whole) <= max) return whole;
   const characters = [...graphemes.segment(part)].map(({ segment }) => segment);
   for (let length = characters.length - 1; length > 0; length--) {
     const text = write(`${characters.slice(0, length).join('').trimEnd()}…`);
-    if (weightOf(text) <= most) return text;
+    if (weightOf(text) <= max) return text;
   }
   return write('…');
 }

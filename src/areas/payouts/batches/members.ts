@@ -4,44 +4,44 @@ import { parse } from 'uuid';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, transferChecked } from '#platform/solana/tokens.ts';
 
 /** One payment in a batch. */
-export interface Member {
+export interface BatchMember {
   readonly payment: string;
   readonly wallet: string;
   readonly amount: bigint;
-  /** Whether the wallet's token account is opened for it, at our cost. */
+  /** Whether the batch opens the wallet's token account; the fee payer pays the rent. */
   readonly opens: boolean;
 }
 
-/** What a batch is made of besides its members. Together with them it decides its instructions, byte for byte. */
-export interface Terms {
+/** The data of a batch besides its members. Terms and members determine every byte of the instructions. */
+export interface BatchTerms {
   readonly id: string;
-  /** The nonce account of its lane. */
+  /** Address of the nonce account of the lane. */
   readonly address: string;
   readonly feePayer: string;
-  /** Who owns the tokens that are paid out. */
+  /** Wallet that owns the token account from which the batch pays. */
   readonly treasury: string;
   readonly mint: string;
   readonly decimals: number;
 }
 
-/** SHA-256 over the 16-byte ids of the members in their order, its first 16 bytes as hex. */
+/** Returns the first 16 bytes, as hex, of SHA-256 over the 16-byte payment ids in batch order. */
 export function membersHash(payments: readonly string[]): string {
   const hash = createHash('sha256');
   for (const id of payments) hash.update(parse(id));
   return hash.digest('hex').slice(0, 32);
 }
 
-/** What a batch says of itself on the chain. */
+/** Returns the memo that identifies a batch on the chain. */
 export const payoutMemo = (batch: string, hash: string): string => `coinop:payout:${batch}:${hash}`;
 
-/** The batch and the hash in a memo; null for any other memo. */
+/** Parses the memo of a batch. Returns null for any other memo. */
 export function readPayoutMemo(text: string): { batch: string; hash: string } | null {
   const [, batch, hash] = /^coinop:payout:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9a-f]{32})$/.exec(text) ?? [];
   return batch !== undefined && hash !== undefined ? { batch, hash } : null;
 }
 
-/** The instructions of a batch: its memo, then for each member the opening of its account, where there is one, and the transfer. */
-export function instructionsOf(terms: Terms, members: readonly Member[]): TransactionInstruction[] {
+/** Builds the instructions of a batch: the memo, then for each member the opening of its token account (if needed) and the transfer. */
+export function batchInstructions(terms: BatchTerms, members: readonly BatchMember[]): TransactionInstruction[] {
   const [feePayer, owner, mint] = [new PublicKey(terms.feePayer), new PublicKey(terms.treasury), new PublicKey(terms.mint)];
   const from = associatedTokenAddress(owner, mint);
   const ids = members.map(({ payment }) => payment);
@@ -56,8 +56,11 @@ export function instructionsOf(terms: Terms, members: readonly Member[]): Transa
   ];
 }
 
-/** The member that an instruction of a batch is about, and which of its two; null for what belongs to none. */
-export function memberAt(members: readonly Member[], instruction: number | null): { member: Member; what: 'opening' | 'transfer' } | null {
+/** Returns the member to which an instruction of a batch belongs, and the kind of instruction; null when it belongs to no member. */
+export function memberOfInstruction(
+  members: readonly BatchMember[],
+  instruction: number | null,
+): { member: BatchMember; what: 'opening' | 'transfer' } | null {
   if (instruction === null || instruction < 1) return null;
   let next = 1;
   for (const member of members) {
@@ -67,12 +70,12 @@ export function memberAt(members: readonly Member[], instruction: number | null)
   return null;
 }
 
-/** The most bytes that a transaction may have, signatures included. */
-const MOST_BYTES = 1_232;
+/** Maximum size of a Solana transaction with its signatures, bytes. */
+const MAX_BYTES = 1_232;
 const SIGNATURE_BYTES = 64;
 
-/** Whether a batch fits into one transaction, with all that is put before its instructions. */
-export function fits(terms: Terms, members: readonly Member[]): boolean {
+/** Returns whether a batch fits into one transaction, with the nonce and compute budget instructions that precede it. */
+export function fits(terms: BatchTerms, members: readonly BatchMember[]): boolean {
   const payer = new PublicKey(terms.feePayer);
   const before = [
     SystemProgram.nonceAdvance({ noncePubkey: new PublicKey(terms.address), authorizedPubkey: payer }),
@@ -81,20 +84,20 @@ export function fits(terms: Terms, members: readonly Member[]): boolean {
   ];
   const message = new TransactionMessage({
     payerKey: payer,
-    // Any 32 bytes: only the length counts here.
+    // Uses the mint as the blockhash, because only the length of the message is measured.
     recentBlockhash: terms.mint,
-    instructions: [...before, ...instructionsOf(terms, members)],
+    instructions: [...before, ...batchInstructions(terms, members)],
   }).compileToLegacyMessage();
   try {
-    return 1 + SIGNATURE_BYTES * message.header.numRequiredSignatures + message.serialize().length <= MOST_BYTES;
+    return 1 + SIGNATURE_BYTES * message.header.numRequiredSignatures + message.serialize().length <= MAX_BYTES;
   } catch {
-    // Larger than what web3.js has room for.
+    // web3.js throws when the message exceeds its buffer.
     return false;
   }
 }
 
-/** As many members as fit, from the first on; at most as many as there can ever be in one transaction. */
-export function packed(terms: Terms, members: readonly Member[]): readonly Member[] {
+/** Returns the longest prefix of the members that fits into one transaction. */
+export function packMembers(terms: BatchTerms, members: readonly BatchMember[]): readonly BatchMember[] {
   let fitting = 0;
   while (fitting < members.length && fits(terms, members.slice(0, fitting + 1))) fitting++;
   return members.slice(0, fitting);

@@ -1,20 +1,21 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
-import type { Member, Terms } from './members.ts';
+import type { BatchMember, BatchTerms } from './members.ts';
 
-/** A batch as it is composed: its terms, its nonce, and how it stands. */
-export interface Batch extends Terms {
+/** A batch with its terms, nonce, state and members. */
+export interface Batch extends BatchTerms {
   readonly lane: number;
   readonly nonce: string;
   readonly state: 'live' | 'paid' | 'over';
-  /** What opening one token account costs, lamports. */
+  /** Rent of one token account, lamports. */
   readonly rent: bigint;
+  /** Number of earlier attempts that were given up; each doubles the priority fee. */
   readonly urgency: number;
-  readonly members: readonly Member[];
-  /** Whether all of its members wait for this batch, and for nothing else. */
-  readonly whole: boolean;
+  readonly members: readonly BatchMember[];
+  /** Whether all members are still in the state `batched`. */
+  readonly complete: boolean;
 }
 
-interface BatchRow extends Terms {
+interface BatchRow extends BatchTerms {
   lane: number;
   nonce: string;
   state: Batch['state'];
@@ -40,7 +41,7 @@ const selectMembers = statement<MemberRow>(
    where m.batch = $1 order by m.position`,
 );
 
-/** A batch with its members in their order. */
+/** Returns a batch with its members in batch order, or undefined. */
 export async function readBatch(db: Queryable, id: string): Promise<Batch | undefined> {
   const [batches, members] = await Promise.all([db.query(selectBatch, [id]), db.query(selectMembers, [id])]);
   const row = batches[0];
@@ -49,6 +50,6 @@ export async function readBatch(db: Queryable, id: string): Promise<Batch | unde
     ...row,
     rent: BigInt(row.rent),
     members: members.map(({ payment, wallet, amount, opens }) => ({ payment, wallet, amount: BigInt(amount), opens })),
-    whole: members.every(({ state }) => state === 'batched'),
+    complete: members.every(({ state }) => state === 'batched'),
   };
 }

@@ -1,10 +1,10 @@
 import { planPayouts } from '#jobs/payouts.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import type { ChainError, Failure, Landing } from '#platform/solana/submission/transactions.ts';
+import type { ChainError, FailedTransaction, LandedTransaction } from '#platform/solana/submission/index.ts';
 import { payoutConfirmed } from '../events.ts';
-import { setAside } from '../manual.ts';
-import { memberAt } from './members.ts';
+import { moveToManual } from '../manual.ts';
+import { memberOfInstruction } from './members.ts';
 import { readBatch } from './rows.ts';
 
 const confirm = statement(
@@ -19,12 +19,13 @@ const retract = statement(
    from payout_batch_members m where m.batch = any($1::uuid[]) and m.live and p.id = m.payment and p.state = 'confirmed'`,
 );
 
-/** What a cluster has voted for is shown, and may still vanish. */
-export async function bookConfirmed(tx: Tx, landings: readonly Landing[]): Promise<void> {
+/** Marks the members of confirmed batches as `confirmed`. A fork can still drop the transactions. */
+export async function markConfirmed(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
   await tx.query(confirm, [landings.map(({ subject }) => subject), landings.map(({ signature }) => signature)]);
 }
 
-export async function bookRetracted(tx: Tx, batches: readonly string[]): Promise<void> {
+/** Sets the members of batches back to `batched` after a fork dropped their transactions. */
+export async function markRetracted(tx: Tx, batches: readonly string[]): Promise<void> {
   await tx.query(retract, [batches]);
 }
 
@@ -51,8 +52,8 @@ const complete = statement<{ id: string; wallet: string; currency: string; amoun
    returning p.id::text, p.wallet, p.currency, p.amount::text, p.signature`,
 );
 
-/** Closes the books of batches that have landed for good: their members are paid, once. The lane is free when its new nonce was read. */
-export async function bookFinalized(tx: Tx, landings: readonly Landing[]): Promise<void> {
+/** Completes the members of finalized batches, once each. Reconciliation frees the lane when it has read the new nonce. */
+export async function settleFinalized(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
   const ids = landings.map(({ subject }) => subject);
   const signatures = landings.map(({ signature }) => signature);
   const slots = landings.map(({ slot }) => slot);
@@ -64,47 +65,54 @@ export async function bookFinalized(tx: Tx, landings: readonly Landing[]): Promi
   tx.enqueue(planPayouts, {});
 }
 
-/** Refusals that a payment may cause before people look at it. */
-const MOST_REFUSALS = 3;
+/** Maximum number of batches that a payment may make fail before it is moved to `manual`. */
+const MAX_REFUSALS = 3;
 
-/** Errors that are nobody's fault among the members: they wait a little, and regroup. */
-export const SHARED_ERRORS: ReadonlySet<string> = new Set(['TreasuryShort', 'TreasuryFrozen', 'OverLimit', 'AccountGone']);
-/** Errors that name a member who cannot be paid, as `diagnose` has seen it on the chain. */
+/** Errors that no member causes. The members return to `pending` after a short delay. */
+const SHARED_ERRORS: ReadonlySet<string> = new Set(['TreasuryShort', 'TreasuryFrozen', 'OverLimit', 'AccountGone']);
+/** The error that `diagnose` reports when it has seen on the chain that a member cannot be paid. */
 export const MEMBER_ERROR = 'Unpayable';
 
-const regroup = statement(
-  'regroup_payments',
+const resetToPending = statement(
+  'reset_members_to_pending',
   `update payments set state = 'pending', signature = null, next_at = app_now() + make_interval(secs => $2::float8 / 1000),
      give_ups = give_ups + $3::int, changed_at = app_now()
    where id = any($1::uuid[]) and state in ('batched', 'confirmed')`,
 );
-const blame = statement<{ refusals: number }>('blame_payment', 'update payments set refusals = refusals + 1 where id = $1 returning refusals::int');
+const countRefusal = statement<{ refusals: number }>(
+  'count_payment_refusal',
+  'update payments set refusals = refusals + 1 where id = $1 returning refusals::int',
+);
 
+/** Delay before members of a failed batch may be planned again, ms. */
 const RETRY_MS = 1_000;
 
-/** Ends batches that did not land, or landed as errors: who made one fail is set aside, the others go into another batch. */
-export async function bookFailed(tx: Tx, failures: readonly Failure[]): Promise<void> {
+/**
+ * Closes batches that did not land, or landed with an error. Moves an unpayable member to `manual`; the others return to `pending`.
+ */
+export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[]): Promise<void> {
   for (const { subject, signature, error } of failures) {
     const batch = await readBatch(tx, subject);
     if (!batch) continue;
-    const culprit = SHARED_ERRORS.has(error.name) ? null : (memberAt(batch.members, error.instruction)?.member ?? null);
+    const culprit = SHARED_ERRORS.has(error.name) ? null : (memberOfInstruction(batch.members, error.instruction)?.member ?? null);
     const closed = await tx.query(close, [[subject], ['over'], [signature], [null], [JSON.stringify(error)]]);
     if (closed.length === 0) continue;
     const members = (await tx.query(release, [[subject]])).map(({ payment }) => payment);
-    const unfit = culprit !== null && (await isUnfit(tx, culprit.payment, error));
-    if (unfit) await setAside(tx, [{ id: culprit.payment, reason: reasonOf(error) }]);
-    const others = members.filter((id) => !unfit || id !== culprit.payment);
-    // What was given up goes at once, and offers more; what was refused would only be refused again.
+    const unpayable = culprit !== null && (await isUnpayable(tx, culprit.payment, error));
+    if (unpayable) await moveToManual(tx, [{ id: culprit.payment, reason: reasonOf(error) }]);
+    const others = members.filter((id) => !unpayable || id !== culprit.payment);
+    // Members of an expired batch are planned at once, with a higher priority fee. If no member caused the failure, the members
+    // wait, because an immediate retry would fail again.
     const givenUp = error.name === 'Dead';
-    await tx.query(regroup, [others, givenUp || culprit ? 0 : RETRY_MS, givenUp ? 1 : 0]);
+    await tx.query(resetToPending, [others, givenUp || culprit ? 0 : RETRY_MS, givenUp ? 1 : 0]);
   }
   tx.enqueue(planPayouts, {});
 }
 
-/** A member that was seen to be unpayable, or that made several batches fail, whatever for. */
-async function isUnfit(tx: Tx, payment: string, error: ChainError): Promise<boolean> {
-  const refusals = (await tx.query(blame, [payment]))[0]?.refusals ?? 0;
-  return error.name === MEMBER_ERROR || refusals >= MOST_REFUSALS;
+/** Counts a refusal. Returns whether the member cannot be paid or has caused the maximum number of refusals. */
+async function isUnpayable(tx: Tx, payment: string, error: ChainError): Promise<boolean> {
+  const refusals = (await tx.query(countRefusal, [payment]))[0]?.refusals ?? 0;
+  return error.name === MEMBER_ERROR || refusals >= MAX_REFUSALS;
 }
 
-const reasonOf = (error: ChainError): string => (error.name === MEMBER_ERROR ? error.message : `the chain refused it: ${error.message}`);
+const reasonOf = (error: ChainError): string => (error.name === MEMBER_ERROR ? error.message : `the chain refused the payment: ${error.message}`);

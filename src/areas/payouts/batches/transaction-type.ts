@@ -4,29 +4,29 @@ import { statement } from '#platform/db/sql.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import {
   type ChainError,
-  type Draft,
-  type Outcome,
+  type ComposeOutcome,
   outflowLeft,
   retry,
   type Spend,
   submit,
   TOKEN_ACCOUNTS,
+  type TransactionDraft,
   type TransactionType,
-} from '#platform/solana/submission/transactions.ts';
+} from '#platform/solana/submission/index.ts';
 import { decodeNonce } from '../lanes/account.ts';
 import { advanceNonce, advanceSubject } from '../lanes/advance.ts';
 import { diagnose } from './diagnose.ts';
-import { instructionsOf } from './members.ts';
+import { batchInstructions } from './members.ts';
 import { type Batch, readBatch } from './rows.ts';
-import { bookConfirmed, bookFailed, bookFinalized, bookRetracted } from './settlement.ts';
+import { markConfirmed, markRetracted, settleFailed, settleFinalized } from './settlement.ts';
 
-/** The scope that is paused when payouts are to stand still. */
-export const PAYOUTS = 'payouts';
+/** The pause scope of payouts. While it is paused, no batch is signed. */
+export const PAYOUTS_SCOPE = 'payouts';
 
-const fault = (name: string, message: string): ChainError => ({ name, message, instruction: null, code: null });
-const over = (name: string, message: string): Outcome => ({ do: 'fail', error: fault(name, message) });
+const chainError = (name: string, message: string): ChainError => ({ name, message, instruction: null, code: null });
+const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: chainError(name, message) });
 
-/** What a batch takes out: the tokens, and the rents of the accounts that it opens. */
+/** Returns the amounts that a batch spends: the tokens, and the rent of the token accounts that it opens. */
 function spendsOf(batch: Batch): Spend[] {
   const tokens = batch.members.reduce((sum, { amount }) => sum + amount, 0n);
   const rents = batch.rent * BigInt(batch.members.filter(({ opens }) => opens).length);
@@ -37,26 +37,29 @@ function spendsOf(batch: Batch): Spend[] {
   ];
 }
 
-/** The batch as it was written down, unless its nonce was used meanwhile: then it can never land, and its members regroup. */
-async function compose(app: App, subject: string): Promise<Draft | Outcome> {
+/**
+ * Builds the transaction of a stored batch. Fails the batch when another transaction has used its nonce, because then the batch
+ * can never land.
+ */
+async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const batch = await readBatch(app.db, subject);
-  if (batch?.state !== 'live') return { do: 'manual', reason: 'there is no such batch' };
-  if (!batch.whole) return over('Changed', 'a member is no longer to be paid by it');
+  if (batch?.state !== 'live') return { do: 'manual', reason: 'the batch does not exist or is closed' };
+  if (!batch.complete) return failed('Changed', 'a member is no longer in the state batched');
   const keys = { feePayer: app.chain.key('feePayer').publicKey.toBase58(), treasury: app.chain.key('treasury').publicKey.toBase58() };
-  if (keys.feePayer !== batch.feePayer || keys.treasury !== batch.treasury) return over('Rotated', 'the keys have changed since');
+  if (keys.feePayer !== batch.feePayer || keys.treasury !== batch.treasury) return failed('Rotated', 'the fee payer or treasury key was rotated');
   const account = new PublicKey(batch.address);
   const [nonce, limits] = await Promise.all([
     rpc(() => app.chain.connection.getAccountInfoAndContext(account, 'finalized')),
     Promise.all([outflowLeft(app, batch.mint), outflowLeft(app, TOKEN_ACCOUNTS)]),
   ]);
-  if (decodeNonce(nonce.value)?.value !== batch.nonce) return over('NonceUsed', 'another transaction has used its nonce');
+  if (decodeNonce(nonce.value)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction used the nonce of the batch');
   const spends = spendsOf(batch);
-  // Of a batch that has to wait for another day a smaller one may do.
+  // Fails instead of waiting for the next day, because a smaller batch may still fit the limit.
   const isOver = spends.some(({ asset, amount }) => (asset === batch.mint && amount > limits[0]) || (asset === TOKEN_ACCOUNTS && amount > limits[1]));
-  if (isOver) return over('OverLimit', 'the daily limit is reached');
+  if (isOver) return failed('OverLimit', 'the daily limit is reached');
   return {
     do: 'sign',
-    instructions: instructionsOf(batch, batch.members),
+    instructions: batchInstructions(batch, batch.members),
     feePayer: 'feePayer',
     signers: ['treasury'],
     spends,
@@ -65,12 +68,12 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
   };
 }
 
-async function refused(app: App, subject: string, error: ChainError): Promise<Outcome | undefined> {
+async function refused(app: App, subject: string, error: ChainError): Promise<ComposeOutcome | undefined> {
   const batch = await readBatch(app.db, subject);
   return batch ? await diagnose(app, batch, error) : undefined;
 }
 
-const notWhole = statement<{ payment: string }>(
+const selectUnbatched = statement<{ payment: string }>(
   'find_members_not_batched',
   `select m.payment::text from payout_batches b join payout_batch_members m on m.batch = b.id join payments p on p.id = m.payment
    where b.id = $1 and (b.state <> 'live' or not m.live or p.state <> 'batched') limit 1`,
@@ -80,22 +83,23 @@ const noncesOf = statement<{ lane: number; nonce: string }>(
   `select lane::int, nonce from payout_batches where id = any($1::uuid[]) and state = 'live'`,
 );
 
-/** A batch of payments out of the treasury: of all that is ever signed with its nonce, one transaction lands at most. */
+/** The transaction type of a batch of treasury payments. At most one of all transactions signed with its nonce can land. */
 export const payoutBatch: TransactionType = {
   name: 'payout-batch',
-  scope: PAYOUTS,
-  // One attempt a batch: what did not land regroups, and a higher fee is a batch of its own.
+  scope: PAYOUTS_SCOPE,
+  // A batch has one attempt. If it does not land, its members go into a new batch with a higher fee.
   afterFailure: 'over',
   compose,
-  refused,
+  simulationFailed: refused,
   async signed(tx, { subject }) {
-    if ((await tx.query(notWhole, [subject])).length > 0) throw new Error(`batch ${subject} is not what it was`);
+    if ((await tx.query(selectUnbatched, [subject])).length > 0)
+      throw new Error(`batch ${subject} was closed, or a member is no longer in the state batched`);
   },
-  confirmed: bookConfirmed,
-  retracted: bookRetracted,
-  finalized: bookFinalized,
-  failed: bookFailed,
-  /** Gives the batch up: of it and a transaction that does nothing but use its nonce, whichever is finalized decides. */
+  confirmed: markConfirmed,
+  retracted: markRetracted,
+  finalized: settleFinalized,
+  failed: settleFailed,
+  /** Submits a transaction that only advances the nonce. When it is finalized, the batch can never land. */
   async overdue(tx, subjects) {
     const advances = (await tx.query(noncesOf, [subjects])).map(({ lane, nonce }) => advanceSubject(lane, nonce));
     await submit(tx, advanceNonce, advances);

@@ -1,29 +1,29 @@
 import { createHash } from 'node:crypto';
 import { PublicKey, SystemProgram } from '@solana/web3.js';
 
-/** Bytes of a nonce account. */
+/** Size of a nonce account, bytes. */
 export const NONCE_BYTES = 80;
 
-/** An account as nodes hand it out. */
-export type Account = { readonly owner: PublicKey; readonly data: Buffer } | null;
+/** An account, as the RPC node returns it. */
+export type FetchedAccount = { readonly owner: PublicKey; readonly data: Buffer } | null;
 
-/** What an initialized nonce account holds: version u32, state u32, authority, value, fee. */
-export interface Nonce {
+/** Contents of an initialized nonce account. Layout: version u32, state u32, authority, value, fee. */
+export interface NonceAccount {
   readonly authority: string;
   readonly value: string;
 }
 
-/** null for what is no nonce account, or one that was not initialized. */
-export function decodeNonce(account: Account): Nonce | null {
+/** Decodes a nonce account. Returns null for any other account, and for an uninitialized one. */
+export function decodeNonce(account: FetchedAccount): NonceAccount | null {
   if (!account?.owner.equals(SystemProgram.programId) || account.data.length !== NONCE_BYTES || account.data.readUInt32LE(4) !== 1) return null;
   const key = (at: number) => new PublicKey(account.data.subarray(at, at + 32)).toBase58();
   return { authority: key(8), value: key(40) };
 }
 
-/** The seed of a lane's account: it derives from the fee payer, so there is no key to keep. */
+/** Returns the seed of a lane's nonce account. The address is derived from the fee payer, so no private key must be stored. */
 export const laneSeed = (lane: number): string => `coinop-payouts-${lane}`;
 
-/** The nonce account of a lane: sha256(fee payer ‖ seed ‖ system program), as the system program derives it. */
+/** Returns the address of a lane's nonce account: sha256(fee payer ‖ seed ‖ system program), as the system program derives it. */
 export function laneAddress(feePayer: PublicKey, lane: number): PublicKey {
   const parts = [feePayer.toBuffer(), Buffer.from(laneSeed(lane)), SystemProgram.programId.toBuffer()];
   return new PublicKey(createHash('sha256').update(Buffer.concat(parts)).digest());

@@ -7,22 +7,24 @@ import { MEMO_PROGRAM, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { readPayoutMemo } from '../batches/members.ts';
 import type { Lane } from './rows.ts';
 
-/** Signatures of a page, pages of one look, and transactions that one look reads. */
+/** Signatures per page of the listing. */
 const PAGE = 1_000;
-const MOST_PAGES = 20;
-const MOST_READ = 100;
-const READ_AT_ONCE = 8;
+const MAX_PAGES = 20;
+/** Maximum transactions that one reconciliation reads per lane. */
+const MAX_READ = 100;
+const MAX_CONCURRENT_READS = 8;
 
 const SYSTEM = SystemProgram.programId.toBase58();
 const TOKENS = TOKEN_PROGRAM.toBase58();
 const MEMOS = MEMO_PROGRAM.toBase58();
 const COMPUTE_BUDGET = ComputeBudgetProgram.programId.toBase58();
 
-/** The numbers of the instructions that are read: of the system program, and of the token program. */
+/** Number of the instruction AdvanceNonceAccount in the system program. */
 const ADVANCE_NONCE = 4;
+/** Number of the instruction TransferChecked in the token program. */
 const TRANSFER_CHECKED = 12;
 
-/** Tokens that a transaction moves, as its instruction says. */
+/** A token transfer, as its instruction states it. */
 export interface Transfer {
   readonly to: string;
   readonly mint: string;
@@ -30,50 +32,52 @@ export interface Transfer {
   readonly amount: string;
 }
 
-/** A finalized transaction that names a lane's nonce account and is not in our record: read once, and kept. */
-export interface Finding {
+/** A finalized transaction that names a lane's nonce account but was not in the database. It is read once and stored. */
+export interface UnknownTransaction {
   readonly signature: string;
   readonly slot: number;
-  /** The value that it used up; null where it used none. */
+  /** The nonce that it used; null when it used none. */
   readonly nonce: string | null;
-  /** What it says to be, where it has the memo of a batch. */
+  /** Contents of its batch memo; null when it has none. */
   readonly memo: { readonly batch: string; readonly hash: string } | null;
   readonly transfers: readonly Transfer[];
-  /** Why it needs no matching; null where it does. */
+  /** Reason why it needs no match with payments; null when it needs one. */
   readonly harmless: string | null;
 }
 
-/** A use of a lane's nonce, by an attempt of ours or by a finding. */
-export interface Use {
+/** A use of a lane's nonce, by an attempt in the database or by an unknown transaction. */
+interface NonceUse {
   readonly signature: string;
   readonly slot: number;
   readonly nonce: string;
-  readonly by: 'us' | 'finding';
-  /** Whether our books have closed over it, or it needs no more looking into. */
+  readonly by: 'attempt' | 'unknown';
+  /** Whether the attempt is settled, or the unknown transaction has a verdict other than `unmatched`. */
   readonly settled: boolean;
 }
 
-/** What used a lane's nonces since the last known landing, oldest first, and what was found that we had not seen. */
-export interface History {
-  readonly uses: readonly Use[];
-  readonly fresh: readonly Finding[];
-  /** Whether that is all. What is fresh is kept, and the next look gets further. */
+/** The transactions that used a lane's nonces since the latest known one. */
+export interface LaneHistory {
+  /** Oldest first. */
+  readonly uses: readonly NonceUse[];
+  /** Unknown transactions that are not stored yet. */
+  readonly fresh: readonly UnknownTransaction[];
+  /** Whether the history was read to its end. If not, `fresh` is stored, so the next reconciliation gets further. */
   readonly complete: boolean;
 }
 
-const knownAttempts = statement<{ signature: string; nonce: string | null; state: string }>(
+const selectAttempts = statement<{ signature: string; nonce: string | null; state: string }>(
   'known_attempts_of_lane',
-  // What was taken for dead and landed all the same is as if it were not known.
+  // Excludes attempts marked dead, so that a dead attempt that landed nevertheless counts as an unknown transaction.
   `select signature, case when nonce_account = $2 then nonce end as nonce, state from chain_attempts
    where signature = any($1::text[]) and state <> 'dead'`,
 );
-const knownFindings = statement<{ signature: string; nonce: string | null; verdict: string }>(
+const selectUnknownTransactions = statement<{ signature: string; nonce: string | null; verdict: string }>(
   'known_payout_findings',
   'select signature, nonce, verdict from payout_findings where signature = any($1::text[])',
 );
 
-/** Reads a transaction as far as it concerns a lane. */
-export function readFinding(address: PublicKey, signature: string, found: VersionedTransactionResponse): Finding {
+/** Extracts nonce, memo and transfers from a transaction, and decides whether it needs a match with payments. */
+function classifyTransaction(address: PublicKey, signature: string, found: VersionedTransactionResponse): UnknownTransaction {
   const instructions = instructionsOf(found);
   const [first] = instructions;
   const advances =
@@ -87,53 +91,54 @@ export function readFinding(address: PublicKey, signature: string, found: Versio
   const memo = memos.find((one) => one !== null) ?? null;
   const nonce = advances ? found.transaction.message.recentBlockhash : null;
   const movesNothing = instructions.every(({ program }, i) => (advances && i === 0) || program === MEMOS || program === COMPUTE_BUDGET);
-  const harmless = nonce === null ? 'it uses no nonce' : found.meta?.err ? 'it landed as an error' : movesNothing ? 'it only uses the nonce' : null;
+  const failed = found.meta?.err ? 'the transaction landed with an error' : null;
+  const harmless = nonce === null ? 'the transaction uses no nonce' : (failed ?? (movesNothing ? 'the transaction only advances the nonce' : null));
   return { signature, slot: found.slot, nonce, memo, transfers, harmless };
 }
 
 /**
- * What happened on a lane since its last known landing, at finalized. Anybody can name an account in a transaction of
- * theirs; only the fee payer can use its nonce.
- * @param slot the node must know the chain up to here
+ * Reads the finalized transactions on a lane since its latest known one. Any wallet can name the nonce account in a
+ * transaction; only the fee payer can use its nonce.
+ * @param slot minimum slot that the RPC node must have reached
  */
-export async function historyOf(app: App, lane: Lane, slot: number): Promise<History> {
-  const listed = await list(app, lane, slot);
+export async function readLaneHistory(app: App, lane: Lane, slot: number): Promise<LaneHistory> {
+  const listed = await listSignatures(app, lane, slot);
   if (listed === null) return { uses: [], fresh: [], complete: false };
   const signatures = listed.map(({ signature }) => signature);
-  const [attempts, findings] = await Promise.all([
-    app.db.query(knownAttempts, [signatures, lane.address]),
-    app.db.query(knownFindings, [signatures]),
+  const [attempts, stored] = await Promise.all([
+    app.db.query(selectAttempts, [signatures, lane.address]),
+    app.db.query(selectUnknownTransactions, [signatures]),
   ]);
-  const known = new Map<string, Pick<Use, 'by' | 'settled'> & { nonce: string | null }>();
-  for (const { signature, nonce, verdict } of findings) known.set(signature, { nonce, by: 'finding', settled: verdict !== 'unmatched' });
+  const known = new Map<string, Pick<NonceUse, 'by' | 'settled'> & { nonce: string | null }>();
+  for (const { signature, nonce, verdict } of stored) known.set(signature, { nonce, by: 'unknown', settled: verdict !== 'unmatched' });
   for (const { signature, nonce, state } of attempts) {
-    known.set(signature, { nonce, by: 'us', settled: state === 'finalized' || state === 'failed' });
+    known.set(signature, { nonce, by: 'attempt', settled: state === 'finalized' || state === 'failed' });
   }
   const unknown = listed.filter(({ signature }) => !known.has(signature));
-  const fresh = await readAll(app, new PublicKey(lane.address), unknown.slice(0, MOST_READ));
-  for (const { signature, nonce, harmless } of fresh) known.set(signature, { nonce, by: 'finding', settled: harmless !== null });
-  const uses = listed.flatMap(({ signature, slot: at }): Use[] => {
-    const { nonce, by, settled } = known.get(signature) ?? { nonce: null, by: 'finding', settled: false };
+  const fresh = await readTransactions(app, new PublicKey(lane.address), unknown.slice(0, MAX_READ));
+  for (const { signature, nonce, harmless } of fresh) known.set(signature, { nonce, by: 'unknown', settled: harmless !== null });
+  const uses = listed.flatMap(({ signature, slot: at }): NonceUse[] => {
+    const { nonce, by, settled } = known.get(signature) ?? { nonce: null, by: 'unknown', settled: false };
     return nonce === null ? [] : [{ signature, slot: at, nonce, by, settled }];
   });
-  // Each account has at least the transaction that made it.
+  // The transaction that created the account must be listed. An empty list means that the RPC node lags behind.
   const isPlausible = listed.length > 0 || lane.nonce !== null;
   return { uses, fresh, complete: isPlausible && fresh.length === unknown.length };
 }
 
-interface Listed {
+interface ListedSignature {
   readonly signature: string;
   readonly slot: number;
 }
 
-/** Signatures since the last known landing, oldest first; null where there are more than may be listed. */
-async function list(app: App, lane: Lane, minContextSlot: number): Promise<Listed[] | null> {
-  const found: Listed[] = [];
+/** Lists the signatures since the latest known transaction, oldest first. Returns null when the list exceeds the maximum. */
+async function listSignatures(app: App, lane: Lane, minContextSlot: number): Promise<ListedSignature[] | null> {
+  const found: ListedSignature[] = [];
   let before: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const options = { limit: PAGE, minContextSlot, ...(before ? { before } : {}), ...(lane.landed ? { until: lane.landed } : {}) };
     const rows = await rpc(() => app.chain.connection.getSignaturesForAddress(new PublicKey(lane.address), options, 'finalized'));
-    // A nonce is used once in a slot at most.
+    // A nonce can be used at most once per slot, so entries of the landed slot are known.
     const recent = rows.filter((row) => row.slot > lane.landedSlot);
     found.push(...recent.map(({ signature, slot }) => ({ signature, slot })));
     if (rows.length < PAGE || recent.length < rows.length) return found.reverse();
@@ -142,18 +147,18 @@ async function list(app: App, lane: Lane, minContextSlot: number): Promise<Liste
   return null;
 }
 
-/** Reads transactions; those that the node does not have are left out. */
-async function readAll(app: App, address: PublicKey, unknown: readonly Listed[]): Promise<Finding[]> {
+/** Reads and classifies transactions. Leaves out transactions that the RPC node does not have. */
+async function readTransactions(app: App, address: PublicKey, unknown: readonly ListedSignature[]): Promise<UnknownTransaction[]> {
   const options = { commitment: 'finalized' as const, maxSupportedTransactionVersion: 1 };
-  const findings: Finding[] = [];
+  const transactions: UnknownTransaction[] = [];
   const next = unknown.values();
   await Promise.all(
-    Array.from({ length: Math.min(READ_AT_ONCE, unknown.length) }, async () => {
+    Array.from({ length: Math.min(MAX_CONCURRENT_READS, unknown.length) }, async () => {
       for (const { signature } of next) {
         const found = await rpc(() => app.chain.connection.getTransaction(signature, options));
-        if (found) findings.push(readFinding(address, signature, found));
+        if (found) transactions.push(classifyTransaction(address, signature, found));
       }
     }),
   );
-  return findings;
+  return transactions;
 }

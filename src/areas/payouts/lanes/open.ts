@@ -3,7 +3,7 @@ import { planPayouts } from '#jobs/payouts.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
-import { type Draft, type Outcome, retry, submit, type TransactionType } from '#platform/solana/submission/transactions.ts';
+import { type ComposeOutcome, retry, submit, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
 import { alert } from '../alerts.ts';
 import { decodeNonce, laneAddress, laneSeed, NONCE_BYTES } from './account.ts';
 import { insertLane, markStale } from './rows.ts';
@@ -14,14 +14,14 @@ const FUNDS_MS = 5_000;
 const laneOf = (subject: string): number => Number(subject.slice(0, subject.indexOf(':')));
 
 /**
- * The nonce account of a lane, made of the fee payer's seed. By parts, since anybody can send lamports to an address that
- * can be computed, and then the system program creates no account there.
+ * Builds the transaction that opens a lane's nonce account. It uses transfer, allocate and initialize instead of
+ * CreateAccountWithSeed, because that instruction fails when a stranger has sent lamports to the address.
  */
-async function compose(app: App, subject: string): Promise<Draft | Outcome> {
+async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const feePayer = app.chain.key('feePayer').publicKey;
   const lane = laneOf(subject);
   const address = laneAddress(feePayer, lane);
-  if (subject !== `${lane}:${address.toBase58()}`) return { do: 'manual', reason: 'it belongs to another fee payer' };
+  if (subject !== `${lane}:${address.toBase58()}`) return { do: 'manual', reason: 'the nonce account belongs to another fee payer' };
   const { connection } = app.chain;
   const [final, account, rent] = await Promise.all([
     rpc(() => connection.getAccountInfoAndContext(address, 'finalized')),
@@ -29,7 +29,7 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
     rpc(() => connection.getMinimumBalanceForRentExemption(NONCE_BYTES)),
   ]);
   if (decodeNonce(final.value)) return { do: 'done', signature: null, slot: final.context.slot };
-  if (decodeNonce(account.value)) return { do: 'wait', ms: WAIT_MS, reason: 'the account is not final yet' };
+  if (decodeNonce(account.value)) return { do: 'wait', ms: WAIT_MS, reason: 'the account is not finalized yet' };
   const missing = rent - (account.value?.lamports ?? 0);
   const seed = { accountPubkey: address, basePubkey: feePayer, seed: laneSeed(lane), programId: SystemProgram.programId };
   return {
@@ -44,31 +44,31 @@ async function compose(app: App, subject: string): Promise<Draft | Outcome> {
   };
 }
 
-async function opened(tx: Tx, lanes: readonly number[]): Promise<void> {
+async function markLanesStale(tx: Tx, lanes: readonly number[]): Promise<void> {
   await tx.query(markStale, [lanes]);
   tx.enqueue(planPayouts, {});
 }
 
-/** Opens the nonce account of a lane, once: its address guards it. */
+/** The transaction type that opens the nonce account of a lane. The chain allows one account per address, so it opens once. */
 export const openPayoutLane: TransactionType = {
   name: 'open-payout-lane',
   scope: 'payout-lanes',
   afterFailure: 'again',
   compose,
-  async refused(app, _subject, error) {
+  async simulationFailed(app, _subject, error) {
     alert(app, 'fee payer', error.message);
     return { do: 'wait', ms: FUNDS_MS, reason: error.message };
   },
   finalized: (tx, landings) =>
-    opened(
+    markLanesStale(
       tx,
       landings.map(({ subject }) => laneOf(subject)),
     ),
-  // Asked for again while something is owed on the lane.
+  // Nothing to do: the planner submits the opening again while the lane has pending payments.
   failed: async () => undefined,
 };
 
-/** Has a lane opened that something is owed on. */
+/** Inserts a lane and submits the opening of its nonce account. */
 export async function openLane(app: App, lane: number): Promise<void> {
   const feePayer = app.chain.key('feePayer').publicKey;
   const address = laneAddress(feePayer, lane).toBase58();
@@ -80,5 +80,5 @@ export async function openLane(app: App, lane: number): Promise<void> {
   });
 }
 
-/** The lane's address under the present fee payer. */
-export const addressOf = (app: App, lane: number): string => laneAddress(app.chain.key('feePayer').publicKey, lane).toBase58();
+/** Returns the address of the lane's nonce account under the present fee payer. */
+export const currentLaneAddress = (app: App, lane: number): string => laneAddress(app.chain.key('feePayer').publicKey, lane).toBase58();

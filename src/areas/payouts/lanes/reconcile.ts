@@ -2,36 +2,36 @@ import { PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import { decodeNonce } from './account.ts';
-import { type History, historyOf } from './history.ts';
+import { type LaneHistory, readLaneHistory } from './history.ts';
 import { type Lane, selectLanes, selectStaleLanes, settleLane } from './rows.ts';
-import { keepFindings, matchFindings } from './unmatched-transactions.ts';
+import { insertUnknownTransactions, matchTransactions } from './unmatched-transactions.ts';
 
-/** How lanes stand after a look. */
-export interface Tended {
-  /** Whether every landing on every lane is known and in the books. */
+/** The result of reconciling lanes with the chain. */
+export interface LaneReconciliation {
+  /** Whether every transaction that landed on a lane is known and settled. */
   readonly clear: boolean;
-  /** What a person, or what is yet to be owed, has to explain. */
+  /** Differences that an operator must resolve, one sentence each. A payment that is created later can also resolve one. */
   readonly problems: readonly string[];
 }
 
-/** The most accounts that nodes hand out at once. */
-const ACCOUNTS_AT_ONCE = 100;
+/** Maximum accounts per RPC request. */
+const MAX_ACCOUNTS_PER_REQUEST = 100;
 
 /**
- * Reads the nonces of lanes at finalized, and frees those whose last landing is identified. A nonce that moved without a
- * transaction that we know of is how a restored database shows itself.
- * @param which those that something may have happened to, or all
+ * Reads the finalized nonces of lanes, and frees each lane whose latest transaction is known. A nonce that advanced without a
+ * known transaction is a sign of a restored database.
+ * @param which `stale`: only lanes whose nonce may have been used; `all`: every lane
  */
-export async function tendLanes(app: App, which: 'stale' | 'all'): Promise<Tended> {
+export async function reconcileLanes(app: App, which: 'stale' | 'all'): Promise<LaneReconciliation> {
   const lanes = await app.db.query(which === 'all' ? selectLanes : selectStaleLanes);
   const problems: string[] = [];
   let clear = true;
-  for (let i = 0; i < lanes.length; i += ACCOUNTS_AT_ONCE) {
-    const chunk = lanes.slice(i, i + ACCOUNTS_AT_ONCE);
+  for (let i = 0; i < lanes.length; i += MAX_ACCOUNTS_PER_REQUEST) {
+    const chunk = lanes.slice(i, i + MAX_ACCOUNTS_PER_REQUEST);
     const addresses = chunk.map(({ address }) => new PublicKey(address));
     const { context, value } = await rpc(() => app.chain.connection.getMultipleAccountsInfoAndContext(addresses, { commitment: 'finalized' }));
     for (const [n, lane] of chunk.entries()) {
-      const found = await tend(app, lane, decodeNonce(value[n] ?? null)?.value ?? null, context.slot);
+      const found = await reconcileLane(app, lane, decodeNonce(value[n] ?? null)?.value ?? null, context.slot);
       if (found !== 'clear') clear = false;
       if (Array.isArray(found)) problems.push(...found);
     }
@@ -39,31 +39,31 @@ export async function tendLanes(app: App, which: 'stale' | 'all'): Promise<Tende
   return { clear, problems };
 }
 
-/** What is wrong with a lane, if anything; or that it cannot be told yet. */
-type Look = 'clear' | 'waiting' | readonly string[];
+/** The result for one lane: `clear`, `waiting` when the chain does not give an answer yet, or the problems. */
+type LaneResult = 'clear' | 'waiting' | readonly string[];
 
-async function tend(app: App, lane: Lane, value: string | null, slot: number): Promise<Look> {
+async function reconcileLane(app: App, lane: Lane, value: string | null, slot: number): Promise<LaneResult> {
   if (slot < lane.nonceSlot || slot < lane.landedSlot) return 'waiting';
-  if (value === null) return lane.nonce === null ? 'clear' : [`the nonce account of lane ${lane.lane}, ${lane.address}, is gone`];
+  if (value === null) return lane.nonce === null ? 'clear' : [`the nonce account ${lane.address} of lane ${lane.lane} does not exist any more`];
   if (value === lane.nonce && !lane.stale) return 'clear';
-  // A person vouches for the account as it stands.
-  if (value === lane.nonce || lane.accepted) return await settle(app, lane, value, slot, null);
-  const history = await historyOf(app, lane, slot);
+  // `accepted`: an operator decided to continue with the present nonce.
+  if (value === lane.nonce || lane.accepted) return await freeLane(app, lane, value, slot, null);
+  const history = await readLaneHistory(app, lane, slot);
   const problems = await app.tx(async (tx) => {
-    await keepFindings(tx, lane, history.fresh);
-    return await matchFindings(app, tx, lane);
+    await insertUnknownTransactions(tx, lane, history.fresh);
+    return await matchTransactions(app, tx, lane);
   });
   if (problems.length > 0) return problems;
-  if (!history.complete || history.uses.some(({ by, settled }) => by === 'us' && !settled)) return 'waiting';
-  // Not only the first: where a person has vouched, earlier ones are still in the history.
-  if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await settle(app, lane, value, slot, history);
-  // A node's history may lag behind its accounts.
-  if (lane.age < app.config.chain.landing.recheckMs) return 'waiting';
-  return [`lane ${lane.lane}: the nonce ${lane.nonce} was used, and no transaction is known to have used it`];
+  if (!history.complete || history.uses.some(({ by, settled }) => by === 'attempt' && !settled)) return 'waiting';
+  // Searches all uses, because after an operator accepted the lane the history still contains earlier uses.
+  if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await freeLane(app, lane, value, slot, history);
+  // The history of an RPC node may lag behind its accounts.
+  if (lane.age < app.config.chain.submission.recheckMs) return 'waiting';
+  return [`lane ${lane.lane}: the nonce ${lane.nonce} was used by an unknown transaction`];
 }
 
-/** The lane goes on with the nonce that was read, as soon as no batch has it. */
-async function settle(app: App, lane: Lane, value: string, slot: number, history: History | null): Promise<Look> {
+/** Stores the nonce that was read, unless a batch still uses the lane. */
+async function freeLane(app: App, lane: Lane, value: string, slot: number, history: LaneHistory | null): Promise<LaneResult> {
   const last = history?.uses.at(-1);
   await app.tx((tx) => tx.query(settleLane, [lane.lane, lane.address, value, slot, last?.signature ?? null, last?.slot ?? 0, lane.nonce]));
   return 'clear';

@@ -1,22 +1,24 @@
 import { statement } from '#platform/db/sql.ts';
 
-/** A lane: a durable nonce account, and the batch that has it at the moment. */
+/** A lane: a durable nonce account, and the batch that uses it at present. */
 export interface Lane {
   lane: number;
-  /** The nonce account; its authority is the fee payer of that time. */
+  /** Address of the nonce account. Its authority is the fee payer at the time of opening. */
   address: string;
   authority: string;
-  /** What the next batch uses; null until it was read. */
+  /** Nonce for the next batch; null until it was read. */
   nonce: string | null;
-  /** The finalized slot at which it was read. */
+  /** Finalized slot at which the nonce was read. */
   nonceSlot: number;
   batch: string | null;
-  /** The last transaction known to have used the nonce, and its slot. */
+  /** Signature of the latest known transaction that used a nonce of the lane. */
   landed: string | null;
   landedSlot: number;
+  /** Whether a transaction may have used the nonce since it was read. */
   stale: boolean;
+  /** Whether an operator decided to continue with the present nonce of the account. */
   accepted: boolean;
-  /** How long it has been as it is, ms. */
+  /** Time since the latest change of the row, ms. */
   age: number;
 }
 
@@ -27,7 +29,7 @@ export const selectLanes = statement<Lane>('select_payout_lanes', `select ${COLU
 export const selectStaleLanes = statement<Lane>('select_stale_payout_lanes', `select ${COLUMNS} from payout_lanes where stale order by lane`);
 export const selectLane = statement<Lane>('select_payout_lane', `select ${COLUMNS} from payout_lanes where lane = $1`);
 
-/** A lane that was never opened, or, with nothing on its way, belongs to an earlier fee payer. */
+/** Inserts a lane, or moves it to the account of the present fee payer when nothing of it is in flight. */
 export const insertLane = statement(
   'insert_payout_lane',
   `insert into payout_lanes as l (lane, address, authority) values ($1, $2, $3)
@@ -36,10 +38,10 @@ export const insertLane = statement(
    where l.address <> excluded.address and l.batch is null and not l.stale`,
 );
 
-/** Something may have used the nonces of these lanes since they were read. */
+/** Marks lanes whose nonce may have been used since it was read. */
 export const markStale = statement('mark_payout_lanes_stale', `update payout_lanes set stale = true where lane = any($1::smallint[]) and not stale`);
 
-/** The nonce was read, and whatever used the one before is known. Only of a lane that is as it was, and free. */
+/** Stores the nonce that was read, and clears `stale`. Skips a lane that changed meanwhile or that a batch uses. */
 export const settleLane = statement<{ lane: number }>(
   'settle_payout_lane',
   `update payout_lanes set nonce = $3, nonce_slot = $4::int8, landed = coalesce($5, landed), landed_slot = greatest(landed_slot, $6::int8),
@@ -47,7 +49,7 @@ export const settleLane = statement<{ lane: number }>(
    where lane = $1 and address = $2 and nonce is not distinct from $7 and batch is null and nonce_slot <= $4::int8 returning lane::int`,
 );
 
-/** Lanes to which something is owed that may be planned now: the first entry of each in the index tells. */
+/** Selects the lanes with a pending payment that is due. Reads one index entry per lane and currency. */
 export const selectLanesInDemand = statement<{ lane: number }>(
   'select_payout_lanes_in_demand',
   `select distinct n::int as lane
@@ -58,10 +60,10 @@ export const selectLanesInDemand = statement<{ lane: number }>(
    order by 1`,
 );
 
-/** The lane, if it is free and still as it was planned for. */
+/** Locks a lane if it is free and still has the planned nonce. */
 export const lockLane = statement<{ lane: number }>(
   'lock_payout_lane',
   `select lane::int from payout_lanes where lane = $1 and address = $2 and nonce = $3 and batch is null and not stale for update skip locked`,
 );
 
-export const takeLane = statement('take_payout_lane', `update payout_lanes set batch = $2, changed_at = app_now() where lane = $1`);
+export const assignLane = statement('assign_payout_lane', `update payout_lanes set batch = $2, changed_at = app_now() where lane = $1`);

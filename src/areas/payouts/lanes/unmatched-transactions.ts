@@ -6,13 +6,13 @@ import { associatedTokenAddress } from '#platform/solana/tokens.ts';
 import { membersHash } from '../batches/members.ts';
 import { payoutConfirmed } from '../events.ts';
 import type { Currency } from '../payments.ts';
-import type { Finding, Transfer } from './history.ts';
+import type { Transfer, UnknownTransaction } from './history.ts';
 import type { Lane } from './rows.ts';
 
-/** Orders of equal payments that are tried against the hash in a memo. */
-const MOST_ORDERS = 20_000;
+/** Maximum orders of equal payments that are compared with the hash in a memo. */
+const MAX_ORDERS = 20_000;
 
-const insertFindings = statement(
+const insertUnknown = statement(
   'insert_payout_findings',
   `insert into payout_findings (signature, lane, address, nonce, slot, batch, members_hash, transfers, verdict, reason)
    select f.signature, $1, $2, f.nonce, f.slot, f.batch, f.hash, f.transfers, f.verdict, f.reason
@@ -21,46 +21,46 @@ const insertFindings = statement(
    order by f.signature on conflict (signature) do nothing`,
 );
 
-/** Keeps what was read from the chain: each transaction is read once, and looked at until it is explained. */
-export async function keepFindings(tx: Tx, lane: Pick<Lane, 'lane' | 'address'>, findings: readonly Finding[]): Promise<void> {
-  if (findings.length === 0) return;
-  await tx.query(insertFindings, [
+/** Stores unknown transactions of a lane. Idempotent per signature. */
+export async function insertUnknownTransactions(tx: Tx, lane: Pick<Lane, 'lane' | 'address'>, unknown: readonly UnknownTransaction[]): Promise<void> {
+  if (unknown.length === 0) return;
+  await tx.query(insertUnknown, [
     lane.lane,
     lane.address,
-    findings.map(({ signature }) => signature),
-    findings.map(({ nonce }) => nonce),
-    findings.map(({ slot }) => slot),
-    findings.map(({ memo }) => memo?.batch ?? null),
-    findings.map(({ memo }) => memo?.hash ?? null),
-    findings.map(({ transfers }) => JSON.stringify(transfers)),
-    findings.map(({ harmless }) => (harmless === null ? 'unmatched' : 'harmless')),
-    findings.map(({ harmless }) => harmless ?? 'not looked at yet'),
+    unknown.map(({ signature }) => signature),
+    unknown.map(({ nonce }) => nonce),
+    unknown.map(({ slot }) => slot),
+    unknown.map(({ memo }) => memo?.batch ?? null),
+    unknown.map(({ memo }) => memo?.hash ?? null),
+    unknown.map(({ transfers }) => JSON.stringify(transfers)),
+    unknown.map(({ harmless }) => (harmless === null ? 'unmatched' : 'harmless')),
+    unknown.map(({ harmless }) => harmless ?? 'not compared with the payments yet'),
   ]);
 }
 
-interface Unmatched {
+interface UnmatchedTransaction {
   signature: string;
   members_hash: string | null;
   transfers: Transfer[];
 }
-const lockUnmatched = statement<Unmatched>(
+const lockUnmatched = statement<UnmatchedTransaction>(
   'lock_unmatched_payout_findings',
   `select signature, members_hash, transfers from payout_findings where verdict = 'unmatched' and lane = $1 order by slot, signature for update`,
 );
-const decide = statement(
+const updateVerdict = statement(
   'decide_payout_finding',
   `update payout_findings set verdict = $2, reason = $3, payments = $4::uuid[], changed_at = app_now() where signature = $1 and verdict = 'unmatched'`,
 );
 
-interface Open {
+interface MatchCandidate {
   id: string;
   wallet: string;
   amount: string;
   currency: Currency;
   completed: boolean;
 }
-// Whatever they wait for on a lane whose nonce this transaction has used, they wait for in vain: it has paid them.
-const selectOpen = statement<Open>(
+// Includes batched and confirmed payments: the transaction has used the nonce of the lane, so their own batch can no longer land.
+const selectMatchCandidates = statement<MatchCandidate>(
   'select_payments_that_may_be_paid',
   `select p.id::text, p.wallet, p.amount::text, p.currency, false as completed from payments p
    join unnest($1::text[], $2::numeric[]) as t(currency, amount) on t.currency = p.currency and t.amount = p.amount
@@ -70,8 +70,8 @@ const selectOpen = statement<Open>(
    where p.payer = 'treasury' and p.state = 'completed' and p.signature = $3
    order by id`,
 );
-const completeFound = statement<{ id: string; wallet: string; currency: string; amount: string; signature: string }>(
-  'complete_found_payments',
+const completeMatched = statement<{ id: string; wallet: string; currency: string; amount: string; signature: string }>(
+  'complete_matched_payments',
   `update payments p set state = 'completed', signature = $2, reason = null, completed_at = app_now(), changed_at = app_now()
    where id in (select id from payments where id = any($1::uuid[]) order by id for update)
      and p.state in ('pending', 'batched', 'confirmed', 'manual')
@@ -79,34 +79,37 @@ const completeFound = statement<{ id: string; wallet: string; currency: string; 
 );
 
 /**
- * Explains a lane's unmatched findings by what is owed: a transaction that paid open payments, and whose memo holds the
- * hash of just these, has completed them.
- * @returns why some stay unexplained, one sentence each
+ * Matches a lane's unmatched transactions with payments. Completes the payments when the transfers of a transaction equal
+ * theirs and its memo holds the hash of their ids.
+ * @returns one sentence for each transaction that stays unmatched
  */
-export async function matchFindings(app: App, tx: Tx, lane: Pick<Lane, 'lane'>): Promise<string[]> {
+export async function matchTransactions(app: App, tx: Tx, lane: Pick<Lane, 'lane'>): Promise<string[]> {
   const problems: string[] = [];
-  for (const finding of await tx.query(lockUnmatched, [lane.lane])) {
-    const found = await match(app, tx, finding);
+  for (const transaction of await tx.query(lockUnmatched, [lane.lane])) {
+    const found = await matchTransaction(app, tx, transaction);
     if (typeof found === 'string') {
-      problems.push(`transaction ${finding.signature}: ${found}`);
-      await tx.query(decide, [finding.signature, 'unmatched', found, []]);
+      problems.push(`unmatched transaction ${transaction.signature}: ${found}`);
+      await tx.query(updateVerdict, [transaction.signature, 'unmatched', found, []]);
       continue;
     }
     const open = found.filter(({ completed }) => !completed).map(({ id }) => id);
-    const completed = await tx.query(completeFound, [open, finding.signature]);
-    if (completed.length !== open.length) throw new Error(`payments of ${finding.signature} changed while they were matched`);
+    const completed = await tx.query(completeMatched, [open, transaction.signature]);
+    if (completed.length !== open.length) throw new Error(`payments of ${transaction.signature} changed while they were matched`);
     const payments = found.map(({ id }) => id);
-    await tx.query(decide, [finding.signature, 'matched', null, payments]);
+    await tx.query(updateVerdict, [transaction.signature, 'matched', null, payments]);
     for (const { id, ...payment } of completed) tx.emit(payoutConfirmed, { paymentId: id, ...payment }, payment.wallet);
-    app.log.warn({ signature: finding.signature, payments }, 'payments were completed by a transaction found on the chain');
+    app.log.warn(
+      { signature: transaction.signature, payments },
+      'a transaction that was not in the database paid these payments; they are completed',
+    );
   }
   return problems;
 }
 
-/** The payments that a transaction has paid, in their order, or why that cannot be told. */
-async function match(app: App, tx: Tx, finding: Unmatched): Promise<Open[] | string> {
-  const { members_hash: hash, transfers } = finding;
-  if (hash === null || transfers.length === 0) return 'it is none of our batches';
+/** Returns the payments that a transaction paid, in batch order, or the reason why there is no match. */
+async function matchTransaction(app: App, tx: Tx, transaction: UnmatchedTransaction): Promise<MatchCandidate[] | string> {
+  const { members_hash: hash, transfers } = transaction;
+  if (hash === null || transfers.length === 0) return 'it has no batch memo or no transfers';
   const mints = new Map<string, Currency>();
   if (app.config.chain.usdcMint) mints.set(app.config.chain.usdcMint, 'usdc');
   if (app.config.chain.rewardMint) mints.set(app.config.chain.rewardMint, 'reward');
@@ -116,26 +119,34 @@ async function match(app: App, tx: Tx, finding: Unmatched): Promise<Open[] | str
   });
   if (wanted.length < transfers.length) return 'it pays a token that is not configured';
   const unique = [...new Map(wanted.map((one) => [`${one.currency} ${one.amount}`, one])).values()];
-  const open = await tx.query(selectOpen, [unique.map(({ currency }) => currency), unique.map(({ amount }) => amount), finding.signature]);
-  const byTransfer = Map.groupBy(open, ({ wallet, amount, currency }) => keyOf(accountOf(app, wallet, currency), amount));
+  const open = await tx.query(selectMatchCandidates, [
+    unique.map(({ currency }) => currency),
+    unique.map(({ amount }) => amount),
+    transaction.signature,
+  ]);
+  const byTransfer = Map.groupBy(open, ({ wallet, amount, currency }) => keyOf(tokenAccountOf(app, wallet, currency), amount));
   const choices = transfers.map(({ to, amount }) => (byTransfer.get(keyOf(to, amount)) ?? []).map(({ id }) => id));
   const missing = transfers.find((_, i) => choices[i]?.length === 0);
-  if (missing) return `nobody is owed the ${missing.amount} that it paid to ${missing.to}`;
-  const order = inOrder(choices, hash);
+  if (missing) return `it paid ${missing.amount} to ${missing.to}, but no open payment has this amount and account`;
+  const order = findMemberOrder(choices, hash);
   const byId = new Map(open.map((payment) => [payment.id, payment]));
-  return order?.flatMap((id) => byId.get(id) ?? []) ?? 'what it paid is owed, but its memo names other payments';
+  return order?.flatMap((id) => byId.get(id) ?? []) ?? 'its transfers equal open payments, but the hash in its memo is that of other payments';
 }
 
 const keyOf = (account: string, amount: string) => `${account} ${amount}`;
 
-function accountOf(app: App, wallet: string, currency: Currency): string {
+function tokenAccountOf(app: App, wallet: string, currency: Currency): string {
   const mint = currency === 'usdc' ? app.chain.usdcMint : app.chain.rewardMint;
   return associatedTokenAddress(new PublicKey(wallet), mint).toBase58();
 }
 
-/** One payment from each of the choices, none twice, so that their hash is the given one; null where there is no such order. */
-export function inOrder(choices: readonly (readonly string[])[], hash: string): string[] | null {
-  let left = MOST_ORDERS;
+/**
+ * Selects one payment per position so that the hash of the ids equals `hash`. No payment is selected twice.
+ * @param choices payment ids that are possible at each position
+ * @returns null when there is no match, or when `MAX_ORDERS` orders were tried
+ */
+export function findMemberOrder(choices: readonly (readonly string[])[], hash: string): string[] | null {
+  let left = MAX_ORDERS;
   const taken: string[] = [];
   const search = (position: number): boolean => {
     if (position === choices.length) return left-- > 0 && membersHash(taken) === hash;

@@ -1,7 +1,7 @@
-import type { Member } from '../batches/members.ts';
-import type { Survey } from './read-chain-state.ts';
+import type { BatchMember } from '../batches/members.ts';
+import type { ChainState } from './read-chain-state.ts';
 
-/** A payment that might go into the next batch. */
+/** A pending payment that may become a member of the next batch. */
 export interface Candidate {
   readonly id: string;
   readonly wallet: string;
@@ -9,61 +9,70 @@ export interface Candidate {
   readonly giveUps: number;
 }
 
-/** What bounds a batch besides the size of a transaction: base units, and lamports. */
-export interface Means {
-  /** What the treasury holds, without what is on its way. */
+/** The amounts that limit a batch. */
+export interface Limits {
+  /** Balance of the treasury minus payments in flight, base units. */
   readonly funds: bigint;
-  /** What of the token may still leave today. */
-  readonly limit: bigint;
-  /** What may still be spent on token accounts today. */
-  readonly budget: bigint;
+  /** Remaining daily limit of the token, base units. */
+  readonly dailyLimit: bigint;
+  /** Remaining daily budget for opening token accounts, lamports. */
+  readonly rentBudget: bigint;
 }
 
-/** Why payments wait, what they wait for, and for how long. */
+/** A delay of payments, and its reason. */
 export interface Delay {
   readonly reason: string;
   readonly ms: number;
-  /** Whether people have to do something about it. */
+  /** Whether an operator is alerted. */
   readonly alert: boolean;
 }
 
 const SHORT: Delay = { reason: 'waits until the treasury holds enough', ms: 3_000, alert: true };
 const LIMIT: Delay = { reason: 'waits for the next day: the daily limit is reached', ms: 15_000, alert: true };
-const BUDGET: Delay = { reason: 'waits for the next day: the budget for token accounts is spent', ms: 15_000, alert: true };
-const REOPEN: Delay = { reason: 'waits until the wallet opens its token account: we opened it once, and it was closed', ms: 30_000, alert: false };
+const BUDGET: Delay = { reason: 'waits for the next day: the daily budget for token accounts is spent', ms: 15_000, alert: true };
+const REOPEN: Delay = {
+  reason: 'waits until the wallet opens its token account: we opened the account once, and the wallet closed it',
+  ms: 30_000,
+  alert: false,
+};
 
-const OPENING: Delay = { reason: 'waits for its token account, which is being opened', ms: 1_000, alert: false };
+const OPENING: Delay = { reason: 'waits until another transaction has opened the token account of the wallet', ms: 1_000, alert: false };
 
-/** What becomes of the candidates. Who is in none of the lists stays as it is. */
-export interface Choice {
-  readonly members: readonly Member[];
-  readonly unfit: readonly { readonly id: string; readonly reason: string }[];
+/** The decision about each candidate. */
+export interface BatchChoice {
+  readonly members: readonly BatchMember[];
+  readonly unpayable: readonly { readonly id: string; readonly reason: string }[];
   readonly delayed: ReadonlyMap<Delay, readonly string[]>;
 }
 
 /**
- * Chooses who is paid next, in the order given. What does not fit into the means waits, and keeps nobody else waiting; a
- * wallet's token account is opened once for all its payments, and never again where it had been opened before.
- * @param opened wallets whose account we opened at an earlier time; false: another batch on its way opens it
+ * Chooses the members of the next batch, in the given order. A payment that exceeds a limit is delayed without delaying the
+ * others. Opens a wallet's token account at most once, and never again after the wallet closed it.
+ * @param opened wallets whose token account the service opens; the value is false while the batch that opens it is in flight
  */
-export function choose(candidates: readonly Candidate[], chain: Survey, means: Means, opened: ReadonlyMap<string, boolean>): Choice {
-  const members: Member[] = [];
-  const unfit: { id: string; reason: string }[] = [];
+export function chooseMembers(
+  candidates: readonly Candidate[],
+  chain: ChainState,
+  limits: Limits,
+  opened: ReadonlyMap<string, boolean>,
+): BatchChoice {
+  const members: BatchMember[] = [];
+  const unpayable: { id: string; reason: string }[] = [];
   const delayed = new Map<Delay, string[]>();
   const opening = new Set<string>();
-  let { funds, limit, budget } = means;
+  let { funds, dailyLimit, rentBudget } = limits;
   const delayOf = (candidate: Candidate, opens: boolean): Delay | null => {
     const before = opens ? opened.get(candidate.wallet) : undefined;
     if (before !== undefined) return before ? REOPEN : OPENING;
     if (candidate.amount > funds) return SHORT;
-    if (candidate.amount > limit) return LIMIT;
-    return opens && chain.rent > budget ? BUDGET : null;
+    if (candidate.amount > dailyLimit) return LIMIT;
+    return opens && chain.rent > rentBudget ? BUDGET : null;
   };
   for (const candidate of candidates) {
     const { id, wallet, amount } = candidate;
     const destination = chain.destinations.get(wallet) ?? 'missing';
     if (typeof destination === 'object') {
-      unfit.push({ id, reason: destination.unfit });
+      unpayable.push({ id, reason: destination.unpayable });
       continue;
     }
     const opens = destination === 'missing' && !opening.has(wallet);
@@ -73,12 +82,12 @@ export function choose(candidates: readonly Candidate[], chain: Survey, means: M
       continue;
     }
     funds -= amount;
-    limit -= amount;
+    dailyLimit -= amount;
     if (opens) {
-      budget -= chain.rent;
+      rentBudget -= chain.rent;
       opening.add(wallet);
     }
     members.push({ payment: id, wallet, amount, opens });
   }
-  return { members, unfit, delayed };
+  return { members, unpayable, delayed };
 }

@@ -1,14 +1,14 @@
 import { statement } from '#platform/db/sql.ts';
 
-/** Payments that one look takes: more than fit into a transaction. */
-const MOST_CANDIDATES = 24;
+/** Maximum candidates per lane and currency. More than fit into one transaction. */
+const MAX_CANDIDATES = 24;
 
-export interface CandidateRow {
+interface CandidateRow {
   id: string;
   wallet: string;
   amount: string;
   giveUps: number;
-  /** Since when it could be paid, seconds since 1970. */
+  /** Time from which it may be paid, seconds since 1970. */
   due: number;
 }
 
@@ -16,7 +16,7 @@ export const selectCandidates = statement<CandidateRow>(
   'select_payout_candidates',
   `select id::text, wallet, amount::text, give_ups::int as "giveUps", extract(epoch from next_at)::float8 as due from payments
    where lane = $1 and currency = $2 and next_at <= (select app_now()) and state = 'pending' and payer = 'treasury'
-   order by next_at, id limit ${MOST_CANDIDATES}`,
+   order by next_at, id limit ${MAX_CANDIDATES}`,
 );
 
 export const lockCandidates = statement<{ id: string }>(
@@ -24,23 +24,23 @@ export const lockCandidates = statement<{ id: string }>(
   `select id::text from payments where id = any($1::uuid[]) and state = 'pending' order by id for update skip locked`,
 );
 
-/** Batches of one token are planned one after the other: together they may not take more than there is. */
+/** Serializes the planning of one currency, so that concurrent batches do not exceed the balance together. */
 export const lockPlanning = statement('lock_payout_planning', `select pg_advisory_xact_lock(hashtext('coinop-payouts'), hashtext($1))`);
 
-/** What is on its way and has not been taken from the treasury as the node sees it. */
-export const selectUnderway = statement<{ amount: string }>(
-  'select_payouts_underway',
+/** Sums the batched payments, whose amount is still in the balance that the RPC node returns. */
+export const selectInFlight = statement<{ amount: string }>(
+  'select_payouts_in_flight',
   `select coalesce(sum(amount), 0)::text as amount from payments where currency = $1 and state = 'batched' and payer = 'treasury'`,
 );
 
-/** Wallets whose token account we have opened before, for a claim or a payment, or (`landed` is false) are about to by another batch. */
+/** Selects wallets whose token account a claim or payout opens. `landed` is false while that batch is in flight. */
 export const selectOpened = statement<{ wallet: string; landed: boolean }>(
   'select_accounts_opened_by_payouts',
   `select o.wallet, coalesce(b.state = 'paid', true) as landed from token_accounts_opened o left join payout_batches b on b.id = o.cause
    where o.wallet = any($1::text[]) and o.mint = $2`,
 );
 
-/** Notes whose token account a batch opens. Whoever is missing in the answer has had theirs opened, or is about to. */
+/** Records the token accounts that a batch opens. Omits from the result wallets that have such a row already. */
 export const recordOpenings = statement<{ wallet: string }>(
   'record_openings_by_payouts',
   `insert into token_accounts_opened (wallet, mint, cause) select w, $2, $3::uuid from unnest($1::text[]) as w order by w

@@ -1,23 +1,23 @@
 import type { PublicKey } from '@solana/web3.js';
 import { HttpError } from '#lib/errors.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { alert } from '../alerts.ts';
-import { addressOf, openLane } from '../lanes/open.ts';
-import { tendLanes } from '../lanes/reconcile.ts';
+import { currentLaneAddress, openLane } from '../lanes/open.ts';
+import { reconcileLanes } from '../lanes/reconcile.ts';
 import { selectLane, selectLanesInDemand } from '../lanes/rows.ts';
 import type { Currency } from '../payments.ts';
-import { report, watch } from '../reconciliation/reconciliation.ts';
-import { selectWatch } from '../reconciliation/rows.ts';
+import { reconcile, reportProblems } from '../reconciliation/reconciliation.ts';
+import { selectReconciliation } from '../reconciliation/rows.ts';
 import { planLane } from './plan.ts';
 
-const selectTrouble = statement<{ stale: boolean; busy: boolean; paused: boolean }>(
-  'select_payout_trouble',
+const selectLaneStatus = statement<{ stale: boolean; busy: boolean; paused: boolean }>(
+  'select_payout_lane_status',
   `select exists (select 1 from payout_lanes where stale) as stale, exists (select 1 from payout_lanes where batch is not null) as busy,
      exists (select 1 from chain_pauses where scope = 'payouts') as paused`,
 );
 
-/** Mints that payments can be made in here. */
+/** Returns the configured mints by currency. */
 function mintsOf(app: App): Map<Currency, PublicKey> {
   const { usdcMint, rewardMint } = app.config.chain;
   const mints = new Map<Currency, PublicKey>();
@@ -27,9 +27,9 @@ function mintsOf(app: App): Map<Currency, PublicKey> {
 }
 
 /**
- * Frees the lanes whose batch is over, and plans the next batches of all that are free. Harmless in any number of
- * processes at once; a node that does not answer leaves everything as it is.
- * @returns whether there will be more to do soon
+ * Reconciles stale lanes and plans batches for free lanes. Any number of processes may run it concurrently.
+ * When the RPC node does not answer, it raises an alert and changes nothing.
+ * @returns whether another run is needed soon
  */
 export async function runPlanner(app: App): Promise<boolean> {
   try {
@@ -41,37 +41,38 @@ export async function runPlanner(app: App): Promise<boolean> {
   }
 }
 
-/** Looks whether the record and the chain fit; without an answer of the chain, everything stays as it is. */
+/** Compares the database with the chain. When the RPC node does not answer, it raises an alert and changes nothing. */
 export async function runReconciliation(app: App): Promise<void> {
   try {
-    await watch(app);
+    await reconcile(app);
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     alert(app, 'chain', error.message);
   }
 }
 
-/** Processes that have looked at the database and the chain since they started. */
-const watched = new WeakSet<App>();
+/** Whether this process has reconciled since its start. */
+const reconciled = perApp(() => ({ done: false }));
 
 async function plan(app: App): Promise<boolean> {
-  const trouble = (await app.db.query(selectTrouble))[0];
-  if (!watched.has(app) || (await app.db.query(selectWatch))[0]?.doubt) {
-    await watch(app);
-    watched.add(app);
-  } else if (trouble?.stale) await report(app, await tendLanes(app, 'stale'));
+  const before = (await app.db.query(selectLaneStatus))[0];
+  const sinceStart = app.state(reconciled);
+  if (!sinceStart.done || (await app.db.query(selectReconciliation))[0]?.mismatchReason) {
+    await reconcile(app);
+    sinceStart.done = true;
+  } else if (before?.stale) await reportProblems(app, await reconcileLanes(app, 'stale'));
   const mints = mintsOf(app);
   const lanes = await app.db.query(selectLanesInDemand, [[...mints.keys()]]);
-  if (lanes.length > 0 && !(await isPaused(app))) await Promise.all(lanes.map(({ lane }) => serve(app, lane, mints)));
-  const after = (await app.db.query(selectTrouble))[0];
+  if (lanes.length > 0 && !(await isPaused(app))) await Promise.all(lanes.map(({ lane }) => serveLane(app, lane, mints)));
+  const after = (await app.db.query(selectLaneStatus))[0];
   return after !== undefined && !after.paused && (after.busy || after.stale);
 }
 
-const isPaused = async (app: App): Promise<boolean> => (await app.db.query(selectTrouble))[0]?.paused ?? true;
+const isPaused = async (app: App): Promise<boolean> => (await app.db.query(selectLaneStatus))[0]?.paused ?? true;
 
-/** One lane's turn: it is opened when something is owed on it for the first time, or the fee payer is another. */
-async function serve(app: App, number: number, mints: ReadonlyMap<Currency, PublicKey>): Promise<void> {
+/** Plans a batch on a lane. Opens the lane first when it has no nonce account of the present fee payer. */
+async function serveLane(app: App, number: number, mints: ReadonlyMap<Currency, PublicKey>): Promise<void> {
   const lane = (await app.db.query(selectLane, [number]))[0];
-  if (!lane?.nonce || lane.address !== addressOf(app, number)) await openLane(app, number);
+  if (!lane?.nonce || lane.address !== currentLaneAddress(app, number)) await openLane(app, number);
   else await planLane(app, lane, mints);
 }

@@ -2,16 +2,16 @@ import { reconcilePayouts } from '#jobs/payouts.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { apply } from './reconciliation.ts';
-import { holdPayouts, lockWatch } from './rows.ts';
+import { applyPause } from './reconciliation.ts';
+import { lockReconciliation, updateManualReason } from './rows.ts';
 
-/** Stops payouts until they are released. What is on its way is followed to its end. */
-export async function hold(app: App, by: string, reason: string): Promise<void> {
+/** Pauses payouts until an operator resumes them. Transactions in flight are still followed until they settle. */
+export async function pausePayouts(app: App, by: string, reason: string): Promise<void> {
   await app.tx(async (tx) => {
-    const watch = (await tx.query(lockWatch))[0];
-    if (!watch) throw new Error('payout_watch is empty');
-    await tx.query(holdPayouts, [reason, by]);
-    await apply(tx, { ...watch, held: reason });
+    const state = (await tx.query(lockReconciliation))[0];
+    if (!state) throw new Error('the table payout_watch is empty');
+    await tx.query(updateManualReason, [reason, by]);
+    await applyPause(tx, { ...state, manualReason: reason });
   });
 }
 
@@ -29,24 +29,24 @@ const acceptLanes = statement<{ lane: number }>(
 );
 
 /**
- * Lets payouts go on as far as a person decides it. What a look at the chain finds doubtful after that stops them again.
- * @param acknowledge transactions that nobody could match: all of them, so that none is waved through unseen
- * @param lanes lanes whose nonce account is taken as it stands
- * @throws 409 where `acknowledge` is not what is unmatched now; 400 for a lane that there is not
+ * Removes the manual pause. If the next reconciliation finds a difference, it pauses payouts again.
+ * @param acknowledge signatures of all unmatched transactions, so that an operator has seen each of them
+ * @param lanes lanes to continue with their present nonce
+ * @throws 409 when `acknowledge` differs from the unmatched transactions; 400 for an unknown lane
  */
-export async function release(app: App, by: string, acknowledge: readonly string[], lanes: readonly number[]): Promise<void> {
+export async function resumePayouts(app: App, by: string, acknowledge: readonly string[], lanes: readonly number[]): Promise<void> {
   await app.tx(async (tx) => {
-    const watch = (await tx.query(lockWatch))[0];
-    if (!watch) throw new Error('payout_watch is empty');
+    const state = (await tx.query(lockReconciliation))[0];
+    if (!state) throw new Error('the table payout_watch is empty');
     const unmatched = (await tx.query(selectUnmatched)).map(({ signature }) => signature);
     if (unmatched.join() !== [...new Set(acknowledge)].sort().join()) {
-      throw fail(409, `acknowledge must be the transactions that are unmatched now: ${unmatched.join(', ') || 'none'}`);
+      throw fail(409, `acknowledge must list all unmatched transactions: ${unmatched.join(', ') || 'none'}`);
     }
     await tx.query(acknowledgeAll, [by]);
     const accepted = await tx.query(acceptLanes, [lanes]);
-    if (accepted.length < new Set(lanes).size) throw fail(400, 'acceptLanes must be lanes that there are');
-    await tx.query(holdPayouts, [null, by]);
-    await apply(tx, { ...watch, held: null });
+    if (accepted.length < new Set(lanes).size) throw fail(400, 'acceptLanes must contain existing lanes only');
+    await tx.query(updateManualReason, [null, by]);
+    await applyPause(tx, { ...state, manualReason: null });
     tx.enqueue(reconcilePayouts, {});
   });
 }

@@ -1,81 +1,93 @@
 import { planPayouts } from '#jobs/payouts.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { pause, resume } from '#platform/solana/submission/transactions.ts';
+import { pause, resume } from '#platform/solana/submission/index.ts';
 import { alert } from '../alerts.ts';
-import { PAYOUTS } from '../batches/transaction-type.ts';
-import { type Tended, tendLanes } from '../lanes/reconcile.ts';
-import { type Identity, lockWatch, selectIdentity, selectWatch, updateWatch, type Watch } from './rows.ts';
+import { PAYOUTS_SCOPE } from '../batches/transaction-type.ts';
+import { type LaneReconciliation, reconcileLanes } from '../lanes/reconcile.ts';
+import {
+  type DatabaseIdentity,
+  lockReconciliation,
+  type ReconciliationState,
+  selectIdentity,
+  selectReconciliation,
+  updateReconciliation,
+} from './rows.ts';
 
 const PERMISSION_DENIED = '42501';
 
-/** Which database this is; null where the server does not tell us. */
-async function identify(app: App): Promise<Identity | null> {
+/** Returns the identity of the database; null when our role may not read it. */
+async function readIdentity(app: App): Promise<DatabaseIdentity | null> {
   try {
     return (await app.db.query(selectIdentity))[0] ?? null;
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === PERMISSION_DENIED)) throw error;
-    if (!anonymous.has(app)) app.log.warn('the database does not tell its identity: a failover shows itself only by the nonces of lanes');
-    anonymous.add(app);
+    const warning = app.state(identityWarning);
+    if (!warning.logged) app.log.warn('the role may not read the identity of the database; a failover is detected by the nonces of lanes only');
+    warning.logged = true;
     return null;
   }
 }
 
-/** Processes that have said so. */
-const anonymous = new WeakSet<App>();
+/** Whether this process has logged the warning about the identity. */
+const identityWarning = perApp(() => ({ logged: false }));
 
-const isSame = (watch: Watch, identity: Identity | null): boolean =>
-  identity === null || watch.system === null || (watch.system === identity.system && watch.timeline === identity.timeline);
+const isSame = (state: ReconciliationState, identity: DatabaseIdentity | null): boolean =>
+  identity === null || state.system === null || (state.system === identity.system && state.timeline === identity.timeline);
 
-const CHANGED = 'the database was restored or failed over: payouts wait until the chain’s history is matched';
+const DATABASE_CHANGED = 'the database was restored or failed over; payouts are paused until all transactions on the chain are matched';
 
 /**
- * Compares the record with the chain, and the database with what it was at the last look. Whatever does not fit stops
- * payouts; when everything is explained they go on by themselves.
+ * Compares the database with the chain, and the identity of the database with the stored one. Pauses payouts when there is a
+ * difference, and resumes them when there is none.
  */
-export async function watch(app: App): Promise<void> {
-  const identity = await identify(app);
-  const before = (await app.db.query(selectWatch))[0];
-  if (!before) throw new Error('payout_watch is empty');
+export async function reconcile(app: App): Promise<void> {
+  const identity = await readIdentity(app);
+  const before = (await app.db.query(selectReconciliation))[0];
+  if (!before) throw new Error('the table payout_watch is empty');
   const same = isSame(before, identity);
-  // First of all nothing more is signed: the chain may take its time to answer.
-  if (!same && before.doubt === null) await app.tx((tx) => doubt(tx, CHANGED));
-  const tended = await tendLanes(app, 'all');
-  await app.tx((tx) => conclude(app, tx, identity, tended));
+  // Pauses before it reads the chain, so that nothing is signed while the RPC node answers slowly.
+  if (!same && before.mismatchReason === null) await app.tx((tx) => storeMismatch(tx, DATABASE_CHANGED));
+  const lanes = await reconcileLanes(app, 'all');
+  await app.tx((tx) => storeResult(app, tx, identity, lanes));
 }
 
-async function conclude(app: App, tx: Tx, identity: Identity | null, { clear, problems }: Tended): Promise<void> {
-  const now = (await tx.query(lockWatch))[0];
+async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, { clear, problems }: LaneReconciliation): Promise<void> {
+  const now = (await tx.query(lockReconciliation))[0];
   if (!now) return;
   const same = isSame(now, identity);
-  const reason = problems.length > 0 ? problems.slice(0, 3).join('; ') : clear ? null : same ? now.doubt : CHANGED;
+  const reason = problems.length > 0 ? problems.slice(0, 3).join('; ') : clear ? null : same ? now.mismatchReason : DATABASE_CHANGED;
   if (reason !== null) alert(app, 'payouts', reason);
-  if (now.doubt !== null && reason === null) app.log.warn({ doubt: now.doubt }, 'the chain is matched: payouts go on');
-  // The identity is taken over only once everything is matched: killed before, the next look starts anew.
+  if (now.mismatchReason !== null && reason === null)
+    app.log.warn({ reason: now.mismatchReason }, 'all transactions on the chain are matched; payouts resume');
+  // Stores the new identity only when everything is matched, so that after a crash the next run starts again.
   const known = reason === null && identity !== null ? identity : { system: now.system, timeline: now.timeline };
-  await tx.query(updateWatch, [known.system, known.timeline, reason]);
-  await apply(tx, { ...now, doubt: reason });
+  await tx.query(updateReconciliation, [known.system, known.timeline, reason]);
+  await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
-/** Stops payouts until the chain explains what was found. */
-async function doubt(tx: Tx, reason: string): Promise<void> {
-  const now = (await tx.query(lockWatch))[0];
+/** Stores a difference between the database and the chain, and pauses payouts. */
+async function storeMismatch(tx: Tx, reason: string): Promise<void> {
+  const now = (await tx.query(lockReconciliation))[0];
   if (!now) return;
-  await tx.query(updateWatch, [now.system, now.timeline, reason]);
-  await apply(tx, { ...now, doubt: reason });
+  await tx.query(updateReconciliation, [now.system, now.timeline, reason]);
+  await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
-/** Pauses the scope of payouts for as long as there is a reason, and lets it go on when there is none. */
-export async function apply(tx: Tx, { doubt, held }: Pick<Watch, 'doubt' | 'held'>): Promise<void> {
-  const reasons = [doubt, held].filter((reason) => reason !== null);
-  if (reasons.length > 0) return await pause(tx, PAYOUTS, reasons.join('; '));
-  if (await resume(tx, PAYOUTS)) tx.enqueue(planPayouts, {});
+/** Pauses the scope of payouts while there is a reason, and resumes it when there is none. */
+export async function applyPause(
+  tx: Tx,
+  { mismatchReason, manualReason }: Pick<ReconciliationState, 'mismatchReason' | 'manualReason'>,
+): Promise<void> {
+  const reasons = [mismatchReason, manualReason].filter((reason) => reason !== null);
+  if (reasons.length > 0) return await pause(tx, PAYOUTS_SCOPE, reasons.join('; '));
+  if (await resume(tx, PAYOUTS_SCOPE)) tx.enqueue(planPayouts, {});
 }
 
-/** What stale lanes say is put before people at once. */
-export async function report(app: App, { problems }: Tended): Promise<void> {
+/** Alerts operators about problems of stale lanes, and pauses payouts. */
+export async function reportProblems(app: App, { problems }: LaneReconciliation): Promise<void> {
   if (problems.length === 0) return;
   const reason = problems.slice(0, 3).join('; ');
   alert(app, 'payouts', reason);
-  await app.tx((tx) => doubt(tx, reason));
+  await app.tx((tx) => storeMismatch(tx, reason));
 }

@@ -1,10 +1,10 @@
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Transfer } from '../lanes/history.ts';
 import { selectLanes } from '../lanes/rows.ts';
-import { selectWatch } from './rows.ts';
+import { selectReconciliation } from './rows.ts';
 
-/** A transaction of a lane that the record did not know, as it is shown. */
-export interface FindingStatus {
+/** A stored lane transaction that was found on the chain but not in the database, as the API returns it. */
+interface UnknownTransactionRow {
   signature: string;
   lane: number;
   slot: number;
@@ -15,7 +15,7 @@ export interface FindingStatus {
   at: string;
 }
 
-const selectFindings = statement<FindingStatus>(
+const selectUnknownTransactions = statement<UnknownTransactionRow>(
   'select_payout_findings',
   `select signature, lane::int, slot::float8 as slot, verdict, reason, transfers, payments::text[],
      ${instant('found_at')} as at
@@ -28,19 +28,19 @@ const countOpen = statement<{ state: string; n: number }>(
 );
 const selectPaused = statement<{ reason: string }>('select_payouts_pause', `select reason from chain_pauses where scope = 'payouts'`);
 
-/** How payouts stand: whether they are paused and why, what is owed, the lanes, and what the chain told that was not known. */
+/** Returns the state of payouts: pause reasons, number of open payments by state, lanes, and unknown transactions. */
 export async function payoutsStatus(db: Queryable) {
-  const [watch, paused, lanes, findings, counts] = await Promise.all([
-    db.query(selectWatch),
+  const [state, paused, lanes, findings, counts] = await Promise.all([
+    db.query(selectReconciliation),
     db.query(selectPaused),
     db.query(selectLanes),
-    db.query(selectFindings),
+    db.query(selectUnknownTransactions),
     db.query(countOpen),
   ]);
   return {
     paused: paused[0]?.reason ?? null,
-    held: watch[0]?.held ?? null,
-    doubt: watch[0]?.doubt ?? null,
+    held: state[0]?.manualReason ?? null,
+    doubt: state[0]?.mismatchReason ?? null,
     counts: Object.fromEntries(counts.map(({ state, n }) => [state, n])),
     lanes: lanes.map(({ lane, address, nonce, batch, landed, stale }) => ({ lane, address, nonce, batch, landed, stale })),
     findings,

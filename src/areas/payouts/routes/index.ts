@@ -1,11 +1,12 @@
 import { payoutAdminRoutes } from './operations.ts';
 import { paymentAdminRoutes } from './payments.ts';
-import { walletPaymentRoutes } from './wallets.ts';
+import { myPayments, pendingUsdc } from './wallets.ts';
 import { postPaymentStatus } from './webhook.ts';
 
-/** The endpoints of payments and payouts, by who may call them. */
+/** The routes of payments and payouts, grouped by caller. */
 export const payoutRoutes = {
-  ...walletPaymentRoutes,
+  public: [pendingUsdc],
+  session: [myPayments],
   admin: [...paymentAdminRoutes, ...payoutAdminRoutes],
   webhooks: [postPaymentStatus],
 };

@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { owe } from '../create-payment.ts';
+import { createPayments } from '../create-payment.ts';
 import { resolveByHand, retryPayment } from '../decisions.ts';
 import { listPayments, readPayment } from '../payments.ts';
-import { OweRequest, PaymentFilterQuery, PaymentPath, PaymentResolution, PaymentView } from '../schemas.ts';
+import { CreatePaymentRequest, PaymentFilterQuery, PaymentPath, PaymentResolution, PaymentView } from '../schemas.ts';
 
-/** Payments that operators owe have causes of this kind; their ids are the references. */
+/** Cause kind of payments that operators create. The cause id is the reference. */
 const BY_HAND = 'by-hand';
 
 export const getPayments = route({
   method: 'get',
   path: '/admin/payments',
   auth: { admin: 'money' },
-  summary: 'Payments by payer, status, currency and wallet, oldest first',
-  description: 'The orchestrator reads what it is to pay from ?payer=orchestrator&status=pending.',
+  summary: 'List payments by payer, status, currency and wallet, oldest first',
+  description: 'The orchestrator reads its pending payments with ?payer=orchestrator&status=pending.',
   query: PageQuery.extend(PaymentFilterQuery.shape),
   returns: { 200: z.array(PaymentView) },
   fails: [],
@@ -30,13 +30,13 @@ export const getPayment = route({
   method: 'get',
   path: '/admin/payments/{id}',
   auth: { admin: 'money' },
-  summary: 'One payment',
+  summary: 'Read a payment',
   params: PaymentPath,
   returns: { 200: PaymentView },
   fails: [404],
   handler: async ({ app, params }) => {
     const payment = await readPayment(app.db, params.id);
-    if (!payment) throw fail(404, 'no such payment');
+    if (!payment) throw fail(404, 'the payment does not exist');
     return reply(200, payment);
   },
 });
@@ -45,19 +45,20 @@ export const postPayment = route({
   method: 'post',
   path: '/admin/payments',
   auth: { admin: 'money' },
-  summary: 'Owe a wallet something, and have it paid',
-  description: 'Once per reference: the same again answers the payment that there is, with other terms 409.',
-  body: OweRequest,
+  summary: 'Create a payment to a wallet',
+  description:
+    'One payment per reference. A repeated request returns the existing payment; it fails with 409 when wallet, currency or amount differ.',
+  body: CreatePaymentRequest,
   returns: { 200: PaymentView, 201: PaymentView },
   fails: [409],
   idempotent: true,
   handler: async ({ app, body, once }) =>
     await once(async (tx) => {
       const { wallet, currency, amount, reference } = body;
-      const [owed] = await owe(app, tx, [{ wallet, currency, amount: BigInt(amount), cause: { kind: BY_HAND, id: reference } }]);
-      const payment = owed && (await readPayment(tx, owed.id));
-      if (!payment) throw new Error('what was just owed is not there');
-      return reply(owed.created ? 201 : 200, payment);
+      const [created] = await createPayments(app, tx, [{ wallet, currency, amount: BigInt(amount), cause: { kind: BY_HAND, id: reference } }]);
+      const payment = created && (await readPayment(tx, created.id));
+      if (!payment) throw new Error('the created payment does not exist');
+      return reply(created.created ? 201 : 200, payment);
     }),
 });
 
@@ -65,14 +66,14 @@ export const postRetry = route({
   method: 'post',
   path: '/admin/payments/{id}/retry',
   auth: { admin: 'money' },
-  summary: 'Try a payment again that was set aside, or reported as failed',
+  summary: 'Retry a payment in the state manual or failed',
   params: PaymentPath,
   returns: { 200: PaymentView },
   fails: [404, 409],
   handler: async ({ app, params }) => {
     await retryPayment(app, params.id);
     const payment = await readPayment(app.db, params.id);
-    if (!payment) throw fail(404, 'no such payment');
+    if (!payment) throw fail(404, 'the payment does not exist');
     return reply(200, payment);
   },
 });
@@ -81,8 +82,9 @@ export const postResolve = route({
   method: 'post',
   path: '/admin/payments/{id}/resolve',
   auth: { admin: 'money' },
-  summary: 'Close a payment that was set aside and then made by hand',
-  description: 'The transaction must be final, and must have paid the wallet this amount besides all that it is already known to have paid.',
+  summary: 'Complete a payment in the state manual that an operator paid by hand',
+  description:
+    'The transaction must be finalized. It must have paid the wallet this amount in addition to all other payments that it is recorded for.',
   params: PaymentPath,
   body: PaymentResolution,
   returns: { 200: PaymentView },
@@ -90,7 +92,7 @@ export const postResolve = route({
   handler: async ({ app, params, body }) => {
     await resolveByHand(app, params.id, body.signature);
     const payment = await readPayment(app.db, params.id);
-    if (!payment) throw fail(404, 'no such payment');
+    if (!payment) throw fail(404, 'the payment does not exist');
     return reply(200, payment);
   },
 });

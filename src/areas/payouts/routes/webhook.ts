@@ -7,9 +7,9 @@ export const postPaymentStatus = route({
   method: 'post',
   path: '/webhooks/payment-status',
   auth: { webhook: 'payment-status' },
-  summary: 'How a payment of the orchestrator goes',
+  summary: 'Status report of the orchestrator about one of its payments',
   description:
-    'Stored, acknowledged, then worked on. Only payments of the orchestrator are touched; wallet, amount and currency must be theirs. An older timestamp never overrides a newer one, and completed changes only by reversed. A transactionSignature of a completed payment is checked on the chain.',
+    'The report is stored, acknowledged and processed later. It must name a payment of the orchestrator, with the same wallet, amount and currency. A report with an older timestamp is ignored. A completed payment can only become reversed. The transactionSignature of a completed payment is checked on the chain.',
   body: PaymentStatus,
   returns: { 200: Acknowledged },
   fails: [409],

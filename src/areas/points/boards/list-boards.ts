@@ -1,6 +1,6 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 
-// Hops from one board to the next in the primary key, however many wallets are between.
+// Jumps in the primary key from one board to the next, so the cost does not depend on the number of wallets.
 const selectBoards = statement<{ board: string }>(
   'select_boards',
   `with recursive hop (board) as (
@@ -10,7 +10,7 @@ const selectBoards = statement<{ board: string }>(
    select board from hop where board is not null`,
 );
 
-/** Every board that has standings. */
-export async function knownBoards(db: Queryable): Promise<string[]> {
+/** Lists every board that has standings. */
+export async function listBoards(db: Queryable): Promise<string[]> {
   return (await db.query(selectBoards)).map((row) => row.board);
 }

@@ -1,34 +1,34 @@
 import { type Neighbourhood, percentile, UNRANKED } from '#lib/ranking.ts';
-import { NEIGHBOURS, type Ranked } from './scripts.ts';
+import { NEIGHBOURS, type RankedLine } from './scripts.ts';
 
-/** A page of a board: its lines, and how many wallets are listed in all. */
-export interface Page {
-  entries: Ranked[];
+/** The lines of a page, and the number of wallets on the board. */
+export interface PageEntries {
+  entries: RankedLine[];
   total: number;
 }
 
-/** What is asked of a board that SQL answers: positions, or a wallet with `reach` positions on either side and the next better score. */
-export type Ask = { offset: number; limit: number } | { wallet: string; reach: number };
+/** A query of a board by SQL: a range of positions, or a wallet with `reach` positions on either side and the next better score. */
+export type PositionQuery = { offset: number; limit: number } | { wallet: string; reach: number };
 
-/** A line of a board with its place, 1 = first. No two lines share one. */
-export interface PlacedRow extends Ranked {
+/** A line of a board with its unique position, 1 = first. */
+export interface PositionRow extends RankedLine {
   position: number;
 }
 
-/** What SQL found for a number of asks: the lines that they need, and how many wallets are listed. */
-export interface Placed {
+/** The lines that SQL found, by position, and the number of wallets on the board. */
+export interface BoardPositions {
   total: number;
-  rows: ReadonlyMap<number, PlacedRow>;
+  rows: ReadonlyMap<number, PositionRow>;
 }
 
-/** Collects lines. @param total how many wallets are listed */
-export function placed(total: number, lines: readonly PlacedRow[]): Placed {
+/** Indexes lines by position. @param total number of wallets on the board */
+export function boardPositions(total: number, lines: readonly PositionRow[]): BoardPositions {
   return { total, rows: new Map(lines.map((line) => [line.position, line])) };
 }
 
-/** Picks a page. */
-export function pageOf({ total, rows }: Placed, offset: number, limit: number): Page {
-  const entries: Ranked[] = [];
+/** Returns the lines of one page. */
+export function pageOf({ total, rows }: BoardPositions, offset: number, limit: number): PageEntries {
+  const entries: RankedLine[] = [];
   for (let position = offset + 1; position <= offset + limit; position++) {
     const row = rows.get(position);
     if (row) entries.push({ rank: row.rank, wallet: row.wallet, score: row.score });
@@ -36,19 +36,19 @@ export function pageOf({ total, rows }: Placed, offset: number, limit: number): 
   return { entries, total };
 }
 
-/** The place of a wallet, null when it is not listed. */
-export function placeOf({ rows }: Placed, wallet: string): PlacedRow | null {
+/** Returns a wallet's line; null when the wallet is not on the board. */
+export function positionOf({ rows }: BoardPositions, wallet: string): PositionRow | null {
   for (const row of rows.values()) if (row.wallet === wallet) return row;
   return null;
 }
 
-/** Picks a wallet's neighbourhood. */
-export function neighbourhoodAt(found: Placed, wallet: string): Neighbourhood {
-  const own = placeOf(found, wallet);
+/** Returns a wallet's neighbourhood. */
+export function neighbourhoodAt(found: BoardPositions, wallet: string): Neighbourhood {
+  const own = positionOf(found, wallet);
   if (!own) return UNRANKED;
   const offset = Math.max(own.position - 1 - NEIGHBOURS, 0);
   const { entries } = pageOf(found, offset, own.position + NEIGHBOURS - offset);
-  // The line before the first of those who share a rank has the next better score.
+  // The line just above the wallets that share this rank has the next better score.
   const better = own.rank > 1 ? found.rows.get(own.rank - 1) : undefined;
   return {
     rank: own.rank,

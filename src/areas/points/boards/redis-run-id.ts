@@ -1,18 +1,22 @@
-import type { Redis } from 'ioredis';
+import { type App, perApp } from '#platform/app.ts';
 
-const lives = new WeakMap<Redis, Promise<string>>();
+/** Run id of the Redis server behind the current connection; null until the first read. */
+const cached = perApp(() => ({ runId: null as Promise<string> | null }));
 
 /**
- * Which life of Redis a connection talks to: another one after every restart and failover, also when an older dump was loaded.
- * Asked once per connection; a board that was completed in another life is not complete.
+ * Returns the run id of the Redis server. It changes with every restart and failover, even when Redis loads an older dump,
+ * so a board that was completed under another run id is not complete.
+ * Cached until the connection closes.
  */
-export function lifeOf(redis: Redis): Promise<string> {
-  const known = lives.get(redis);
-  if (known) return known;
-  const forget = () => void lives.delete(redis);
-  const life = redis.info('server').then((text) => /run_id:(\w+)/.exec(text)?.[1] ?? 'unknown');
-  lives.set(redis, life);
-  redis.once('close', forget);
-  life.catch(forget);
-  return life;
+export function redisRunId(app: App): Promise<string> {
+  const state = app.state(cached);
+  if (state.runId) return state.runId;
+  const forget = () => {
+    if (state.runId === runId) state.runId = null;
+  };
+  const runId = app.redis.info('server').then((text) => /run_id:(\w+)/.exec(text)?.[1] ?? 'unknown');
+  state.runId = runId;
+  app.redis.once('close', forget);
+  runId.catch(forget);
+  return runId;
 }

@@ -2,11 +2,11 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { readStandings } from '../standings.ts';
 import { applyToBoard } from './boards.ts';
-import { today } from './rebuild.ts';
+import { readToday } from './rebuild.ts';
 
-/** How many changed standings are taken at once, and how many times a run does so. */
+/** Marked standings per batch, and maximum batches per run. */
 const BATCH = 500;
-const MOST_BATCHES = 100;
+const MAX_BATCHES = 100;
 
 interface Refresh {
   board: string;
@@ -26,20 +26,20 @@ const deleteRefreshes = statement(
 );
 
 /**
- * Shows on the boards what other writers than the score path changed: reads what the standings are now, shows it, and only
- * then forgets that it was asked for.
+ * Copies to the boards the standings that writers outside the score path marked. Deletes the marks last, so that a
+ * run that fails is repeated.
  */
 export async function refreshBoards(app: App): Promise<void> {
-  for (let i = 0; i < MOST_BATCHES; i++) {
-    const asked = await app.db.query(selectRefreshes);
-    if (asked.length === 0) return;
+  for (let i = 0; i < MAX_BATCHES; i++) {
+    const marks = await app.db.query(selectRefreshes);
+    if (marks.length === 0) return;
     const rows = await readStandings(
       app.db,
-      asked.map(({ board, wallet }) => ({ board, wallet, mode: 'regular' })),
+      marks.map(({ board, wallet }) => ({ board, wallet, mode: 'regular' })),
     );
-    const day = await today(app);
+    const day = await readToday(app);
     for (const [board, standings] of Map.groupBy(rows, (row) => row.board)) await applyToBoard(app, board, day, standings);
-    await app.tx((tx) => tx.query(deleteRefreshes, [asked.map((r) => r.board), asked.map((r) => r.wallet), asked.map((r) => r.version)]));
-    if (asked.length < BATCH) return;
+    await app.tx((tx) => tx.query(deleteRefreshes, [marks.map((r) => r.board), marks.map((r) => r.wallet), marks.map((r) => r.version)]));
+    if (marks.length < BATCH) return;
   }
 }

@@ -1,17 +1,20 @@
 import { type Neighbourhood, percentile, ranksOfPage } from '#lib/ranking.ts';
 import { script } from '#platform/redis/script.ts';
 
-/** How many wallets a neighbourhood shows on either side. */
+/** Lines on either side of a wallet in its neighbourhood. */
 export const NEIGHBOURS = 2;
 
 /** A line of a board. */
-export interface Ranked {
+export interface RankedLine {
   rank: number;
   wallet: string;
   score: number;
 }
 
-/** Lua: [position, rank of the window's first, next better score, [wallet, score, …]] of a wallet in a sorted set; [-1] when unlisted. */
+/**
+ * Lua function: returns [position, rank of the window's first line, next better score, [wallet, score, …]] of a wallet in a
+ * sorted set; [-1] when the wallet is not in the set.
+ */
 const NEIGHBOURHOOD = `
 local function neighbourhood(key, wallet)
   local position = redis.call('ZREVRANK', key, wallet)
@@ -30,7 +33,7 @@ local function neighbourhood(key, wallet)
 end
 `;
 
-/** KEYS: ready, sorted set. ARGV: offset, limit, the wallet to centre on or ''. Returns [ready, n, offset, rank of the first, [wallet, score, …]]. */
+/** KEYS: ready, sorted set. ARGV: offset, limit, wallet to centre on or ''. Returns [ready, n, offset, rank of the first line, [wallet, score, …]]. */
 export const boardPage = script<[ready: string, n: number, offset: number, first: number, window: string[]]>(`
 local from = tonumber(ARGV[1])
 local limit = tonumber(ARGV[2])
@@ -45,7 +48,7 @@ return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), from, f
 `);
 
 /** KEYS: ready, sorted set. ARGV: a wallet. Returns [ready, n, neighbourhood]. */
-export const boardRank = script<[ready: string, n: number, found: FoundWindow]>(`${NEIGHBOURHOOD}
+export const boardRank = script<[ready: string, n: number, found: WindowReply]>(`${NEIGHBOURHOOD}
 return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1]) }
 `);
 
@@ -60,19 +63,19 @@ return { redis.call('GET', KEYS[1]) or '', ranks }
 `);
 
 /**
- * KEYS: ready, versions, all, day, week, month, year. ARGV: four expiry times (ms), number of standings, per standing wallet,
- * version and five values ('' = not in the current bucket), then the wallets whose neighbourhood is asked for.
- * Takes standings that are newer than what the board shows, a few commands for all of them; a wallet comes once.
- * Returns [ready, n, neighbourhood per wallet asked].
+ * Applies standings whose version is newer than the version on the board. Sends a few commands for all standings together.
+ * KEYS: ready, versions, all, day, week, month, year. ARGV: four expiry times (ms since 1970), number of standings, then for each
+ * standing its wallet, version and five values ('' = not in the current bucket), then the wallets whose neighbourhoods are returned.
+ * Each wallet has at most one standing. Returns [ready, n, one neighbourhood per requested wallet].
  */
-export const applyBoard = script<[ready: string, n: number, ...found: FoundWindow[]]>(`${NEIGHBOURHOOD}
+export const applyBoard = script<[ready: string, n: number, ...found: WindowReply[]]>(`${NEIGHBOURHOOD}
 local n = tonumber(ARGV[5])
 if n > 0 then
   local wallets = {}
   for i = 1, n do wallets[i] = ARGV[6 + (i - 1) * 7] end
   local known = redis.call('HMGET', KEYS[2], unpack(wallets))
-  local versions, better, gone = {}, {}, {}
-  for k = 3, 7 do better[k], gone[k] = {}, {} end
+  local versions, listed, unlisted = {}, {}, {}
+  for k = 3, 7 do listed[k], unlisted[k] = {}, {} end
   for i, wallet in ipairs(wallets) do
     local at = 6 + (i - 1) * 7
     if not known[i] or tonumber(known[i]) < tonumber(ARGV[at + 1]) then
@@ -82,10 +85,10 @@ if n > 0 then
         local value = ARGV[at + k - 1]
         if value ~= '' then
           if tonumber(value) > 0 then
-            better[k][#better[k] + 1] = value
-            better[k][#better[k] + 1] = wallet
+            listed[k][#listed[k] + 1] = value
+            listed[k][#listed[k] + 1] = wallet
           else
-            gone[k][#gone[k] + 1] = wallet
+            unlisted[k][#unlisted[k] + 1] = wallet
           end
         end
       end
@@ -93,8 +96,8 @@ if n > 0 then
   end
   if #versions > 0 then redis.call('HSET', KEYS[2], unpack(versions)) end
   for k = 3, 7 do
-    if #better[k] > 0 then redis.call('ZADD', KEYS[k], unpack(better[k])) end
-    if #gone[k] > 0 then redis.call('ZREM', KEYS[k], unpack(gone[k])) end
+    if #listed[k] > 0 then redis.call('ZADD', KEYS[k], unpack(listed[k])) end
+    if #unlisted[k] > 0 then redis.call('ZREM', KEYS[k], unpack(unlisted[k])) end
     if k > 3 then redis.call('PEXPIREAT', KEYS[k], ARGV[k - 3]) end
   end
 end
@@ -103,47 +106,55 @@ for i = 6 + n * 7, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
 return out
 `);
 
-/** Lua: which life of Redis this is. */
-const LIFE = `local life = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
+/** Lua: sets `run_id` to the run id of this Redis server. */
+const RUN_ID = `local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
 
 /**
- * KEYS: ready, rebuilding, then all that the board consists of. ARGV: token.
- * Empties the board and claims it for a rebuild; nothing when it is complete already. Returns whether the rebuild is to go on.
+ * Deletes a board and claims it for a rebuild, unless it is complete. KEYS: ready, rebuilding, then the other keys of the board.
+ * ARGV: token of the rebuild. Returns 1 when the rebuild must continue, 0 when the board is complete.
  */
-export const beginRebuild = script<0 | 1>(`${LIFE}
-if redis.call('GET', KEYS[1]) == life then return 0 end
+export const beginRebuild = script<0 | 1>(`${RUN_ID}
+if redis.call('GET', KEYS[1]) == run_id then return 0 end
 redis.call('UNLINK', KEYS[1], unpack(KEYS, 3))
-redis.call('SET', KEYS[2], ARGV[1] .. ':' .. life, 'EX', 3600)
+redis.call('SET', KEYS[2], ARGV[1] .. ':' .. run_id, 'EX', 3600)
 return 1
 `);
 
-/** KEYS: ready, rebuilding. ARGV: token. Declares the board complete if this is still the rebuild that it belongs to, and the same Redis. */
-export const finishRebuild = script<'done' | 'taken' | 'lost'>(`${LIFE}
-if redis.call('GET', KEYS[1]) == life then return 'taken' end
+/**
+ * Marks a board as complete if the caller's rebuild still owns it and Redis did not restart. KEYS: ready, rebuilding.
+ * ARGV: token of the rebuild. Returns 'taken' when another rebuild owns or completed the board, 'lost' when Redis lost it.
+ */
+export const finishRebuild = script<'done' | 'taken' | 'lost'>(`${RUN_ID}
+if redis.call('GET', KEYS[1]) == run_id then return 'taken' end
 local claim = redis.call('GET', KEYS[2])
 if not claim then return 'lost' end
-if claim ~= ARGV[1] .. ':' .. life then
-  if string.sub(claim, -#life) == life then return 'taken' end
+if claim ~= ARGV[1] .. ':' .. run_id then
+  if string.sub(claim, -#run_id) == run_id then return 'taken' end
   return 'lost'
 end
-redis.call('SET', KEYS[1], life)
+redis.call('SET', KEYS[1], run_id)
 redis.call('DEL', KEYS[2])
 return 'done'
 `);
 
-/** KEYS: ready. ARGV: life. Takes back the completeness that another life of Redis declared. Returns 1 when the board is not complete. */
-export const doubtBoard = script<0 | 1>(`
+/** Marks a board as incomplete if it was completed under another run id. KEYS: ready. ARGV: run id. Returns 1 when the board is not complete. */
+export const invalidateBoard = script<0 | 1>(`
 local ready = redis.call('GET', KEYS[1])
 if ready == ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 return 1
 `);
 
-/** What the Lua function `neighbourhood` returns; only the position, -1, of a wallet that is not listed. */
-export type FoundWindow = [position: number, first?: number, next?: string, window?: string[]];
+/** Reply of the Lua function `neighbourhood`: [-1] for a wallet that is not on the board. */
+type WindowReply = [position: number, first?: number, next?: string, window?: string[]];
 
-/** [wallet, score, …] with ranks. @param first rank of the first @param offset zero-based position of the first */
-export function rankedWindow(window: readonly string[], first: number, offset: number): Ranked[] {
+/**
+ * Adds ranks to the lines of a window.
+ * @param window [wallet, score, wallet, score, …]
+ * @param first rank of the first line
+ * @param offset zero-based position of the first line
+ */
+export function rankedWindow(window: readonly string[], first: number, offset: number): RankedLine[] {
   const shown: { wallet: string; score: number }[] = [];
   for (let i = 0; i + 1 < window.length; i += 2) shown.push({ wallet: window[i] ?? '', score: Number(window[i + 1]) });
   const ranks = ranksOfPage(
@@ -154,8 +165,8 @@ export function rankedWindow(window: readonly string[], first: number, offset: n
   return shown.map(({ wallet, score }, i) => ({ rank: ranks[i] ?? 0, wallet, score }));
 }
 
-/** What the Lua function `neighbourhood` found, as it is told. @param n how many wallets are listed */
-export function neighbourhoodOf([position, first = 1, next = '', window = []]: FoundWindow, n: number): Neighbourhood {
+/** Converts a reply of the Lua function `neighbourhood`. @param n number of wallets on the board */
+export function neighbourhoodOf([position, first = 1, next = '', window = []]: WindowReply, n: number): Neighbourhood {
   const offset = Math.max(position - NEIGHBOURS, 0);
   const listed = rankedWindow(window, first, offset);
   const own = listed[position - offset];

@@ -1,27 +1,24 @@
 import { bucketStart, type Period, type Span } from '#lib/periods.ts';
 
-/** Boards by what their values are made of: sums of all points, of quest points, of referral points; bests of a game. */
+/** Kinds of boards by their values: sums of all points, of quest points, of referral points, or best scores in a game. */
 export const BOARD_KINDS = ['global', 'quests', 'referrals', 'game'] as const;
 export type BoardKind = (typeof BOARD_KINDS)[number];
 
-export const kindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' || board === 'referrals' ? board : 'game');
+export const boardKindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' || board === 'referrals' ? board : 'game');
 
-/** A part of a board: all time (`bucket` 0), the current bucket of a period, or one that has ended. */
-export interface Spot {
+/** A part of a board: all time (`bucket` 0), the current bucket of a period, or an ended bucket (`past`). */
+export interface BoardScope {
   board: string;
   span: Span;
   bucket: number;
   past: boolean;
 }
 
-/** First and last UTC day number of a bucket. */
-export const daysOf = (period: Period, bucket: number): [first: number, last: number] => [
-  bucketStart(period, bucket),
-  bucketStart(period, bucket + 1) - 1,
-];
+/** Returns the first and last UTC day number of a bucket. */
+const daysOf = (period: Period, bucket: number): [first: number, last: number] => [bucketStart(period, bucket), bucketStart(period, bucket + 1) - 1];
 
-/** What a board's values are in the record itself, between two days, for the wallets in `overwritten`. */
-const RECORDED: Record<BoardKind, (first: string, last: string) => string> = {
+/** SQL that recomputes a board's values between two days from the ledger or the scores, for the wallets in `overwritten`. */
+const RECOMPUTED: Record<BoardKind, (first: string, last: string) => string> = {
   global: (first, last) => summed(`l.kind <> 'conversion'`, first, last),
   quests: (first, last) => summed(`l.kind = 'quest'`, first, last),
   referrals: (first, last) => summed(`l.kind = 'referral'`, first, last),
@@ -38,9 +35,9 @@ const summed = (kinds: string, first: string, last: string) => `
     group by l.wallet`;
 
 /**
- * SQL of what a board lists: rows of (wallet, value), regular mode, values above 0.
- * Takes the board as $1 and what `valueParams` gives from `$at` on.
- * A past bucket is a standing's current or previous one; wallets that wrote two later buckets already are added up from the record.
+ * Returns SQL for the lines of a board: rows of (wallet, value), regular mode, values above 0.
+ * A standing holds its current and its previous bucket. For wallets that wrote two later buckets, the SQL recomputes the value.
+ * @param at number of the first parameter from `valueParams`; the board is $1
  */
 export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number): string {
   const board = `s.board = $1::text and s.mode = 'regular'`;
@@ -52,12 +49,12 @@ export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number
     select wallet, value::int8 as value from (
       select s.wallet, case when s.${span} = ${bucket} then s.${span}_value else s.${span}_before_value end
       from standings s where ${board} and (s.${span} = ${bucket} or s.${span}_before = ${bucket})
-      union all ${RECORDED[kind](`$${at + 1}::int`, `$${at + 2}::int`)}) v(wallet, value)
+      union all ${RECOMPUTED[kind](`$${at + 1}::int`, `$${at + 2}::int`)}) v(wallet, value)
     where value > 0`;
 }
 
-/** The parameters that `valuesSql` takes besides the board. */
-export function valueParams({ span, bucket, past }: Pick<Spot, 'span' | 'bucket' | 'past'>): number[] {
+/** Returns the parameters of `valuesSql` after the board. */
+export function valueParams({ span, bucket, past }: Pick<BoardScope, 'span' | 'bucket' | 'past'>): number[] {
   if (span === 'all') return [];
   return past ? [bucket, ...daysOf(span, bucket)] : [bucket];
 }

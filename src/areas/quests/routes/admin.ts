@@ -12,7 +12,7 @@ import {
   QuestDetail,
   QuestPath,
 } from '../schemas.ts';
-import { completeByHand, glanceAtHolding } from '../wallet-quests.ts';
+import { completeManually, readHolding } from '../wallet-quests.ts';
 
 const CONTENT = { admin: 'content' } as const;
 
@@ -21,7 +21,7 @@ const postQuest = route({
   path: '/quests',
   auth: CONTENT,
   summary: 'Create a quest',
-  description: 'What wallets did on the day that it starts on counts already. 409: the id was used before, or there are 200 quests.',
+  description: 'Activities on the whole UTC day of the start count. 409: the id was used before, or there are 200 quests already.',
   body: NewQuest,
   returns: { 201: QuestAdminView },
   fails: [409],
@@ -36,7 +36,7 @@ const getQuest = route({
   method: 'get',
   path: '/quests/{id}',
   auth: CONTENT,
-  summary: 'A quest with its versions and what was completed',
+  summary: 'Read a quest with its versions and completions',
   params: QuestPath,
   returns: { 200: QuestDetail },
   fails: [404],
@@ -52,7 +52,7 @@ const patchQuest = route({
   auth: CONTENT,
   summary: 'Change a quest',
   description:
-    'Makes a new version, which holds from now on: what was completed and earned stays. What already is as asked keeps its version. With If-Match only that version is changed.',
+    'Creates a new version. Completions and earned points stay. A patch that changes nothing keeps the version. With If-Match, the quest changes only if it has that version.',
   params: QuestPath,
   body: QuestPatch,
   returns: { 200: QuestAdminView },
@@ -68,8 +68,8 @@ const removeQuest = route({
   method: 'delete',
   path: '/quests/{id}',
   auth: CONTENT,
-  summary: 'Take a quest away',
-  description: 'It is on no list any more and cannot be completed; what it gave stays.',
+  summary: 'Delete a quest',
+  description: 'The quest disappears from all lists and cannot be completed. Earned points stay.',
   params: QuestPath,
   returns: { 204: null },
   fails: [404],
@@ -85,17 +85,17 @@ const postCompletion = route({
   auth: CONTENT,
   summary: 'Complete a quest for a wallet',
   description:
-    'Whatever the wallet did, also while the quest is not active; the multiplier applies. 409: done in this window, or the wallet is banned.',
+    'Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 409: completed in this window already, or the wallet is banned.',
   params: QuestPath,
   body: CompleteQuest,
   returns: { 200: QuestCompleted },
   fails: [404, 409],
   idempotent: true,
   handler: async ({ app, params, body, admin, once }) => {
-    const holdings = await glanceAtHolding(app, body.wallet);
+    const holdings = await readHolding(app, body.wallet);
     return await once(async (tx) => {
       const quest = await readQuest(tx, params.id);
-      const { award, at } = await completeByHand(tx, quest, body.wallet, admin, holdings);
+      const { award, at } = await completeManually(tx, quest, body.wallet, admin, holdings);
       return reply(200, {
         questId: quest.id,
         wallet: body.wallet,

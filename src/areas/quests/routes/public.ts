@@ -5,13 +5,13 @@ import type { Quest } from '../rows.ts';
 import { presentQuest, QuestsQuery, QuestView } from '../schemas.ts';
 import { openQuests } from '../wallet-quests.ts';
 
-/** A page of what one statement read: there are at most 200 quests. */
+/** Cuts a page out of the full list. A list has at most 200 quests, so one statement reads it all. */
 export const paged = <T>(all: readonly T[], { limit, offset }: z.output<typeof PageQuery>) => ({
   page: all.slice(offset, offset + limit),
   headers: { 'X-Total-Count': String(all.length) },
 });
 
-/** Quests of a category, where one is asked for. */
+/** Filters by category; undefined keeps all quests. */
 export const inCategory = (quests: readonly Quest[], category: string | undefined): readonly Quest[] =>
   category === undefined ? quests : quests.filter(({ definition }) => definition.category === category);
 
@@ -19,8 +19,8 @@ const getQuests = route({
   method: 'get',
   path: '/quests',
   auth: 'public',
-  summary: 'The quests that can be completed now',
-  description: 'Daily tasks are among them. Oldest first.',
+  summary: 'List the quests that can be completed at present',
+  description: 'Includes daily tasks. Oldest first.',
   query: QuestsQuery,
   returns: { 200: z.array(QuestView) },
   fails: [],

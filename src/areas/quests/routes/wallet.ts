@@ -4,21 +4,22 @@ import { reply, route } from '#platform/http/route.ts';
 import { unrewardedGames } from '../facts.ts';
 import { readQuestEntries } from '../ledger.ts';
 import { CompleteTask, MultiplierView, OwnQuest, presentFactors, presentMultiplier, QuestEntry, QuestsQuery, TaskCompleted } from '../schemas.ts';
-import { completeTask, glanceAtHolding, openQuests, ownQuests, standingOf } from '../wallet-quests.ts';
+import { completeTask, openQuests, readHolding, readMultiplierInputs, readWalletQuests } from '../wallet-quests.ts';
 import { inCategory, paged } from './public.ts';
 
 const getOwnQuests = route({
   method: 'get',
   path: '/me/quests',
   auth: 'session',
-  summary: 'The quests with the caller’s progress',
-  description: 'Progress counts what the caller did until this moment; a quest that is met by it is completed within about a second. Days are UTC.',
+  summary: 'List the open quests with the caller’s progress',
+  description:
+    'Progress includes all activities up to this request. A quest whose requirement is met is completed within about a second. Days are UTC.',
   query: QuestsQuery,
   returns: { 200: z.array(OwnQuest) },
   fails: [],
   handler: async ({ app, query, wallet }) => {
     const { page, headers } = paged(inCategory(await openQuests(app), query.category), query);
-    return reply(200, await ownQuests(app.db, wallet, page, await unrewardedGames(app), app.clock.now()), headers);
+    return reply(200, await readWalletQuests(app.db, wallet, page, await unrewardedGames(app), app.clock.now()), headers);
   },
 });
 
@@ -26,19 +27,19 @@ const getMultiplier = route({
   method: 'get',
   path: '/me/quest-multiplier',
   auth: 'session',
-  summary: 'What the caller’s quest points are multiplied by, and why',
-  description: '1 and what the factors add, at most 2; points are rounded down. It applies to quest points only.',
+  summary: 'Read the multiplier of the caller’s quest points, with its factors',
+  description: 'The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. It applies to quest points only.',
   returns: { 200: MultiplierView },
   fails: [],
-  handler: async ({ app, wallet }) => reply(200, presentMultiplier(await standingOf(app, wallet))),
+  handler: async ({ app, wallet }) => reply(200, presentMultiplier(await readMultiplierInputs(app, wallet))),
 });
 
 const getEntries = route({
   method: 'get',
   path: '/ledger/quests',
   auth: 'session',
-  summary: 'What quests gave the caller',
-  description: 'Newest first, in either mode; each entry keeps the factors that it was computed from.',
+  summary: 'List the caller’s points from quests',
+  description: 'Newest first, both modes. Each entry contains the factors of its computation.',
   query: PageQuery,
   returns: { 200: z.array(QuestEntry) },
   fails: [],
@@ -53,12 +54,12 @@ const getTasks = route({
   method: 'get',
   path: '/api/tasks/daily',
   auth: 'session',
-  summary: 'The daily tasks, and which the caller has done today',
-  description: 'Each can be completed once a UTC day, by the caller itself.',
+  summary: 'List the daily tasks with the caller’s progress',
+  description: 'The caller can complete each task once per UTC day, with POST /api/tasks/daily/complete.',
   returns: { 200: z.array(OwnQuest) },
   fails: [],
   handler: async ({ app, wallet }) =>
-    reply(200, await ownQuests(app.db, wallet, await openQuests(app, { task: true }), await unrewardedGames(app), app.clock.now())),
+    reply(200, await readWalletQuests(app.db, wallet, await openQuests(app, { task: true }), await unrewardedGames(app), app.clock.now())),
 });
 
 const postTask = route({
@@ -66,13 +67,13 @@ const postTask = route({
   path: '/api/tasks/daily/complete',
   auth: 'session',
   summary: 'Complete a daily task',
-  description: 'taskId is the id of one of the daily tasks. 400: what is missing; 409: done today.',
+  description: 'taskId is the id of a daily task. 400: the requirement is not met; the error says what is missing. 409: completed today already.',
   body: CompleteTask,
   returns: { 200: TaskCompleted },
   fails: [400, 403, 404, 409],
   idempotent: true,
   handler: async ({ app, body, wallet, once }) => {
-    const [holdings, unrewarded] = await Promise.all([glanceAtHolding(app, wallet), unrewardedGames(app)]);
+    const [holdings, unrewarded] = await Promise.all([readHolding(app, wallet), unrewardedGames(app)]);
     return await once(async (tx) => {
       const { award, task } = await completeTask(tx, wallet, body.taskId, { holdings, unrewarded });
       return reply(200, { pointsAwarded: award.points, factors: presentFactors(award.factors), task });

@@ -1,29 +1,30 @@
 import bs58 from 'bs58';
 import { allocate, type Rules, type Shares } from '#lib/allocation.ts';
 import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/merkle.ts';
-import { type CurvePoint, distributionCurve } from '../curve.ts';
-import { subtreeRoots } from '../tree-chunks.ts';
+import { subtreeRoots } from '../epochs/tree-chunks.ts';
+import { type CurvePoint, distributionCurve } from '../projection/curve.ts';
 
-/** What a builder has found out of all its wallets. */
-export interface Built {
+/** The sums over all wallets of a builder. */
+export interface BuildResult {
   readonly wallets: number;
   readonly leaves: number;
   readonly total: bigint;
 }
 
-export interface Allocated extends Built {
+/** The result of an allocation by points. */
+interface AllocationResult extends BuildResult {
   readonly points: bigint;
   readonly shares: Shares;
   readonly curve: readonly CurvePoint[];
 }
 
-/** Of one page, in its order: where each wallet goes among the leaves, and what it gets. PostgreSQL array literals. */
+/** The leaf indexes and amounts of a page's wallets, in page order, as PostgreSQL array literals. */
 export interface BuiltPage {
   readonly indexes: string;
   readonly amounts: string;
 }
 
-/** A tree: its root, the hashes of its leaves, the roots of its subtrees. */
+/** A Merkle tree: its root, the hashes of its leaves, the roots of its subtrees. */
 export interface BuiltTree {
   readonly root: Uint8Array;
   readonly leaves: Uint8Array;
@@ -32,18 +33,18 @@ export interface BuiltTree {
 
 const NO_AMOUNTS = new BigUint64Array(0);
 
-function keyOf(wallet: string): Uint8Array {
+function walletKey(wallet: string): Uint8Array {
   const key = bs58.decode(wallet);
-  if (key.length !== WALLET_BYTES) throw new Error(`${wallet} is no address: no leaf can be made of it`);
+  if (key.length !== WALLET_BYTES) throw new Error(`${wallet} is not a wallet address, so it has no leaf hash`);
   return key;
 }
 
 /**
- * Makes an epoch of pages of wallets: amounts, leaves, tree. It holds a million wallets as text and flat numbers, and does
- * no I/O: where they are many, it works in a thread of its own.
+ * Builds amounts, leaves and tree of an epoch from pages of wallets. It holds up to a million wallets in memory as text and
+ * typed arrays, and does no I/O, so that it can run in a worker thread.
  */
 export class EpochBuilder {
-  /** Addresses with commas, page by page. */
+  /** Comma-separated addresses of each page. */
   readonly #wallets: string[] = [];
   readonly #values: BigUint64Array[] = [];
   #amounts: BigUint64Array = NO_AMOUNTS;
@@ -51,8 +52,8 @@ export class EpochBuilder {
 
   /**
    * Adds a page of wallets.
-   * @param wallets addresses with commas in between
-   * @param values their points or amounts, likewise: whole numbers, none below 0
+   * @param wallets comma-separated addresses
+   * @param values comma-separated points or amounts: whole numbers of at least 0
    */
   add(wallets: string, values: string): void {
     const numbers = BigUint64Array.from(values.split(','), BigInt);
@@ -61,26 +62,26 @@ export class EpochBuilder {
     this.#count += numbers.length;
   }
 
-  /** Shares a pool out by points. The wallets must have come in ascending order of their addresses. */
-  allocate(rules: Rules): Allocated {
+  /** Allocates a pool by points. Precondition: the wallets were added in ascending order of their addresses. */
+  allocate(rules: Rules): AllocationResult {
     this.#expectAscending();
     const points = new BigInt64Array(this.#flat().buffer);
-    const { shares, amounts, total } = allocate(rules, points, (place) => this.#walletAt(place));
+    const { shares, amounts, total } = allocate(rules, points, (position) => this.#walletAt(position));
     this.#amounts = amounts;
     let sum = 0n;
-    for (const own of points) sum += own;
+    for (const value of points) sum += value;
     return { ...this.#built(total), points: sum, shares, curve: distributionCurve(amounts, rules.pool) };
   }
 
-  /** Takes the values as amounts. */
-  take(): Built {
+  /** Uses the added values as amounts. */
+  useValuesAsAmounts(): BuildResult {
     this.#amounts = this.#flat();
     let total = 0n;
     for (const amount of this.#amounts) total += amount;
     return this.#built(total);
   }
 
-  /** What each page's wallets get. Those that are paid have the first indexes, in their order; the others follow. */
+  /** Returns indexes and amounts of each page. Paid wallets have the first indexes, in their order; unpaid wallets follow. */
   pages(): BuiltPage[] {
     let at = 0;
     let paid = 0;
@@ -93,7 +94,7 @@ export class EpochBuilder {
     });
   }
 
-  /** The tree of those that are paid; null when nobody is. */
+  /** Builds the tree of the paid wallets. Returns null when no wallet is paid. */
   tree(epoch: number): BuiltTree | null {
     const count = this.#leaves();
     if (count === 0) return null;
@@ -106,7 +107,7 @@ export class EpochBuilder {
       at += wallets.length;
       const paid = wallets.filter((_wallet, i) => (amounts[i] ?? 0n) > 0n);
       const keys = new Uint8Array(paid.length * WALLET_BYTES);
-      for (const [i, wallet] of paid.entries()) keys.set(keyOf(wallet), i * WALLET_BYTES);
+      for (const [i, wallet] of paid.entries()) keys.set(walletKey(wallet), i * WALLET_BYTES);
       const own = amounts.filter((amount) => amount > 0n);
       hashLeaves(epoch, index, keys, own, hashes.subarray(index * HASH_BYTES, (index + paid.length) * HASH_BYTES));
       index += paid.length;
@@ -115,7 +116,7 @@ export class EpochBuilder {
     return { root: rootOf(levels), leaves: hashes, roots: subtreeRoots(levels) };
   }
 
-  #built(total: bigint): Built {
+  #built(total: bigint): BuildResult {
     return { wallets: this.#count, leaves: this.#leaves(), total };
   }
 
@@ -135,21 +136,21 @@ export class EpochBuilder {
     return flat;
   }
 
-  #walletAt(place: number): string {
+  #walletAt(position: number): string {
     let before = 0;
     for (const [i, { length }] of this.#values.entries()) {
-      if (place < before + length) return this.#wallets[i]?.split(',')[place - before] ?? '';
+      if (position < before + length) return this.#wallets[i]?.split(',')[position - before] ?? '';
       before += length;
     }
     return '';
   }
 
-  /** The indexes of leaves, and who of equal remainders is rounded up, follow from the order. */
+  /** Checks the order, because it determines the leaf indexes and which of two equal remainders is rounded up. */
   #expectAscending(): void {
     let last = '';
     for (const page of this.#wallets) {
       for (const wallet of page.split(',')) {
-        if (wallet <= last) throw new Error(`wallets must ascend: ${wallet} came after ${last}`);
+        if (wallet <= last) throw new Error(`wallets must be in ascending order: ${wallet} came after ${last}`);
         last = wallet;
       }
     }

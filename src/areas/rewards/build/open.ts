@@ -1,28 +1,31 @@
 import { openThread, type Remote, type Thread, withoutThread } from '#platform/threads/worker-thread.ts';
-import type { Page } from '../snapshot.ts';
+import type { WalletPage } from '../epochs/snapshot.ts';
 import { EpochBuilder } from './builder.ts';
 
 /**
- * How much text the addresses of some 9,000 wallets are. Their projection, four times a minute, takes 10 ms, and their tree, once a day, 100 ms;
- * starting a thread takes 300 ms of a processor each time.
+ * Maximum characters of addresses that are built without a worker thread: about 9,000 wallets. Their projection takes 10 ms and
+ * their tree 100 ms; starting a thread takes 300 ms of CPU time.
  */
-const LITTLE = 400_000;
+const MAX_INLINE_CHARS = 400_000;
 
 /**
- * Opens a builder: for many wallets in a thread of its own, so that the process goes on with its other work.
- * @param first the addresses of the first page; pages are full but for the last one
+ * Opens a builder, in a worker thread when there are many wallets, so that the event loop is not blocked.
+ * @param first addresses of the first page; a short first page means that there are few wallets
  */
 function openBuilder(first: string): Thread<EpochBuilder> {
-  if (first.length <= LITTLE) return withoutThread(new EpochBuilder());
+  if (first.length <= MAX_INLINE_CHARS) return withoutThread(new EpochBuilder());
   return openThread<EpochBuilder>(new URL('./thread.ts', import.meta.url));
 }
 
-/** Hands pages to a builder as they come, one being taken in while the next is read, and then works with both. */
-export async function buildFrom<T>(
-  from: AsyncIterable<Page>,
-  work: (builder: Remote<EpochBuilder>, pages: readonly Page[]) => Promise<T>,
+/**
+ * Adds pages to a builder, then calls `work` with the builder and the pages, and closes the builder.
+ * Reads the next page while the builder adds the current one.
+ */
+export async function buildFromPages<T>(
+  from: AsyncIterable<WalletPage>,
+  work: (builder: Remote<EpochBuilder>, pages: readonly WalletPage[]) => Promise<T>,
 ): Promise<T> {
-  const pages: Page[] = [];
+  const pages: WalletPage[] = [];
   let builder: Thread<EpochBuilder> | null = null;
   try {
     let added: Promise<unknown> = Promise.resolve();

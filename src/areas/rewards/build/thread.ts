@@ -1,5 +1,5 @@
 import { serve } from '#platform/threads/worker-thread.ts';
 import { EpochBuilder } from './builder.ts';
 
-/** A thread that builds one epoch. */
+/** Worker thread that builds one epoch. */
 serve(new EpochBuilder());

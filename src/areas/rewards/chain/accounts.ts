@@ -1,83 +1,72 @@
 import type { AccountInfo, Commitment, PublicKey } from '@solana/web3.js';
 import { coalesce } from '#lib/coalesce.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { rpc } from '#platform/solana/solana.ts';
 
-export type Account = AccountInfo<Buffer> | null;
+export type FetchedAccount = AccountInfo<Buffer> | null;
 
-/** Accounts in the order asked for, as they were at one slot. */
-export interface Read {
+/** Accounts in the requested order, all at one slot. */
+interface AccountsAtSlot {
   readonly slot: number;
-  readonly accounts: readonly Account[];
+  readonly accounts: readonly FetchedAccount[];
 }
 
-/** The most accounts that nodes answer at once. */
-const AT_ONCE = 100;
+/** Maximum accounts per RPC request. */
+const MAX_ACCOUNTS = 100;
 
-interface Ask {
+interface AccountsRequest {
   readonly keys: readonly PublicKey[];
 }
 
-/** What all of a process share: reads that are under way together are one question, and rents are asked for once an hour. */
-interface Shared {
-  read(commitment: Commitment, ask: Ask): Promise<Map<Ask, Read>>;
-  rent: { get(bytes: number): Promise<bigint> };
-}
-const shared = new WeakMap<App, Shared>();
 const RENT_AGE_MS = 3_600_000;
 
-function sharedOf(app: App): Shared {
-  const known = shared.get(app);
-  if (known) return known;
-  const readers = new Map(
-    (['confirmed', 'finalized'] as const).map((commitment) => [commitment, coalesce<Ask, Map<Ask, Read>>((asks) => readAll(app, commitment, asks))]),
-  );
-  const made: Shared = {
-    async read(commitment, ask) {
-      const reader = readers.get(commitment === 'finalized' ? 'finalized' : 'confirmed');
-      if (!reader) throw new Error(`accounts are not read at ${commitment}`);
-      return await reader(commitment, ask);
-    },
-    rent: ttlCache(RENT_AGE_MS, async (bytes) => BigInt(await rpc(() => app.chain.connection.getMinimumBalanceForRentExemption(bytes)))),
-  };
-  shared.set(app, made);
-  return made;
-}
+/** Joins the concurrent reads of a process into common RPC requests, per commitment. */
+const accountReaders = perApp((app) => ({
+  confirmed: coalesce((requests: readonly AccountsRequest[]) => readAll(app, 'confirmed', requests)),
+  finalized: coalesce((requests: readonly AccountsRequest[]) => readAll(app, 'finalized', requests)),
+}));
 
-/** The accounts of one ask stay together, so that they are of one slot. */
-async function readAll(app: App, commitment: Commitment, asks: readonly Ask[]): Promise<Map<Ask, Read>> {
-  const questions: { asks: Ask[]; keys: Map<string, PublicKey> }[] = [];
-  for (const ask of asks) {
-    const last = questions.at(-1);
+/** Caches rents by account size. */
+const rents = perApp((app) =>
+  ttlCache(RENT_AGE_MS, async (bytes: number) => BigInt(await rpc(() => app.chain.connection.getMinimumBalanceForRentExemption(bytes)))),
+);
+
+/** Reads accounts in as few RPC requests as possible. The accounts of one request stay together, so that they have one slot. */
+async function readAll(app: App, commitment: Commitment, requests: readonly AccountsRequest[]): Promise<Map<AccountsRequest, AccountsAtSlot>> {
+  const batches: { requests: AccountsRequest[]; keys: Map<string, PublicKey> }[] = [];
+  for (const request of requests) {
+    const last = batches.at(-1);
     const isNew = (key: PublicKey) => last !== undefined && !last.keys.has(key.toBase58());
-    const into = last && last.keys.size + ask.keys.filter(isNew).length <= AT_ONCE ? last : { asks: [], keys: new Map<string, PublicKey>() };
-    if (into !== last) questions.push(into);
-    into.asks.push(ask);
-    for (const key of ask.keys) into.keys.set(key.toBase58(), key);
+    const into =
+      last && last.keys.size + request.keys.filter(isNew).length <= MAX_ACCOUNTS ? last : { requests: [], keys: new Map<string, PublicKey>() };
+    if (into !== last) batches.push(into);
+    into.requests.push(request);
+    for (const key of request.keys) into.keys.set(key.toBase58(), key);
   }
-  const answers = new Map<Ask, Read>();
+  const results = new Map<AccountsRequest, AccountsAtSlot>();
   await Promise.all(
-    questions.map(async (question) => {
-      const { context, value } = await rpc(() => app.chain.connection.getMultipleAccountsInfoAndContext([...question.keys.values()], commitment));
-      const found = new Map([...question.keys.keys()].map((key, i) => [key, value[i] ?? null]));
-      for (const ask of question.asks) answers.set(ask, { slot: context.slot, accounts: ask.keys.map((key) => found.get(key.toBase58()) ?? null) });
+    batches.map(async (batch) => {
+      const { context, value } = await rpc(() => app.chain.connection.getMultipleAccountsInfoAndContext([...batch.keys.values()], commitment));
+      const found = new Map([...batch.keys.keys()].map((key, i) => [key, value[i] ?? null]));
+      for (const request of batch.requests)
+        results.set(request, { slot: context.slot, accounts: request.keys.map((key) => found.get(key.toBase58()) ?? null) });
     }),
   );
-  return answers;
+  return results;
 }
 
 /**
- * Reads accounts, at most a hundred, all at one slot; together with whoever else of this process reads at the moment.
- * @throws 503 when the chain cannot be asked
+ * Reads at most 100 accounts, all at one slot. Concurrent calls in the process share RPC requests.
+ * @throws 503 when the RPC node does not answer
  */
-export async function readAccounts(app: App, commitment: 'confirmed' | 'finalized', keys: readonly PublicKey[]): Promise<Read> {
-  if (keys.length > AT_ONCE) throw new RangeError(`${keys.length} accounts are more than are read at once`);
-  const ask: Ask = { keys };
-  const read = (await sharedOf(app).read(commitment, ask)).get(ask);
-  if (!read) throw new Error('accounts were not read');
+export async function readAccounts(app: App, commitment: 'confirmed' | 'finalized', keys: readonly PublicKey[]): Promise<AccountsAtSlot> {
+  if (keys.length > MAX_ACCOUNTS) throw new RangeError(`keys must have at most ${MAX_ACCOUNTS} entries, not ${keys.length}`);
+  const request: AccountsRequest = { keys };
+  const read = (await app.state(accountReaders)[commitment]('accounts', request)).get(request);
+  if (!read) throw new Error('the result lacks the requested accounts');
   return read;
 }
 
-/** What an account of so many bytes must hold to stay, lamports. */
-export const rentOf = (app: App, bytes: number): Promise<bigint> => sharedOf(app).rent.get(bytes);
+/** Returns the rent-exempt minimum balance of an account of `bytes` bytes, lamports. */
+export const rentOf = (app: App, bytes: number): Promise<bigint> => app.state(rents).get(bytes);

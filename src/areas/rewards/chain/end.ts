@@ -1,113 +1,121 @@
 import { followEpochs } from '#jobs/chain.ts';
 import type { App } from '#platform/app.ts';
 import { closeEpoch, closePage, decodeEpoch, decodePage, type EpochAccount, pageAddress, settleEpoch } from '#platform/solana/distributor/index.ts';
-import type { Draft, Outcome, TransactionType } from '#platform/solana/submission/transactions.ts';
+import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
 import { readAccounts } from './accounts.ts';
-import { type Place, placeOf, selectPlace } from './epoch-accounts.ts';
+import { addressesOf, type EpochAddresses, selectEpochAddresses } from './epoch-accounts.ts';
 import { SETTLE } from './settlement.ts';
 
-/** How long until what cannot be signed is looked at again, ms. */
-const SOON_MS = 1_000;
-const HELD_MS = 30_000;
+/** Delay before a retry when the chain state is not finalized yet, ms. */
+const RETRY_MS = 1_000;
+/** Delay before a retry when the simulation failed, ms. */
+const REFUSED_RETRY_MS = 30_000;
 
-/** Names a page of an epoch as a subject. */
+/** Returns the subject for closing a page: `<epoch>:<page>`. */
 export const pageSubject = (epoch: number, page: number): string => `${epoch}:${page}`;
 
-interface Found {
-  readonly place: Place;
-  /** What is final, and what is confirmed. */
+interface EpochChainState {
+  readonly addresses: EpochAddresses;
+  /** The account at finalized. */
   readonly final: EpochAccount | null;
+  /** The account at confirmed. */
   readonly account: EpochAccount | null;
   readonly state: string;
   readonly opened: boolean;
 }
 
-async function find(app: App, epoch: number): Promise<Found | null> {
-  const row = (await app.db.query(selectPlace, [epoch]))[0];
+async function readChainState(app: App, epoch: number): Promise<EpochChainState | null> {
+  const row = (await app.db.query(selectEpochAddresses, [epoch]))[0];
   if (!row) return null;
-  const place = placeOf(row);
-  const [final, confirmed] = await Promise.all([readAccounts(app, 'finalized', [place.account]), readAccounts(app, 'confirmed', [place.account])]);
-  const decode = ({ accounts }: typeof final) => decodeEpoch(place.program, accounts[0] ?? null);
-  return { place, final: decode(final), account: decode(confirmed), state: row.state, opened: row.opened };
+  const addresses = addressesOf(row);
+  const [final, confirmed] = await Promise.all([
+    readAccounts(app, 'finalized', [addresses.account]),
+    readAccounts(app, 'confirmed', [addresses.account]),
+  ]);
+  const decode = ({ accounts }: typeof final) => decodeEpoch(addresses.program, accounts[0] ?? null);
+  return { addresses, final: decode(final), account: decode(confirmed), state: row.state, opened: row.opened };
 }
 
-const wait = (reason: string, ms = SOON_MS): Outcome => ({ do: 'wait', ms, reason });
-const done: Outcome = { do: 'done', signature: null, slot: null };
+const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
+const done: ComposeOutcome = { do: 'done', signature: null, slot: null };
 
-/** What is refused now is told, and tried again: an end is not given up. */
-const refused: TransactionType['refused'] = async (app, subject, error) => {
-  app.log.warn({ subject, error }, 'the end of an epoch is refused by the chain');
-  return wait(error.message, HELD_MS);
+/** Logs the refusal and retries, because the end of an epoch must not be given up. */
+const refused: TransactionType['simulationFailed'] = async (app, subject, error) => {
+  app.log.warn({ subject, error }, 'the chain refuses to settle or close an epoch; the transaction is retried');
+  return wait(error.message, REFUSED_RETRY_MS);
 };
 
-/** What may be left when an epoch ends: who signs what, and where it goes. */
-function draft({ place }: Found, { vault, refund }: EpochAccount, by: typeof settleEpoch | typeof closeEpoch): Draft {
-  const { program, account: epochAccount, authority } = place;
+/** Builds a settle or close transaction. Only `settle` needs the signature of the authority. */
+function draft({ addresses }: EpochChainState, { vault, refund }: EpochAccount, by: typeof settleEpoch | typeof closeEpoch): TransactionDraft {
+  const { program, account: epochAccount, authority } = addresses;
   const signers = by === settleEpoch ? (['epochAuthority'] as const) : [];
   return { do: 'sign', feePayer: 'feePayer', signers, instructions: [by({ program, epochAccount, authority, vault, refund })], spends: [] };
 }
 
-/** Ends an epoch before its time, for good: what is left of its vault goes back to the treasury. Follows a root that is on its way. */
+/**
+ * The transaction type that settles an epoch before its expiry. The rest of the vault returns to the treasury.
+ * Waits when the root is not finalized yet.
+ */
 export const epochSettle: TransactionType = {
   ...SETTLE,
   scope: 'roots',
   afterFailure: 'again',
   async compose(app, subject) {
-    const found = await find(app, Number(subject));
+    const found = await readChainState(app, Number(subject));
     if (!found || (found.state === 'settled' && !found.opened)) return done;
-    const { final, account, place } = found;
+    const { final, account, addresses } = found;
     if (final && final.state !== 'open') return done;
-    if (!final || !account) return wait('the root is not final');
-    if (account.state !== 'open') return wait('the settlement is not final');
-    if (!app.chain.key('epochAuthority').publicKey.equals(place.authority)) {
-      return { do: 'manual', reason: `only ${place.authority.toBase58()} can settle this epoch, and that is not the key of epochAuthority` };
+    if (!final || !account) return wait('the root is not finalized yet');
+    if (account.state !== 'open') return wait('the settlement is not finalized yet');
+    if (!app.chain.key('epochAuthority').publicKey.equals(addresses.authority)) {
+      return { do: 'manual', reason: `only the key ${addresses.authority.toBase58()} can settle this epoch, but epochAuthority is another key` };
     }
     return draft(found, account, settleEpoch);
   },
-  refused,
-  // Its books are closed by whoever follows the epochs: what was claimed until now has to be known first.
+  simulationFailed: refused,
+  // `followEpochs` settles the epoch in the database, because all claims must be known first.
   finalized: async (tx) => tx.enqueue(followEpochs, {}),
   failed: async () => undefined,
 };
 
-/** Ends an epoch that is expired or settled: what is left goes back to the treasury, and its vault is closed. */
+/** The transaction type that closes an expired or settled epoch. The rest of the vault returns to the treasury. */
 export const epochClose: TransactionType = {
   name: 'epoch-close',
   scope: 'roots',
   afterFailure: 'again',
   async compose(app, subject) {
-    const found = await find(app, Number(subject));
+    const found = await readChainState(app, Number(subject));
     if (!found) return done;
     const { final, account } = found;
     if (final?.state === 'closed') return done;
-    if (!final || !account) return wait('the root is not final');
-    if (account.state === 'closed') return wait('the end is not final');
+    if (!final || !account) return wait('the root is not finalized yet');
+    if (account.state === 'closed') return wait('the closing of the epoch is not finalized yet');
     return draft(found, account, closeEpoch);
   },
-  refused,
+  simulationFailed: refused,
   finalized: async (tx) => tx.enqueue(followEpochs, {}),
   failed: async () => undefined,
 };
 
-/** Takes a page of a closed epoch back. A subject is `<epoch>:<page>`. */
+/** The transaction type that closes a bitmap page of a closed epoch and recovers its rent. A subject is `<epoch>:<page>`. */
 export const epochPageClose: TransactionType = {
   name: 'epoch-page-close',
   scope: 'roots',
   afterFailure: 'again',
   async compose(app, subject) {
     const [epoch = 0, page = 0] = subject.split(':').map(Number);
-    const row = (await app.db.query(selectPlace, [epoch]))[0];
+    const row = (await app.db.query(selectEpochAddresses, [epoch]))[0];
     if (!row) return done;
-    const { program, account: epochAccount, authority } = placeOf(row);
+    const { program, account: epochAccount, authority } = addressesOf(row);
     const address = pageAddress(program, epochAccount, page);
     const { accounts } = await readAccounts(app, 'finalized', [epochAccount, address]);
     const account = decodeEpoch(program, accounts[0] ?? null);
-    if (account?.state !== 'closed') return wait('the end is not final');
-    // There is none before the first claim that needs it, and none after this.
+    if (account?.state !== 'closed') return wait('the closing of the epoch is not finalized yet');
+    // The page does not exist if no claim needed it, or if it was closed already.
     if (!decodePage(program, accounts[1] ?? null)) return done;
     return { do: 'sign', feePayer: 'feePayer', instructions: [closePage({ program, epochAccount, authority, page })], spends: [] };
   },
-  refused,
+  simulationFailed: refused,
   finalized: async () => undefined,
   failed: async () => undefined,
 };

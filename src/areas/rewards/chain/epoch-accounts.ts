@@ -1,8 +1,8 @@
 import { PublicKey } from '@solana/web3.js';
 import { statement } from '#platform/db/sql.ts';
 
-/** Where an epoch is on the chain. */
-export interface Place {
+/** The addresses of an epoch on the chain. */
+export interface EpochAddresses {
   readonly epoch: number;
   readonly program: PublicKey;
   readonly authority: PublicKey;
@@ -11,8 +11,8 @@ export interface Place {
   readonly vault: PublicKey;
 }
 
-/** A place as it is stored. Keys change; what was opened stays where it is. */
-export interface PlaceRow {
+/** The addresses of an epoch as stored. They do not change when the keys in the configuration change. */
+export interface EpochAddressesRow {
   epoch: number;
   program: string;
   authority: string;
@@ -21,32 +21,33 @@ export interface PlaceRow {
   address: string;
 }
 
-/** An epoch whose account may still change, and what is known of it. */
-export interface Followed extends PlaceRow {
+/** An epoch whose account on the chain can still change. */
+export interface FollowedEpoch extends EpochAddressesRow {
   root: Buffer;
   total: string;
   leaves: number;
-  /** What of it is known to be claimed, finally; base units. */
+  /** Sum of the known finalized claims, base units. */
   claimed: string;
+  /** Signature up to which the history was read. */
   cursor: string | null;
   cursor_slot: number;
   gaps: number;
-  /** Claims that have become known since the history was read. */
+  /** Claims that became known after the history was read. */
   unread: number;
-  /** Nothing more can be claimed, and all that was is known. */
+  /** Whether the epoch has ended and all its claims are known. */
   ended: boolean;
 }
 
-/** Places never change once their root is signed. */
-const known = new Map<string, Place>();
-const MOST_KNOWN = 2_000;
+/** Cache of decoded addresses by epoch and account address, because decoding base58 for all epochs at each poll costs CPU. */
+const decoded = new Map<string, EpochAddresses>();
+const MAX_CACHED = 2_000;
 
-/** The place of a row. */
-export function placeOf(row: PlaceRow): Place {
+/** Returns the decoded addresses of a row. */
+export function addressesOf(row: EpochAddressesRow): EpochAddresses {
   const key = `${row.epoch} ${row.address}`;
-  const place = known.get(key);
-  if (place) return place;
-  const made: Place = {
+  const cached = decoded.get(key);
+  if (cached) return cached;
+  const addresses: EpochAddresses = {
     epoch: row.epoch,
     program: new PublicKey(row.program),
     authority: new PublicKey(row.authority),
@@ -54,18 +55,18 @@ export function placeOf(row: PlaceRow): Place {
     account: new PublicKey(row.address),
     vault: new PublicKey(row.vault),
   };
-  if (known.size >= MOST_KNOWN) known.clear();
-  known.set(key, made);
-  return made;
+  if (decoded.size >= MAX_CACHED) decoded.clear();
+  decoded.set(key, addresses);
+  return addresses;
 }
 
-/** What everyone may know of an epoch on the chain, as JSON: where to look, and what has been claimed, finally. */
+/** SQL expression: the public JSON of an epoch's addresses and finalized claims. */
 export const ON_CHAIN = `(select jsonb_build_object('program', a.program, 'authority', a.authority, 'mint', a.mint, 'account', a.address, 'vault', a.vault,
   'claimed', a.claimed::text, 'claims', a.claims) from epoch_accounts a where a.epoch = e.epoch and a.opened_at is not null)`;
 
-/** The stored place of an epoch, with what its end needs to know. */
-export const selectPlace = statement<PlaceRow & { state: string; opened: boolean }>(
-  'select_epoch_place',
+/** Selects the addresses of an epoch with its state and whether its account was opened. */
+export const selectEpochAddresses = statement<EpochAddressesRow & { state: string; opened: boolean }>(
+  'select_epoch_addresses',
   `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, e.state, a.opened_at is not null as opened
    from epoch_accounts a join epochs e on e.epoch = a.epoch where a.epoch = $1`,
 );

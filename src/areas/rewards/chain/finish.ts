@@ -1,12 +1,12 @@
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { CLAIMS_PER_PAGE, type EpochAccount } from '#platform/solana/distributor/index.ts';
-import { submit } from '#platform/solana/submission/transactions.ts';
+import { submit } from '#platform/solana/submission/index.ts';
 import { epochClose, epochPageClose, pageSubject } from './end.ts';
-import type { Followed } from './epoch-accounts.ts';
+import type { FollowedEpoch } from './epoch-accounts.ts';
 import { markSettled } from './settlement.ts';
 
-// Whoever asks for an epoch's settlement locks this row: what is read under the lock is not asked for a moment later.
+// A settlement request locks this row too, so that no request can arrive between this read and the commit.
 const lockEpoch = statement<{ settling: boolean }>(
   'lock_epoch_to_finish',
   'select settle_requested_at is not null as settling from epochs where epoch = $1 for update',
@@ -19,10 +19,10 @@ const closeAccount = statement('close_epoch_account', 'update epoch_accounts set
 const expire = statement('expire_closed_epoch', `update epochs set state = 'expired' where epoch = $1 and state = 'committed'`);
 
 /**
- * Nothing more can be claimed of an epoch, finally, and all that was is known: it is settled or expired, and what is left
- * of its accounts is taken back.
+ * Settles or expires an epoch in the database, and submits the closing of its accounts on the chain.
+ * Precondition: the finalized account is settled or closed, and all claims are known.
  */
-export async function finish(app: App, row: Followed, account: EpochAccount): Promise<void> {
+export async function finishEpoch(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
   if (row.ended && account.state === 'settled') return;
   await app.tx(async (tx) => {
     const settling = (await tx.query(lockEpoch, [row.epoch]))[0]?.settling === true;

@@ -3,37 +3,38 @@ import bs58 from 'bs58';
 import type { App } from '#platform/app.ts';
 import { parseClaim } from '#platform/solana/distributor/index.ts';
 import { rpc } from '#platform/solana/solana.ts';
-import type { Place } from './epoch-accounts.ts';
+import type { EpochAddresses } from './epoch-accounts.ts';
 
-/** Signatures in one answer: the most that nodes give. */
+/** Signatures per RPC response, the maximum of RPC nodes. */
 const PAGE = 1_000;
-/** Pages of an account's history that are read at once. A history longer than that is not read, the bitmap is. */
-const MOST_PAGES = 20;
-/** Transactions of an epoch's account that are looked through for its opening, oldest first. */
-const MOST_SEARCHED = 20;
+/** Maximum pages of an account's history per run. For a longer history, the bitmap is read instead. */
+const MAX_PAGES = 20;
+/** Maximum transactions of an epoch's account that are searched for its opening, oldest first. */
+const MAX_SEARCHED = 20;
 
-/** The first byte of the program's `open`, and the place of the epoch among its accounts. */
+/** First byte of the program's instruction `open`. */
 const OPEN = 0;
+/** Index of the epoch account among the accounts of `open`. */
 const OPENED_EPOCH = 3;
 
-/** How far the history of an account has been read. */
-export interface Cursor {
+/** The position up to which the history of an account was read. */
+interface HistoryCursor {
   readonly signature: string | null;
   readonly slot: number;
 }
 
-/** The finalized transactions that name an account, as nodes list them. */
-export interface History {
+/** The finalized transactions that name an account. */
+export interface AccountHistory {
   /** Oldest first. */
   readonly entries: readonly ConfirmedSignatureInfo[];
-  /** Whether it goes back to the cursor; else only its newest part is here. */
+  /** Whether it reaches back to the cursor. If not, it contains only the newest part. */
   readonly isWhole: boolean;
 }
 
-/** Lists what has become final of an account's history since a cursor. */
-export async function readHistory(app: App, account: PublicKey, since: Cursor): Promise<History> {
+/** Lists the finalized transactions of an account after a cursor. */
+export async function readHistory(app: App, account: PublicKey, since: HistoryCursor): Promise<AccountHistory> {
   const entries: ConfirmedSignatureInfo[] = [];
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const before = entries.at(-1)?.signature;
     const found = await rpc(() =>
       app.chain.connection.getSignaturesForAddress(
@@ -42,7 +43,7 @@ export async function readHistory(app: App, account: PublicKey, since: Cursor): 
         'finalized',
       ),
     );
-    // A node that has forgotten the cursor goes on behind it.
+    // An RPC node that does not know the cursor returns older entries too; they are dropped by slot.
     const recent = found.filter(({ slot }) => slot >= since.slot);
     entries.push(...recent);
     if (found.length < PAGE || recent.length < found.length) return { entries: entries.reverse(), isWhole: true };
@@ -50,7 +51,7 @@ export async function readHistory(app: App, account: PublicKey, since: Cursor): 
   return { entries: entries.reverse(), isWhole: false };
 }
 
-/** Reads a finalized transaction; null where the node does not have it. */
+/** Reads a finalized transaction; null when the RPC node does not have it. */
 export async function readTransaction(app: App, signature: string): Promise<VersionedTransactionResponse | null> {
   return await rpc(() => app.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
 }
@@ -61,7 +62,7 @@ interface Instruction {
   readonly data: Uint8Array;
 }
 
-/** The instructions of a transaction, those that programs gave included. */
+/** Yields the instructions of a transaction, including inner instructions. */
 function* instructionsOf({ transaction, meta }: VersionedTransactionResponse): Generator<Instruction> {
   const { message } = transaction;
   const loaded = meta?.loadedAddresses;
@@ -77,23 +78,26 @@ function* instructionsOf({ transaction, meta }: VersionedTransactionResponse): G
   }
 }
 
-/** The indexes that a transaction claimed of an epoch; none where it failed. */
-export function claimedIn(found: VersionedTransactionResponse, place: Place): number[] {
+/** Returns the leaf indexes of an epoch that a transaction claimed; none when it failed. */
+export function claimedIndexes(found: VersionedTransactionResponse, addresses: EpochAddresses): number[] {
   if (found.meta?.err !== null) return [];
   return [...instructionsOf(found)].flatMap(({ program, keys, data }) => {
-    if (!program.equals(place.program)) return [];
+    if (!program.equals(addresses.program)) return [];
     const claim = parseClaim(data, keys);
-    return claim?.epochAccount.equals(place.account) ? [claim.index] : [];
+    return claim?.epochAccount.equals(addresses.account) ? [claim.index] : [];
   });
 }
 
-/** The transaction that opened an epoch; null where the node's history does not have it. Anybody may have named its address before. */
-export async function findOpening(app: App, place: Place): Promise<{ signature: string; slot: number } | null> {
-  const { entries } = await readHistory(app, place.account, { signature: null, slot: 0 });
-  for (const { signature, slot } of entries.filter(({ err }) => err === null).slice(0, MOST_SEARCHED)) {
+/**
+ * Finds the transaction that opened an epoch; null when the RPC node's history lacks it.
+ * It checks the instructions, because other transactions may have named the address before.
+ */
+export async function findOpening(app: App, addresses: EpochAddresses): Promise<{ signature: string; slot: number } | null> {
+  const { entries } = await readHistory(app, addresses.account, { signature: null, slot: 0 });
+  for (const { signature, slot } of entries.filter(({ err }) => err === null).slice(0, MAX_SEARCHED)) {
     const found = await readTransaction(app, signature);
     const opens = ({ program, keys, data }: Instruction) =>
-      program.equals(place.program) && data[0] === OPEN && keys[OPENED_EPOCH]?.equals(place.account) === true;
+      program.equals(addresses.program) && data[0] === OPEN && keys[OPENED_EPOCH]?.equals(addresses.account) === true;
     if (found && [...instructionsOf(found)].some(opens)) return { signature, slot };
   }
   return null;

@@ -1,11 +1,11 @@
 import type { PublicKey } from '@solana/web3.js';
-import { lockTreasury, momentBefore, promised } from '#areas/lottery';
+import { lockTreasury, readObligations, readOutflowMarker } from '#areas/lottery';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
-import type { Draft, Outcome, TransactionType } from '#platform/solana/submission/transactions.ts';
+import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
 import {
   associatedTokenAddress,
   createAssociatedTokenAccount,
@@ -15,15 +15,16 @@ import {
   transferChecked,
 } from '#platform/solana/tokens.ts';
 import { epochCommitted } from '../events.ts';
-import { type Account, readAccounts, rentOf } from './accounts.ts';
-import { type Place, type PlaceRow, placeOf } from './epoch-accounts.ts';
+import { type FetchedAccount, readAccounts, rentOf } from './accounts.ts';
+import { addressesOf, type EpochAddresses, type EpochAddressesRow } from './epoch-accounts.ts';
 import { findOpening } from './history.ts';
 import { isProgramOurs } from './program.ts';
-import { SETTLED, settleUncommitted } from './settlement.ts';
+import { SETTLED_ERROR, settleUncommitted } from './settlement.ts';
 
-/** How long until a root that cannot be signed is looked at again, ms. */
-const HELD_MS = 30_000;
-const SOON_MS = 1_000;
+/** Delay before a retry when the root cannot be signed, ms. */
+const REFUSED_RETRY_MS = 30_000;
+/** Delay before a retry when the opening is not finalized yet, ms. */
+const RETRY_MS = 1_000;
 
 interface EpochRow {
   state: string;
@@ -39,10 +40,10 @@ const selectEpoch = statement<EpochRow>(
   `select state, root, total::text, leaves, settle_requested_at is not null as settling, commit_signature as signature from epochs where epoch = $1`,
 );
 
-// An epoch expires some hours after its days are over: the program counts from when it is opened, by the chain's clock. What was chosen
-// within the last hour stays, so that two who compose at once choose the same.
-const choosePlace = statement<PlaceRow & { expiry: number }>(
-  'choose_epoch_place',
+// The expiry is 3 hours later than the configured days, because the program counts from the opening by the clock of the chain. An expiry
+// that was chosen within the last hour stays, so that two concurrent processes use the same one.
+const upsertEpochAccounts = statement<EpochAddressesRow & { expiry: number }>(
+  'upsert_epoch_accounts',
   `insert into epoch_accounts as a (epoch, program, authority, mint, address, vault, expires_at)
    select epoch, $2, $3, $4, $5, $6, date_trunc('hour', app_now()) + make_interval(days => expiry_days, hours => 3) from epochs where epoch = $1
    on conflict (epoch) do update set program = excluded.program, authority = excluded.authority, mint = excluded.mint, address = excluded.address,
@@ -51,8 +52,8 @@ const choosePlace = statement<PlaceRow & { expiry: number }>(
    where a.opened_at is null
    returning epoch, program, authority, mint, address, vault, extract(epoch from expires_at)::float8 as expiry`,
 );
-const keepExpiry = statement(
-  'keep_epoch_expiry',
+const updateExpiry = statement(
+  'update_epoch_expiry',
   `update epoch_accounts set expires_at = to_timestamp($2::float8) where epoch = $1 and opened_at is null`,
 );
 
@@ -81,22 +82,22 @@ const commitEpochs = statement<Committed>(
 );
 
 /**
- * Puts an epoch's root on the chain: its vault, exactly its total, and the opening, in one transaction. Its address, which is
- * used once, keeps it from happening twice.
+ * The transaction type that opens an epoch on the chain: creates the vault, transfers the total and stores the root, in one
+ * transaction. The address of the epoch account is used once, so the epoch cannot be opened twice.
  */
 export const epochRoot: TransactionType = {
   name: 'epoch-root',
   scope: 'roots',
   afterFailure: 'again',
   compose,
-  // Nothing of an epoch is given up: people are told, and it is tried again.
-  async refused(app, subject, error) {
-    app.log.error({ epoch: subject, error }, 'the root of an epoch is refused by the chain');
-    return { do: 'wait', ms: HELD_MS, reason: error.message };
+  // The root is retried until it lands, because an epoch must not be given up. The log line alerts operators.
+  async simulationFailed(app, subject, error) {
+    app.log.error({ epoch: subject, error }, 'the chain refuses the root of an epoch; the transaction is retried');
+    return { do: 'wait', ms: REFUSED_RETRY_MS, reason: error.message };
   },
   async signed(tx, { subject, draft }) {
-    await stillFree.get(draft)?.(tx);
-    if ((await tx.query(lockEpochs, [[Number(subject)]])).length === 0) throw fail(409, `epoch ${subject} is not to be committed any more`);
+    await checksBeforeSigning.get(draft)?.(tx);
+    if ((await tx.query(lockEpochs, [[Number(subject)]])).length === 0) throw fail(409, `epoch ${subject} is settled or committed already`);
   },
   async finalized(tx, landings) {
     const epochs = landings.map(({ subject }) => Number(subject));
@@ -113,61 +114,64 @@ export const epochRoot: TransactionType = {
   },
 };
 
-async function compose(app: App, subject: string): Promise<Draft | Outcome> {
+async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const epoch = (await app.db.query(selectEpoch, [Number(subject)]))[0];
-  if (!epoch) return { do: 'manual', reason: `there is no epoch ${subject}` };
-  if (epoch.state === 'settled') return { do: 'fail', error: SETTLED };
+  if (!epoch) return { do: 'manual', reason: `epoch ${subject} does not exist` };
+  if (epoch.state === 'settled') return { do: 'fail', error: SETTLED_ERROR };
   if (epoch.state !== 'computed') return { do: 'done', signature: epoch.signature, slot: null };
-  const { place, expiry } = await choose(app, Number(subject));
+  const { addresses, expiry } = await chooseAddresses(app, Number(subject));
   const treasury = app.chain.key('treasury').publicKey;
-  const from = associatedTokenAddress(treasury, place.mint);
-  const since = await momentBefore(app);
-  const { accounts } = await readAccounts(app, 'confirmed', [place.account, place.vault, from, place.mint]);
+  const from = associatedTokenAddress(treasury, addresses.mint);
+  const since = await readOutflowMarker(app);
+  const { accounts } = await readAccounts(app, 'confirmed', [addresses.account, addresses.vault, from, addresses.mint]);
   const [account = null, vault = null, source = null, mint = null] = accounts;
 
-  const there = decodeEpoch(place.program, account);
-  if (there) return await found(app, place, epoch, there);
-  if (epoch.settling) return { do: 'fail', error: SETTLED };
+  const existing = decodeEpoch(addresses.program, account);
+  if (existing) return await confirmOpened(app, addresses, epoch, existing);
+  if (epoch.settling) return { do: 'fail', error: SETTLED_ERROR };
   if (!(await isProgramOurs(app))) {
-    app.log.error({ program: place.program.toBase58() }, 'the program on the chain is not the one that is committed: no epoch is opened');
-    return { do: 'wait', ms: HELD_MS, reason: 'the program on the chain is not the one that is committed' };
+    app.log.error({ program: addresses.program.toBase58() }, 'the program on the chain differs from distributor.so; no epoch is opened');
+    return { do: 'wait', ms: REFUSED_RETRY_MS, reason: 'the program on the chain differs from distributor.so' };
   }
   const total = BigInt(epoch.total);
   const held = decodeTokenAccount(source)?.amount ?? 0n;
-  const free = async (db: Queryable) => held - (await promised(app, db, 'reward', since));
+  const free = async (db: Queryable) => held - (await readObligations(app, db, 'reward', since));
   const left = await free(app.db);
   if (left < total) {
-    app.log.error({ epoch: subject, held: String(held), free: String(left), total: epoch.total }, 'the treasury holds less than an epoch needs');
-    const reason = `of ${held} that the treasury holds, ${left} are neither reserved for rounds nor owed, and the epoch needs ${total}`;
-    return { do: 'wait', ms: HELD_MS, reason };
+    app.log.error(
+      { epoch: subject, held: String(held), free: String(left), total: epoch.total },
+      'the treasury holds less than an epoch needs; the root is retried',
+    );
+    const reason = `the epoch needs ${total}, but of the ${held} that the treasury holds only ${left} are not reserved for rounds or payments`;
+    return { do: 'wait', ms: REFUSED_RETRY_MS, reason };
   }
   const token = decodeMint(mint);
-  if (!token) return { do: 'manual', reason: `${place.mint.toBase58()} is not an SPL mint` };
-  const drafted = await draft(app, place, { ...epoch, total, expiry, decimals: token.decimals, from, treasury, isVaultThere: vault !== null });
-  stillFree.set(drafted, async (tx) => {
+  if (!token) return { do: 'manual', reason: `${addresses.mint.toBase58()} is not an SPL mint` };
+  const drafted = await draft(app, addresses, { ...epoch, total, expiry, decimals: token.decimals, from, treasury, isVaultThere: vault !== null });
+  checksBeforeSigning.set(drafted, async (tx) => {
     await lockTreasury(tx);
-    if ((await free(tx)) < total) throw fail(409, `what epoch ${subject} needs of the treasury was promised to others meanwhile`);
+    if ((await free(tx)) < total) throw fail(409, `the tokens for epoch ${subject} were reserved for a round or payment at the same time`);
   });
   return drafted;
 }
 
-/** What a draft takes may be promised to a round before it is signed. */
-const stillFree = new WeakMap<Draft, (tx: Tx) => Promise<void>>();
+/** Checks that run before a draft is signed. Each check verifies that no round has reserved the tokens of the draft meanwhile. */
+const checksBeforeSigning = new WeakMap<TransactionDraft, (tx: Tx) => Promise<void>>();
 
-/** Where this epoch is to be, and when it expires. What has been opened is left where it is. */
-async function choose(app: App, epoch: number): Promise<{ place: Place; expiry: number }> {
+/** Stores and returns the addresses and the expiry of an epoch. Precondition: the epoch is not open on the chain yet. */
+async function chooseAddresses(app: App, epoch: number): Promise<{ addresses: EpochAddresses; expiry: number }> {
   const { programId: program, rewardMint: mint } = app.chain;
   const authority = app.chain.key('epochAuthority').publicKey;
   const address = epochAddress(program, authority, mint, BigInt(epoch));
   const values = [epoch, ...[program, authority, mint, address, vaultAddress(address, mint)].map((key) => key.toBase58())];
-  const row = await app.tx(async (tx) => (await tx.query(choosePlace, values))[0]);
-  if (!row) throw fail(409, `epoch ${epoch} is on the chain already`);
-  return { place: placeOf(row), expiry: row.expiry };
+  const row = await app.tx(async (tx) => (await tx.query(upsertEpochAccounts, values))[0]);
+  if (!row) throw fail(409, `epoch ${epoch} is open on the chain already`);
+  return { addresses: addressesOf(row), expiry: row.expiry };
 }
 
 async function draft(
   app: App,
-  place: Place,
+  addresses: EpochAddresses,
   open: {
     root: Buffer;
     total: bigint;
@@ -178,8 +182,8 @@ async function draft(
     treasury: PublicKey;
     isVaultThere: boolean;
   },
-): Promise<Draft> {
-  const { program, authority, mint } = place;
+): Promise<TransactionDraft> {
+  const { program, authority, mint } = addresses;
   const payer = app.chain.key('feePayer').publicKey;
   const { root, total, leaves, expiry, decimals, from, treasury } = open;
   const rents = (await rentOf(app, EPOCH_BYTES)) + (open.isVaultThere ? 0n : await rentOf(app, TOKEN_ACCOUNT_BYTES));
@@ -188,15 +192,15 @@ async function draft(
     feePayer: 'feePayer',
     signers: ['treasury', 'epochAuthority'],
     instructions: [
-      // Anybody may have opened the vault, or paid into it: it gets its total from us all the same.
-      createAssociatedTokenAccount(payer, place.account, mint),
-      transferChecked({ from, to: place.vault, owner: treasury, mint, decimals, amount: total }),
+      // A stranger may have created the vault or sent tokens to it. The instruction is idempotent, and the transfer is the full total.
+      createAssociatedTokenAccount(payer, addresses.account, mint),
+      transferChecked({ from, to: addresses.vault, owner: treasury, mint, decimals, amount: total }),
       openEpoch({
         program,
         payer,
         authority,
         mint,
-        epoch: BigInt(place.epoch),
+        epoch: BigInt(addresses.epoch),
         root,
         total,
         leaves,
@@ -212,14 +216,21 @@ async function draft(
   };
 }
 
-/** There is an epoch at this address already. Only one of ours can be there: it takes our authority's signature. */
-async function found(app: App, place: Place, epoch: EpochRow, there: EpochAccount): Promise<Outcome> {
-  const isSame = there.root.equals(epoch.root) && there.total === BigInt(epoch.total) && there.leaves === epoch.leaves;
-  if (!isSame) return { do: 'manual', reason: `the chain has another root for epoch ${place.epoch}: ${there.root.toString('hex')}` };
-  const { accounts } = await readAccounts(app, 'finalized', [place.account]);
-  const final: Account = accounts[0] ?? null;
-  if (!decodeEpoch(place.program, final)) return { do: 'wait', ms: SOON_MS, reason: 'the root is on the chain, and not final yet' };
-  await app.tx((tx: Tx) => tx.query(keepExpiry, [place.epoch, there.expiry]));
-  const opening = await findOpening(app, place);
+/**
+ * Handles an epoch account that exists already. Only our authority can have created it.
+ * @returns `done` when it is finalized, `wait` when it is not, `manual` when root, total or leaves differ
+ */
+async function confirmOpened(app: App, addresses: EpochAddresses, epoch: EpochRow, existing: EpochAccount): Promise<ComposeOutcome> {
+  const isSame = existing.root.equals(epoch.root) && existing.total === BigInt(epoch.total) && existing.leaves === epoch.leaves;
+  if (!isSame)
+    return {
+      do: 'manual',
+      reason: `epoch ${addresses.epoch} has another root, total or number of leaves on the chain: root ${existing.root.toString('hex')}`,
+    };
+  const { accounts } = await readAccounts(app, 'finalized', [addresses.account]);
+  const final: FetchedAccount = accounts[0] ?? null;
+  if (!decodeEpoch(addresses.program, final)) return { do: 'wait', ms: RETRY_MS, reason: 'the root is on the chain but not finalized yet' };
+  await app.tx((tx: Tx) => tx.query(updateExpiry, [addresses.epoch, existing.expiry]));
+  const opening = await findOpening(app, addresses);
   return { do: 'done', signature: opening?.signature ?? null, slot: opening?.slot ?? null };
 }

@@ -1,19 +1,19 @@
 import { fail } from '#lib/errors.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import type { ChainError } from '#platform/solana/submission/transactions.ts';
-import { standingOf, submit } from '#platform/solana/submission/transactions.ts';
+import type { ChainError } from '#platform/solana/submission/index.ts';
+import { submissionStatuses, submit } from '#platform/solana/submission/index.ts';
 import { epochSettled } from '../events.ts';
 
-/** The names of the kinds that an epoch goes through, by which their rows are found. */
+/** Names of transaction types. Declared here because the files of the types import this file. */
 export const ROOT = { name: 'epoch-root' };
 export const SETTLE = { name: 'epoch-settle' };
 
-/** Why nothing of an epoch is done on the chain any more. */
-export const SETTLED: ChainError = { name: 'Settled', message: 'the epoch is settled off-chain', instruction: null, code: null };
+/** The error of transactions for an epoch that is settled off-chain. */
+export const SETTLED_ERROR: ChainError = { name: 'Settled', message: 'the epoch is settled off-chain', instruction: null, code: null };
 
-/** An epoch's settlement: `settling` until the chain has it finally. */
-export interface Settlement {
+/** The settlement of an epoch: `settling` until it is finalized on the chain. */
+interface Settlement {
   epoch: number;
   status: 'settled' | 'settling';
   settledAt: string | null;
@@ -43,12 +43,15 @@ const settle = statement<{ epoch: number; total: string; claimed: string; settle
    returning e.epoch, e.total::text, coalesce((select a.claimed from epoch_accounts a where a.epoch = e.epoch), 0)::text as claimed,
      ${instant('e.settled_at')} as settled_at`,
 );
-const settleRequested = statement<{ epoch: number }>(
+const selectUncommitted = statement<{ epoch: number }>(
   'select_uncommitted_to_settle',
   `select epoch from epochs where epoch = any($1::int[]) and state = 'computed' and settle_requested_at is not null order by epoch for update`,
 );
 
-/** Marks epochs as settled, once. Only when nothing of them can be claimed on the chain any more, and all that was is known. */
+/**
+ * Marks epochs as settled. Idempotent.
+ * Precondition: no reward can be claimed on the chain any more, and all claims are known.
+ */
 export async function markSettled(tx: Tx, epochs: readonly number[]): Promise<Map<number, string>> {
   if (epochs.length === 0) return new Map();
   const rows = await tx.query(settle, [epochs]);
@@ -56,9 +59,9 @@ export async function markSettled(tx: Tx, epochs: readonly number[]): Promise<Ma
   return new Map(rows.map((row) => [row.epoch, row.settled_at]));
 }
 
-/** The roots of these epochs are not on their way any more: those that are to be settled, are. */
+/** Settles the given epochs that have a settlement request. Precondition: none of their roots is in flight or on the chain. */
 export async function settleUncommitted(tx: Tx, epochs: readonly number[]): Promise<void> {
-  const due = await tx.query(settleRequested, [epochs]);
+  const due = await tx.query(selectUncommitted, [epochs]);
   await markSettled(
     tx,
     due.map(({ epoch }) => epoch),
@@ -66,18 +69,18 @@ export async function settleUncommitted(tx: Tx, epochs: readonly number[]): Prom
 }
 
 /**
- * Settles epochs off-chain. One that is on the chain, or whose root may land, has the program's settlement made final first;
- * one that is not will never be committed. Again the same: the same.
- * @throws 404 when one of them is unknown; nothing is settled then
+ * Settles epochs off-chain. An epoch whose root is on the chain or in flight is first settled on the chain. Any other epoch is
+ * settled at once and is never committed. Idempotent.
+ * @throws 404 when one of them does not exist; then none is settled
  */
 export async function settleOffChain(tx: Tx, epochs: readonly number[]): Promise<Settlement[]> {
   const wanted = [...new Set(epochs)].sort((a, b) => a - b);
-  // Whoever signs a root holds the epoch's row until its attempt is committed: what is read after this lock is all there is.
+  // Signing a root locks the row of the epoch until the attempt is stored, so after this lock every root in flight is visible.
   const locked = await tx.query(lockEpochs, [wanted]);
   const known = new Map(locked.map((row) => [row.epoch, row]));
   const unknown = wanted.find((epoch) => !known.has(epoch));
-  if (unknown !== undefined) throw fail(404, `there is no epoch ${unknown}`);
-  const roots = new Map((await standingOf(tx, ROOT, wanted.map(String))).map((root) => [Number(root.subject), root]));
+  if (unknown !== undefined) throw fail(404, `epoch ${unknown} does not exist`);
+  const roots = new Map((await submissionStatuses(tx, ROOT, wanted.map(String))).map((root) => [Number(root.subject), root]));
 
   const isOver = (row: LockedEpoch) => {
     if (row.state === 'settled' || row.state === 'empty') return true;

@@ -1,13 +1,13 @@
 import { instant, statement } from '#platform/db/sql.ts';
 
-/** `confirmed` may be shown and may still vanish; `claimed` is final; what `failed` may be asked for again. */
+/** States of a claim. A fork can drop a `confirmed` claim; `claimed` is finalized; a `failed` claim can be requested again. */
 export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'failed'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];
 
-/** The kind of transaction that a claim is, by which its rows are found. */
+/** Name of the transaction type of claims. Declared here because the file of the type imports this file. */
 export const CLAIM = { name: 'claim' };
 
-/** A claim as it is shown. Amounts are base units as text. */
+/** A claim, as the API returns it. Amounts: base units as text. */
 export interface ClaimRow {
   id: string;
   epoch: number;
@@ -21,14 +21,14 @@ export interface ClaimRow {
   changed_at: string;
 }
 
-const told = (column: string) => `${instant(column)} as ${column}`;
-export const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, signature, reason, ${told('created_at')}, ${told('changed_at')}`;
+const isoColumn = (column: string) => `${instant(column)} as ${column}`;
+const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, signature, reason, ${isoColumn('created_at')}, ${isoColumn('changed_at')}`;
 
 export const selectClaims = statement<ClaimRow>('select_claims', `select ${CLAIM_COLUMNS} from claims where id = any($1::uuid[])`);
 
 export const lockClaim = statement<ClaimRow>('lock_claim', `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index = $2 for update`);
 
-/** Whoever comes second inserts nothing, and finds the first one's row. */
+/** Inserts a claim. Returns no row when the leaf has a claim already. */
 export const insertClaim = statement<{ id: string }>(
   'insert_claim',
   `insert into claims (id, epoch, index, wallet, amount, state, requested_by, proof)

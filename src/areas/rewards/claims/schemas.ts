@@ -3,7 +3,7 @@ import { Id, Instant, Wallet } from '#lib/scalars.ts';
 import { TokenAmount } from '../rules.ts';
 import { CLAIM_STATES, type ClaimRow } from './rows.ts';
 
-/** UTC days since 1970-01-01. */
+/** An epoch number: UTC days since 1970-01-01. */
 export const EpochNumber = z
   .int()
   .min(0)
@@ -11,31 +11,32 @@ export const EpochNumber = z
 
 const Node = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');
 
-/** The longest proof that the program takes. */
-const MOST_NODES = 32;
+/** Maximum length of a proof that the program accepts, hashes. */
+const MAX_NODES = 32;
 
-/** A claim as its wallet asks for it: what the proof endpoint answers. */
+/** The body of a claim request. The proof endpoint returns these values. */
 export const ClaimBody = z
   .strictObject({
     epoch: EpochNumber.meta({ description: 'The epoch: UTC days since 1970-01-01.', example: 20_777 }),
-    proof: z.array(Node).max(MOST_NODES).meta({ description: 'The hashes beside the way from the leaf to the root, from the bottom up.' }),
+    proof: z.array(Node).max(MAX_NODES).meta({ description: 'Sibling hashes from the leaf to the root, SHA-256 in hex.' }),
   })
   .meta({ id: 'ClaimRequest', example: { epoch: 20_777, proof: ['5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9'] } });
 
 const Status = z.enum(CLAIM_STATES).meta({
   description:
-    'queued: to be signed. submitted: on its way. confirmed: the cluster has voted for it. claimed: final. failed: over without effect, may be asked for again.',
+    'queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. ' +
+    'failed: ended without effect; the claim can be requested again.',
 });
 
-/** A claim as it stands. */
+/** The state of a claim. */
 export const ClaimReceipt = z
   .strictObject({
     claimId: Id,
     epoch: EpochNumber,
     wallet: Wallet,
-    amount: TokenAmount.meta({ description: 'Base units.', example: '2500000' }),
+    amount: TokenAmount.meta({ description: 'Amount of the reward, base units.', example: '2500000' }),
     signature: z.string().nullable().meta({
-      description: 'The transaction that did it, or is to do it; null while there is none, or where it is not known whose it was.',
+      description: 'Signature of the transaction that claims or claimed the reward; null while there is none or when it is unknown.',
       example: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
     }),
     status: Status,
@@ -43,14 +44,14 @@ export const ClaimReceipt = z
   .meta({ id: 'ClaimReceipt' });
 export type ClaimReceipt = z.output<typeof ClaimReceipt>;
 
-/** A claim, with why it failed and when it changed. */
+/** A claim with the reason of its failure and its times. */
 export const ClaimView = ClaimReceipt.extend({
-  reason: z.string().nullable().meta({ description: 'Why it failed.', example: null }),
+  reason: z.string().nullable().meta({ description: 'Reason of the failure.', example: null }),
   requestedAt: Instant,
   changedAt: Instant,
 }).meta({ id: 'Claim' });
 
-/** A claim as its receipt. */
+/** Converts a claim to its receipt. */
 export const receiptOf = ({ id, epoch, wallet, amount, signature, state }: ClaimRow): ClaimReceipt => ({
   claimId: id,
   epoch,
@@ -60,24 +61,24 @@ export const receiptOf = ({ id, epoch, wallet, amount, signature, state }: Claim
   status: state,
 });
 
-/** Which epochs an operator settles off-chain. */
+/** The request to settle epochs off-chain. */
 export const SettleRequest = z
   .strictObject({
     epochs: z
       .array(EpochNumber)
       .min(1)
       .max(400)
-      .meta({ description: 'Numbers of epochs.', example: [20_777] }),
+      .meta({ description: 'Epoch numbers: UTC days since 1970-01-01.', example: [20_777] }),
   })
   .meta({ id: 'SettleRequest' });
 
-/** Epochs that are settled off-chain, or are going to be. */
+/** Epochs that are settled off-chain or being settled. */
 export const Settlements = z
   .strictObject({
     epochs: z.array(
       z.strictObject({
         epoch: EpochNumber,
-        status: z.enum(['settled', 'settling']).meta({ description: 'settling: until the chain has it, finally.' }),
+        status: z.enum(['settled', 'settling']).meta({ description: 'settling: the settlement on the chain is not finalized yet.' }),
         settledAt: Instant.nullable(),
       }),
     ),

@@ -1,9 +1,9 @@
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import type { Failure, Landing } from '#platform/solana/submission/transactions.ts';
+import type { FailedTransaction, LandedTransaction } from '#platform/solana/submission/index.ts';
 import { claimConfirmed, claimFailed } from '../events.ts';
 
-interface Moved {
+interface MovedClaim {
   id: string;
   epoch: number;
   wallet: string;
@@ -13,12 +13,12 @@ interface Moved {
 }
 const MOVED = 'c.id::text, c.epoch, c.wallet, c.amount::text, c.signature, c.reason';
 
-// Rows are locked in the order of epoch and index by everybody who moves several.
+// Every statement that updates several claims locks them in the order of epoch and index, so that there are no deadlocks.
 const lockedById = (conditions: string) => `
   given as (select * from unnest($1::uuid[], $2::text[]) as g(id, value)),
   locked as (select c.id, g.value from given g join claims c on c.id = g.id where ${conditions} order by c.epoch, c.index for update of c)`;
 
-const confirm = statement<Moved>(
+const confirm = statement<MovedClaim>(
   'confirm_claims',
   `with ${lockedById(`c.state in ('queued', 'submitted')`)}
    update claims c set state = 'confirmed', signature = l.value, changed_at = app_now() from locked l where c.id = l.id returning ${MOVED}`,
@@ -28,19 +28,19 @@ const retract = statement(
   `with ${lockedById(`c.state = 'confirmed'`)}
    update claims c set state = 'submitted', changed_at = app_now() from locked l where c.id = l.id`,
 );
-const refuse = statement<Moved>(
+const fail = statement<MovedClaim>(
   'fail_claims',
   `with ${lockedById(`c.state in ('queued', 'submitted', 'confirmed')`)},
    released as (delete from token_accounts_opened o using locked l where o.cause = l.id)
    update claims c set state = 'failed', signature = null, reason = l.value, changed_at = app_now() from locked l where c.id = l.id returning ${MOVED}`,
 );
-const finish = statement<Moved>(
+const finish = statement<MovedClaim>(
   'finish_claims',
   `with ${lockedById(`c.state <> 'claimed'`)}
    update claims c set state = 'claimed', signature = l.value, reason = null, proof = null, changed_at = app_now() from locked l where c.id = l.id
    returning ${MOVED}`,
 );
-const finishByIndex = statement<Moved>(
+const finishByIndex = statement<MovedClaim>(
   'finish_claims_by_index',
   `insert into claims as c (epoch, index, wallet, amount, state, signature)
    select l.epoch, l.index, l.wallet, l.amount, 'claimed', g.signature
@@ -48,72 +48,72 @@ const finishByIndex = statement<Moved>(
    on conflict (epoch, index) do update set state = 'claimed', signature = excluded.signature, reason = null, proof = null, changed_at = app_now()
    where c.state <> 'claimed' returning ${MOVED}`,
 );
-const nameSignatures = statement(
+const setSignaturesByIndex = statement(
   'name_claims_signatures',
   `with named as (
      select c.id, g.signature from unnest($2::int[], $3::text[]) as g(index, signature) join claims c on c.epoch = $1 and c.index = g.index
      where c.state = 'claimed' and c.signature is null and g.signature is not null order by c.index for update of c)
    update claims c set signature = n.signature from named n where c.id = n.id`,
 );
-const nameSignature = statement(
+const setSignatures = statement(
   'name_claim_signatures',
   `with ${lockedById(`c.state = 'claimed' and c.signature is null and g.value is not null`)}
    update claims c set signature = l.value from locked l where c.id = l.id`,
 );
 const addClaimed = statement('add_claimed', `update epoch_accounts set claimed = claimed + $2::numeric, claims = claims + $3::int where epoch = $1`);
 
-const ids = (landings: readonly Landing[]) => landings.map(({ subject }) => subject);
-const signatures = (landings: readonly Landing[]) => landings.map(({ signature }) => signature);
+const ids = (landings: readonly LandedTransaction[]) => landings.map(({ subject }) => subject);
+const signatures = (landings: readonly LandedTransaction[]) => landings.map(({ signature }) => signature);
 
-/** The cluster has voted for our transactions. What is final already stays so. */
-export async function confirmClaims(tx: Tx, landings: readonly Landing[]): Promise<void> {
-  report(tx, await tx.query(confirm, [ids(landings), signatures(landings)]), false);
+/** Marks claims as `confirmed`. Does not change claims that are `claimed`. */
+export async function confirmClaims(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
+  emitConfirmed(tx, await tx.query(confirm, [ids(landings), signatures(landings)]), false);
 }
 
-/** What was confirmed has vanished; it is on its way again. */
+/** Sets confirmed claims back to `submitted` after a fork dropped their transactions. */
 export async function retractClaims(tx: Tx, claims: readonly string[]): Promise<void> {
   await tx.query(retract, [claims, claims.map(() => null)]);
 }
 
-/** Claims are final, by transactions that were ours or that we found by composing. Once more the same: nothing. */
-export async function finishClaims(tx: Tx, landings: readonly Landing[]): Promise<void> {
-  await keepBooks(tx, await tx.query(finish, [ids(landings), signatures(landings)]));
-  await tx.query(nameSignature, [ids(landings), signatures(landings)]);
+/** Marks claims as `claimed` when their transaction is finalized. Idempotent. */
+export async function finishClaims(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
+  await addToEpochTotals(tx, await tx.query(finish, [ids(landings), signatures(landings)]));
+  await tx.query(setSignatures, [ids(landings), signatures(landings)]);
 }
 
-/** A bit that is set, finally; `signature` null where it is not known whose transaction did it. */
+/** A leaf that is claimed in the finalized bitmap. `signature` is null when the transaction is unknown. */
 export interface ClaimedIndex {
   readonly index: number;
   readonly signature: string | null;
 }
 
-/** Leaves of an epoch are claimed, finally, by whoever. @returns how many were not known to be */
+/** Marks leaves of an epoch as claimed by transactions of any sender. @returns the number of claims that were new */
 export async function finishLeaves(tx: Tx, epoch: number, claimed: readonly ClaimedIndex[]): Promise<number> {
-  // Of several that name the same leaf, one: only one of them can have paid it.
+  // Keeps one entry per leaf, because only one transaction can have paid it.
   const byIndex = new Map(claimed.map((one) => [one.index, one]));
   const given = [epoch, [...byIndex.keys()], [...byIndex.values()].map(({ signature }) => signature)];
   const moved = await tx.query(finishByIndex, given);
-  await keepBooks(tx, moved);
-  await tx.query(nameSignatures, given);
+  await addToEpochTotals(tx, moved);
+  await tx.query(setSignaturesByIndex, given);
   return moved.length;
 }
 
-/** Claims are over without effect; what is claimed by somebody else is no failure. */
-export async function failClaims(tx: Tx, failures: readonly Failure[], reasonOf: (failure: Failure) => string): Promise<void> {
-  const rows = await tx.query(refuse, [failures.map(({ subject }) => subject), failures.map(reasonOf)]);
+/** Marks claims as `failed` and emits their events. Does not change claims that are `claimed`. */
+export async function failClaims(tx: Tx, failures: readonly FailedTransaction[], reasonOf: (failure: FailedTransaction) => string): Promise<void> {
+  const rows = await tx.query(fail, [failures.map(({ subject }) => subject), failures.map(reasonOf)]);
   for (const { id, epoch, wallet, reason } of rows) tx.emit(claimFailed, { claimId: id, epoch, wallet, reason: reason ?? '' }, wallet);
 }
 
-/** Adds what has become final to its epochs, in their order, and reports it. */
-async function keepBooks(tx: Tx, moved: readonly Moved[]): Promise<void> {
+/** Adds finalized claims to the totals of their epochs, in the order of epochs, and emits their events. */
+async function addToEpochTotals(tx: Tx, moved: readonly MovedClaim[]): Promise<void> {
   const byEpoch = [...Map.groupBy(moved, ({ epoch }) => epoch)].sort(([a], [b]) => a - b);
   for (const [epoch, rows] of byEpoch) {
     const sum = rows.reduce((total, { amount }) => total + BigInt(amount), 0n);
     await tx.query(addClaimed, [epoch, String(sum), rows.length]);
   }
-  report(tx, moved, true);
+  emitConfirmed(tx, moved, true);
 }
 
-function report(tx: Tx, rows: readonly Moved[], final: boolean): void {
+function emitConfirmed(tx: Tx, rows: readonly MovedClaim[], final: boolean): void {
   for (const { id, epoch, wallet, amount, signature } of rows) tx.emit(claimConfirmed, { claimId: id, epoch, wallet, amount, signature, final });
 }

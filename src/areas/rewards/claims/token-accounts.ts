@@ -2,10 +2,10 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { type Outcome, outflowLeft, TOKEN_ACCOUNTS } from '#platform/solana/submission/transactions.ts';
+import { type ComposeOutcome, outflowLeft, TOKEN_ACCOUNTS } from '#platform/solana/submission/index.ts';
 
-/** What a wallet is told whose token account we do not open. */
-export const OPEN_FIRST = 'open a token account first: the wallet has none for the reward token';
+/** The reason of a claim that fails because we do not open the wallet's token account. */
+export const OPEN_FIRST = 'the wallet must open a token account for the reward token first';
 
 const selectOpened = statement<{ cause: string; over: boolean }>(
   'select_opened_token_account',
@@ -19,29 +19,33 @@ const insertOpened = statement<{ cause: string }>(
 );
 const deleteOpened = statement('delete_opened_token_account', 'delete from token_accounts_opened where cause = $1');
 
-const openFirst: Outcome = { do: 'fail', error: { name: 'NoDestination', message: OPEN_FIRST, instruction: null, code: null } };
+const openFirst: ComposeOutcome = { do: 'fail', error: { name: 'NoDestination', message: OPEN_FIRST, instruction: null, code: null } };
 
 /**
- * Whether a wallet's token account is opened at our cost for a claim: once per wallet and mint, for what is worth it, while the
- * day's budget lasts. Closing and opening accounts must not be a way to earn rent.
- * @returns what is to be done instead; null: it is opened
+ * Decides whether the service opens a wallet's token account and pays its rent: once per wallet and mint, for claims of at least the
+ * minimum amount, within the daily budget. Once only, because a wallet could close its account repeatedly to collect the rent.
+ * @returns null when the account may be opened, otherwise the outcome of composing
  */
-export async function mayOpen(app: App, claim: { id: string; wallet: string; amount: bigint }, mint: string, rent: bigint): Promise<Outcome | null> {
+export async function checkOpening(
+  app: App,
+  claim: { id: string; wallet: string; amount: bigint },
+  mint: string,
+  rent: bigint,
+): Promise<ComposeOutcome | null> {
   if (claim.amount < app.config.chain.tokenAccounts.minClaim) return openFirst;
   const opened = (await app.db.query(selectOpened, [claim.wallet, mint]))[0];
   if (opened && opened.cause !== claim.id) {
-    return opened.over ? openFirst : { do: 'wait', ms: 1_000, reason: 'the token account is being opened for another claim of the wallet' };
+    return opened.over ? openFirst : { do: 'wait', ms: 1_000, reason: 'another claim of the wallet is opening the token account' };
   }
   return (await outflowLeft(app, TOKEN_ACCOUNTS)) < rent ? openFirst : null;
 }
 
-/** An attempt that opens a token account is about to leave. @throws where another claim of the wallet was first */
+/** Records that a claim opens the wallet's token account, before it is sent. @throws 409 when another claim opens it */
 export async function recordOpening(tx: Tx, claimId: string, mint: string): Promise<void> {
-  if ((await tx.query(insertOpened, [claimId, mint])).length === 0)
-    throw fail(409, 'the token account is being opened for another claim of the wallet');
+  if ((await tx.query(insertOpened, [claimId, mint])).length === 0) throw fail(409, 'another claim of the wallet is opening the token account');
 }
 
-/** An attempt that opens none is about to leave: an earlier one that would have is dead. */
-export async function forgetOpening(tx: Tx, claimId: string): Promise<void> {
+/** Deletes the opening that an earlier attempt of a claim recorded. Precondition: that attempt has expired. */
+export async function deleteOpening(tx: Tx, claimId: string): Promise<void> {
   await tx.query(deleteOpened, [claimId]);
 }

@@ -3,18 +3,18 @@ import { statement } from '#platform/db/sql.ts';
 import { distributorError } from '#platform/solana/distributor/index.ts';
 import {
   type ChainError,
-  type Draft,
-  type Failure,
-  type Outcome,
+  type ComposeOutcome,
+  type FailedTransaction,
   TOKEN_ACCOUNTS,
+  type TransactionDraft,
   type TransactionType,
-} from '#platform/solana/submission/transactions.ts';
+} from '#platform/solana/submission/index.ts';
 import { claimSubmitted } from '../events.ts';
-import { compose, EXPIRED, SOON_MS } from './compose.ts';
+import { compose, EXPIRED, RETRY_MS } from './compose.ts';
 import { recordPageOpening } from './pages.ts';
 import { CLAIM } from './rows.ts';
 import { confirmClaims, failClaims, finishClaims, retractClaims } from './settlement.ts';
-import { forgetOpening, OPEN_FIRST, recordOpening } from './token-accounts.ts';
+import { deleteOpening, OPEN_FIRST, recordOpening } from './token-accounts.ts';
 
 interface Submitted {
   epoch: number;
@@ -31,50 +31,51 @@ const submitClaim = statement<Submitted>(
    where c.id = b.id and a.epoch = c.epoch returning c.epoch, c.index, c.wallet, c.amount::text, a.mint, b.state = 'queued' as first`,
 );
 
-/** What a wallet is told of a refusal that is about its own token account, or the epoch. */
-const SENTENCES: Readonly<Record<string, string>> = {
+/** Reasons for program errors that concern the wallet's token account or the epoch. */
+const REASONS: Readonly<Record<string, string>> = {
   NoDestination: OPEN_FIRST,
   BadDestination: 'the token account of the wallet has another owner',
   DestinationFrozen: 'the token account of the wallet is frozen',
   Expired: EXPIRED,
 };
 
-const spentOn = ({ spends = [] }: Draft, wanted: string) => spends.reduce((sum, { asset, amount }) => (asset === wanted ? sum + amount : sum), 0n);
+const spentOn = ({ spends = [] }: TransactionDraft, wanted: string) =>
+  spends.reduce((sum, { asset, amount }) => (asset === wanted ? sum + amount : sum), 0n);
 
 const programError = ({ instruction, code }: ChainError) => (instruction === null || code === null ? null : distributorError(code));
 
-function reasonOf({ error }: Failure): string {
+function reasonOf({ error }: FailedTransaction): string {
   const known = programError(error);
-  return (known && SENTENCES[known.name]) ?? known?.message ?? error.message;
+  return (known && REASONS[known.name]) ?? known?.message ?? error.message;
 }
 
 /**
- * Relays a wallet's claim: at our cost, and only to the wallet that is named in the leaf. The bitmap keeps it from happening twice,
- * so whoever claims first, and however often this is tried, the leaf is paid once.
+ * The transaction type of a claim. The service pays the fees; the program pays only the wallet in the leaf. The bitmap on the
+ * chain allows one payment per leaf, so retries and claims of other senders cannot pay it twice.
  */
 export const claim: TransactionType = {
   ...CLAIM,
   scope: 'claims',
   afterFailure: 'again',
   compose,
-  async refused(_app, _subject, error): Promise<Outcome | undefined> {
+  async simulationFailed(_app, _subject, error): Promise<ComposeOutcome | undefined> {
     const known = programError(error);
     if (!known) return undefined;
-    const sentence = SENTENCES[known.name];
-    if (sentence !== undefined) return { do: 'fail', error: { ...error, name: known.name, message: sentence } };
-    // Composing anew sees whether it is final.
-    if (known.name === 'AlreadyClaimed' || known.name === 'NotOpen') return { do: 'wait', ms: SOON_MS, reason: known.message };
+    const reason = REASONS[known.name];
+    if (reason !== undefined) return { do: 'fail', error: { ...error, name: known.name, message: reason } };
+    // The next `compose` checks whether the claim or the end of the epoch is finalized.
+    if (known.name === 'AlreadyClaimed' || known.name === 'NotOpen') return { do: 'wait', ms: RETRY_MS, reason: known.message };
     return undefined;
   },
   async signed(tx, { subject, signature, draft }) {
     const row = (await tx.query(submitClaim, [subject, signature]))[0];
-    if (!row) throw fail(409, 'the claim is not to be signed any more');
+    if (!row) throw fail(409, 'the claim is no longer queued or submitted');
     const { epoch, index, wallet, amount, mint, first } = row;
     const tokenAccount = spentOn(draft, TOKEN_ACCOUNTS);
-    // What is spent besides a token account is a page's rent.
+    // SOL beyond the rent of the token account is the rent of the bitmap page.
     if (spentOn(draft, 'sol') > tokenAccount) await recordPageOpening(tx, { id: subject, epoch, index });
     if (tokenAccount > 0n) await recordOpening(tx, subject, mint);
-    else await forgetOpening(tx, subject);
+    else await deleteOpening(tx, subject);
     if (first) tx.emit(claimSubmitted, { claimId: subject, epoch, wallet, amount }, wallet);
   },
   confirmed: confirmClaims,

@@ -2,34 +2,35 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { WALLET_BYTES } from '#lib/merkle.ts';
 import { decodeBase58 } from '#lib/scalars.ts';
-import { explain, refuse } from '#platform/http/validation-errors.ts';
+import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
 import { MAX_AMOUNT } from '../rules.ts';
 
-/** Rows of one import. */
-export const MAX_ROWS = 1_000_000;
-/** Wallets of a page. */
+/** Maximum rows per import. */
+const MAX_ROWS = 1_000_000;
 const PAGE_ROWS = 16_384;
-/** What is wrong is told of so many rows, and no more are read after so many. */
-const MAX_TOLD = 10;
-export const MAX_OFFENDING = 1_000;
+/** Maximum invalid rows that the error lists. */
+const MAX_REPORTED = 10;
+/** Number of invalid rows after which the reader stops. */
+export const MAX_ERRORS = 1_000;
+/** Maximum length of a line, characters. */
 const MAX_LINE = 1_024;
 const AMOUNT_BYTES = 8;
 const ROW_BYTES = WALLET_BYTES + AMOUNT_BYTES;
 
 const Root = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');
 
-/** What an import says before its rows. */
+/** The header of an import, which precedes its rows. */
 export const ImportHeader = z.strictObject({
   epoch: z
     .int()
     .min(0)
     .max(2 ** 31 - 1)
     .meta({ description: 'The epoch: UTC days since 1970-01-01. The day must have ended.', example: 20_777 }),
-  root: Root.optional().meta({ description: 'The root that the caller has computed; another one refuses the import.' }),
+  root: Root.optional().meta({ description: 'Root that the caller computed, hex. The import is refused when our root differs.' }),
 });
 export type ImportHeader = z.output<typeof ImportHeader>;
 
-/** What a whole distribution was found to be. `offences`: what is wrong with it, row by row; it is sound when there is none. */
+/** The result of reading a distribution. It is valid when `errorCount` is 0. */
 export interface Distribution {
   readonly header: ImportHeader | null;
   readonly rows: number;
@@ -37,18 +38,18 @@ export interface Distribution {
   /** SHA-256 of wallet (32 bytes) ‖ amount (u64 LE) of all rows, in their order. */
   readonly hash: Uint8Array;
   readonly pages: number;
-  /** The first ten, and how many there are. */
-  readonly offences: readonly string[];
-  readonly offending: number;
+  /** One sentence for each of the first ten invalid rows. */
+  readonly errors: readonly string[];
+  readonly errorCount: number;
 }
 
-/** Addresses and amounts of a page, with commas. */
+/** Comma-separated addresses and amounts of a page. */
 export interface DistributionPage {
   readonly wallets: string;
   readonly amounts: string;
 }
 
-interface Row {
+interface DistributionRow {
   readonly wallet: string;
   readonly key: Uint8Array;
   readonly amount: string;
@@ -57,8 +58,8 @@ interface Row {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A row, or what is wrong with it. Not by a schema: there are a million. */
-function readRow(value: unknown): Row | string {
+/** Parses a row. Returns the error as a string. Does not use zod, because an import has up to a million rows. */
+function readRow(value: unknown): DistributionRow | string {
   if (!isObject(value)) return 'must be an object with wallet and amount';
   const { wallet, amount, ...others } = value;
   const unknown = Object.keys(others)[0];
@@ -72,8 +73,8 @@ function readRow(value: unknown): Row | string {
 }
 
 /**
- * Reads a distribution: rows one by one, or NDJSON as it arrives, of which the first line is the header. It keeps the sound
- * rows as text, and of the others the first ten; a million rows take some 400 MB, so it works in a thread of its own.
+ * Parses a distribution, either single rows or an NDJSON stream whose first line is the header. Keeps the valid rows as text
+ * and the errors of the first ten invalid rows. A million rows take about 400 MB.
  */
 export class DistributionReader {
   readonly #decoder = new TextDecoder();
@@ -95,17 +96,17 @@ export class DistributionReader {
   readonly #maxRows: number;
 
   /**
-   * @param placeOf what a row is called where something is wrong with it, by its number
-   * @param maxRows how many rows it takes
+   * @param placeOf returns the name of a row in error sentences, by row number
+   * @param maxRows maximum rows
    */
   constructor(placeOf = (row: number) => `line ${row}`, maxRows = MAX_ROWS) {
     this.#placeOf = placeOf;
     this.#maxRows = maxRows;
   }
 
-  /** Takes some bytes of NDJSON. @returns false when there is no use in going on */
+  /** Parses a chunk of NDJSON. @returns false when the reader has stopped because of too many errors or rows */
   push(bytes: Uint8Array): boolean {
-    // What is no UTF-8 becomes a character that no row has.
+    // The decoder replaces invalid UTF-8 with U+FFFD, which no valid row contains.
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split('\n');
     this.#rest = lines.pop() ?? '';
     for (const line of lines) if (!this.#takeLine(line)) return false;
@@ -116,16 +117,16 @@ export class DistributionReader {
     return true;
   }
 
-  /** Takes one row. */
+  /** Parses one row. */
   row(value: unknown, number: number): void {
     const row = readRow(value);
     const before = typeof row === 'string' ? undefined : this.#seen.get(row.wallet);
     if (typeof row === 'string') this.#offend(number, row);
-    else if (before !== undefined) this.#offend(number, `wallet was given before, in ${this.#placeOf(before)}`);
+    else if (before !== undefined) this.#offend(number, `wallet must be unique, but ${this.#placeOf(before)} has the same wallet`);
     else this.#take(row, number);
   }
 
-  /** That was all. */
+  /** Parses the last line and returns the result. */
   finish(): Distribution {
     this.#rest += this.#decoder.decode();
     if (this.#rest !== '' || this.#isTooLong) this.#takeLine(this.#rest);
@@ -138,19 +139,19 @@ export class DistributionReader {
       total: this.#total,
       hash: this.#hash.digest(),
       pages: this.#pages.length,
-      offences: this.#offences,
-      offending: this.#offending,
+      errors: this.#offences,
+      errorCount: this.#offending,
     };
   }
 
-  /** One page of the sound rows. */
+  /** Returns one page of the valid rows. */
   page(number: number): DistributionPage {
     const page = this.#pages[number];
-    if (!page) throw new Error(`there is no page ${number}`);
+    if (!page) throw new Error(`page ${number} does not exist`);
     return page;
   }
 
-  #take({ wallet, key, amount, units }: Row, number: number): void {
+  #take({ wallet, key, amount, units }: DistributionRow, number: number): void {
     const at = this.#wallets.length * ROW_BYTES;
     this.#seen.set(wallet, number);
     this.#packed.set(key, at);
@@ -169,9 +170,9 @@ export class DistributionReader {
       this.#offend(this.#line, `must be at most ${MAX_LINE} characters long`);
       return true;
     }
-    if (this.#offending >= MAX_OFFENDING) return false;
+    if (this.#offending >= MAX_ERRORS) return false;
     if (this.#rows >= this.#maxRows) {
-      this.#offend(this.#line, `must not be there: at most ${this.#maxRows} rows are taken`);
+      this.#offend(this.#line, `must not exist: the maximum is ${this.#maxRows} rows`);
       return false;
     }
     let value: unknown;
@@ -187,9 +188,9 @@ export class DistributionReader {
   }
 
   #takeHeader(value: unknown): void {
-    const parsed = ImportHeader.safeParse(value, { error: explain });
+    const parsed = ImportHeader.safeParse(value, { error: describeIssue });
     if (parsed.success) this.#header = parsed.data;
-    else this.#offend(this.#line, refuse('body', parsed.error).message);
+    else this.#offend(this.#line, validationError('body', parsed.error).message);
   }
 
   #turn(): void {
@@ -201,6 +202,6 @@ export class DistributionReader {
 
   #offend(number: number, reason: string): void {
     this.#offending++;
-    if (this.#offences.length < MAX_TOLD) this.#offences.push(`${this.#placeOf(number)}: ${reason}`);
+    if (this.#offences.length < MAX_REPORTED) this.#offences.push(`${this.#placeOf(number)}: ${reason}`);
   }
 }

@@ -4,62 +4,63 @@ import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readRules } from '../config.ts';
-import { awaitEpoch, beginEpochs, type Epoch, readEpoch, runningDay } from '../epochs.ts';
-import { type Distribution, type DistributionPage, MAX_OFFENDING } from './distribution.ts';
-import { findStanding, insertImportRows, readImport } from './rows.ts';
+import { awaitEpoch, createEpochs, currentDay, type Epoch, readEpoch } from '../epochs/epochs.ts';
+import { type Distribution, type DistributionPage, MAX_ERRORS } from './distribution.ts';
+import { findAcceptedImport, insertImportRows, readImport } from './rows.ts';
 
-/** How an import went: made now, there already, or still being built. */
-export interface Imported {
-  outcome: 'made' | 'same' | 'building';
+/** The result of an import: created by this request, already present, or still being built. */
+export interface ImportResult {
+  outcome: 'created' | 'existing' | 'building';
   epoch: Epoch;
 }
 
-/** @throws 400 naming the first ten rows that are wrong, or the rule that the whole of it breaks */
-function refuseUnsound({ header, rows, offences, offending }: Distribution): NonNullable<Distribution['header']> {
-  if (offending > 0) {
-    const others = offending - offences.length;
-    const more = others === 0 ? '' : `; and ${offending >= MAX_OFFENDING ? 'many' : others} more`;
-    throw fail(400, `distribution must be sound: ${offences.join('; ')}${more}`);
+/** Validates a distribution. @throws 400 that names the first ten invalid rows, or the missing part */
+function checkDistribution({ header, rows, errors, errorCount }: Distribution): NonNullable<Distribution['header']> {
+  if (errorCount > 0) {
+    const others = errorCount - errors.length;
+    const more = others === 0 ? '' : `; and ${errorCount >= MAX_ERRORS ? 'many' : others} more`;
+    throw fail(400, `distribution must be valid: ${errors.join('; ')}${more}`);
   }
-  if (header === null) throw fail(400, 'the body must begin with a line that holds the epoch');
-  if (rows === 0) throw fail(400, 'distribution must hold at least one row');
+  if (header === null) throw fail(400, 'the first line of the body must be the header with the epoch');
+  if (rows === 0) throw fail(400, 'distribution must have at least one row');
   return header;
 }
 
 /**
- * Makes an epoch of a distribution that was computed elsewhere. The leaves are its rows, in the order given.
- * Waits for it to be built; later than that the work goes on without its request.
- * @param page hands over the rows
- * @throws 400 it is not sound, gives more than the pool, is of a day that has not ended, or has another root than it says;
- * 409 the epoch exists and is another one
+ * Creates an epoch from a distribution that was computed elsewhere. The leaves are its rows, in the given order.
+ * Waits until the epoch is computed, at most `waitMs`; after that a worker completes it.
+ * @param page returns a page of the rows
+ * @throws 400 when the distribution is invalid, exceeds the pool, is of a day that has not ended, or does not have the announced root;
+ * 409 when the epoch exists with another distribution or was computed from points
  */
 export async function importDistribution(
   app: App,
-  asked: Distribution,
+  distribution: Distribution,
   page: (number: number) => Promise<DistributionPage>,
   waitMs: number,
-): Promise<Imported> {
-  const { epoch, root } = refuseUnsound(asked);
-  if (epoch >= (await runningDay(app.db))) throw fail(400, 'epoch must be a day that has ended');
+): Promise<ImportResult> {
+  const { epoch, root } = checkDistribution(distribution);
+  if (epoch >= (await currentDay(app.db))) throw fail(400, 'epoch must be a day that has ended');
   const id = await app.tx(async (tx) => {
     const stored = await readRules(tx);
     const { pool } = stored.rules;
-    if (asked.total > BigInt(pool)) throw fail(400, `distribution must give at most the pool, ${pool}: it gives ${asked.total}`);
-    // Under these very rules: a smaller pool may be in force by now.
-    if ((await beginEpochs(tx, [epoch], 'import', stored)).length === 0) return null;
-    return await begin(tx, epoch, asked, root, page);
+    if (distribution.total > BigInt(pool))
+      throw fail(400, `the total of the distribution must be at most the pool: it is ${distribution.total}, the pool is ${pool}`);
+    // Passes the rules that were checked, because an operator may set a smaller pool at the same time.
+    if ((await createEpochs(tx, [epoch], 'import', stored)).length === 0) return null;
+    return await storeImport(tx, epoch, distribution, root, page);
   });
-  const standing = id ?? (await sameAs(app, epoch, asked)).id;
+  const importId = id ?? (await findSameImport(app, epoch, distribution)).id;
   const built = await awaitEpoch(app, epoch, waitMs);
-  const refusal = await readImport(app.db, standing);
-  if (refusal?.state === 'refused') throw fail(400, refusal.reason ?? 'distribution was refused');
-  if (!built) throw fail(409, `epoch ${epoch} was refused meanwhile, send it again`);
+  const row = await readImport(app.db, importId);
+  if (row?.state === 'refused') throw fail(400, row.reason ?? 'distribution was refused');
+  if (!built) throw fail(409, `the import of epoch ${epoch} was refused at the same time, send it again`);
   if (built.status === 'computing') return { outcome: 'building', epoch: built };
   if (root !== undefined && built.root !== root.toLowerCase()) throw fail(400, `root must be that of the distribution, which is ${built.root}`);
-  return { outcome: id === null ? 'same' : 'made', epoch: built };
+  return { outcome: id === null ? 'existing' : 'created', epoch: built };
 }
 
-async function begin(
+async function storeImport(
   tx: Tx,
   epoch: number,
   { hash, rows, pages }: Distribution,
@@ -72,11 +73,11 @@ async function begin(
   return id;
 }
 
-/** The import that an epoch is made of, when it is this one. @throws 409 when it is another, or the epoch was computed */
-async function sameAs(app: App, epoch: number, { hash }: Distribution): Promise<{ id: string }> {
-  const known = await readEpoch(app.db, epoch);
-  if (known?.source === 'computed') throw fail(409, `epoch ${epoch} was computed from points already`);
-  const standing = await findStanding(app.db, epoch);
-  if (standing?.hash !== Buffer.from(hash).toString('hex')) throw fail(409, `epoch ${epoch} was imported already, with another distribution`);
-  return standing;
+/** Returns the import of an epoch if it has the same rows. @throws 409 when it has other rows or the epoch was computed */
+async function findSameImport(app: App, epoch: number, { hash }: Distribution): Promise<{ id: string }> {
+  const existing = await readEpoch(app.db, epoch);
+  if (existing?.source === 'computed') throw fail(409, `epoch ${epoch} was computed from points already`);
+  const imported = await findAcceptedImport(app.db, epoch);
+  if (imported?.hash !== Buffer.from(hash).toString('hex')) throw fail(409, `epoch ${epoch} was imported already, with another distribution`);
+  return imported;
 }

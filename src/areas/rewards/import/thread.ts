@@ -1,5 +1,5 @@
 import { serve } from '#platform/threads/worker-thread.ts';
 import { DistributionReader } from './distribution.ts';
 
-/** A thread that reads one distribution. */
+/** Worker thread that parses one distribution. */
 serve(new DistributionReader());

@@ -8,7 +8,7 @@ const getConfig = route({
   method: 'get',
   path: '/config/rewards',
   auth: 'public',
-  summary: 'What a day gives, and how it is shared out',
+  summary: 'Reward rules in force',
   returns: { 200: RewardsConfig },
   fails: [],
   cache: 'public, max-age=5',
@@ -19,10 +19,10 @@ export const putConfig = route({
   method: 'put',
   path: '/admin/config/rewards',
   auth: { admin: 'money' },
-  summary: 'Set what a day gives, and how',
+  summary: 'Set the reward rules',
   description:
-    'Holds for epochs that are begun from now on, which is when their day has been closed, or later: each keeps the rules that it was begun under. ' +
-    'The ETag names the version; with If-Match only that version is replaced. What already is as asked keeps its version.',
+    'The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps its rules. ' +
+    'The ETag is the version; with If-Match, only that version is replaced. Equal rules keep their version.',
   body: RulesRequest,
   returns: { 200: RewardsConfig },
   fails: [412],

@@ -1,31 +1,32 @@
 import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
-import { hasVersion } from '#platform/http/conditional.ts';
+import { matchesETag } from '#platform/http/conditional.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
-import { listEpochs, readEpoch } from '../epochs.ts';
-import { leafFile } from '../leaves.ts';
+import { listEpochs, readEpoch } from '../epochs/epochs.ts';
+import { leafFile } from '../epochs/leaf-file.ts';
+import { readProof } from '../epochs/proofs.ts';
 import { epochView } from '../present.ts';
-import { readProof } from '../proofs.ts';
 import { EpochPath, EpochsQuery, EpochView, EpochWalletPath, ProofView } from '../schemas.ts';
 
-/** What may change is asked for anew each time; what never does is kept. */
+/** Cache-Control of responses that can change. */
 const FRESH = 'no-cache';
+/** Cache-Control of responses that never change. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
 const getEpoch = route({
   method: 'get',
   path: '/api/rewards/epoch/{epoch}',
   auth: 'public',
-  summary: 'A reward epoch',
-  description: 'Here is also how an epoch stands that is being computed or imported.',
+  summary: 'Read a reward epoch',
+  description: 'Includes epochs that are being computed or imported.',
   params: EpochPath,
   returns: { 200: EpochView },
   fails: [404],
   cache: FRESH,
   handler: async ({ app, params }) => {
     const epoch = await readEpoch(app.db, Number(params.epoch));
-    if (!epoch) throw fail(404, `there is no epoch ${params.epoch}`);
-    // Settled is the last thing that an epoch becomes.
+    if (!epoch) throw fail(404, `epoch ${params.epoch} does not exist`);
+    // `settled` is a terminal status, so the response is immutable.
     return reply(200, epochView(epoch), epoch.status === 'settled' ? { 'Cache-Control': FOREVER } : {});
   },
 });
@@ -34,7 +35,7 @@ const getEpochs = route({
   method: 'get',
   path: '/api/rewards/epochs',
   auth: 'public',
-  summary: 'All reward epochs, by number',
+  summary: 'List all reward epochs in the order of their numbers',
   query: EpochsQuery,
   returns: { 200: z.array(EpochView) },
   fails: [],
@@ -48,8 +49,8 @@ const getCommitted = route({
   method: 'get',
   path: '/api/rewards/epochs/committed',
   auth: 'public',
-  summary: 'Epochs whose root is on the chain',
-  description: 'By number. Those that were settled off-chain are not among them; those whose time is over have the status expired.',
+  summary: 'List epochs whose root is on the chain',
+  description: 'In the order of their numbers. Excludes epochs that were settled off-chain; includes expired epochs.',
   query: EpochsQuery,
   returns: { 200: z.array(EpochView) },
   fails: [],
@@ -63,10 +64,10 @@ const getProof = route({
   method: 'get',
   path: '/api/rewards/epoch/{epoch}/proof/{wallet}',
   auth: 'public',
-  summary: 'What proves a wallet’s reward of an epoch',
+  summary: 'Merkle proof of a wallet’s reward of an epoch',
   description:
-    'leaf = SHA-256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE); node = SHA-256(min ‖ max); an odd node moves up as it is. ' +
-    'It never changes, and may be kept for ever.',
+    'leaf = SHA-256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE); node = SHA-256(min ‖ max); an odd node moves up unchanged. ' +
+    'The response never changes, so it can be cached without a limit.',
   params: EpochWalletPath,
   returns: { 200: ProofView },
   fails: [404],
@@ -78,17 +79,17 @@ const getLeaves = route({
   method: 'get',
   path: '/api/rewards/epoch/{epoch}/leaves',
   auth: 'public',
-  summary: 'All that an epoch was made of',
+  summary: 'Download the leaves of an epoch as NDJSON',
   description:
-    'NDJSON. The first line has the rules, the sums and the root; then comes every wallet with points, `{ index, wallet, points, amount }`: the leaves in the order of the tree, ' +
-    'then those that are not paid (index null, amount "0"). From it anybody can compute every amount and the root again. It never changes, and may be kept for ever.',
+    'The first line has the rules, the sums and the root. Then follows one line `{ index, wallet, points, amount }` per wallet with points: first the leaves in tree order, ' +
+    'then the unpaid wallets (index null, amount "0"). With this file every client can recompute the amounts and the root. The response never changes, so it can be cached without a limit.',
   params: EpochPath,
   returns: { 200: stream('application/x-ndjson'), 304: null },
   fails: [404],
   handler: async ({ app, params, ctx }) => {
     const { etag, open } = await leafFile(app, Number(params.epoch));
     const headers = { ETag: etag, 'Cache-Control': FOREVER };
-    if (hasVersion(ctx, etag)) return reply(304, null, headers);
+    if (matchesETag(ctx, etag)) return reply(304, null, headers);
     return reply(200, open(), headers);
   },
 });

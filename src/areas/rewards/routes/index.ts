@@ -1,10 +1,13 @@
+import { getClaim, postClaim } from './claims.ts';
 import { postImport, postTrigger } from './compute.ts';
 import { configRoutes, putConfig } from './config.ts';
 import { epochRoutes } from './epochs.ts';
+import { postSettledOffChain } from './settlement.ts';
 import { walletRoutes } from './wallets.ts';
 
-/** The endpoints of epochs, by who may call them. */
+/** The routes of rewards, grouped by caller. */
 export const rewardRoutes = {
-  public: [...epochRoutes, ...walletRoutes, ...configRoutes],
-  admin: [postTrigger, putConfig, postImport],
+  public: [...epochRoutes, ...walletRoutes, ...configRoutes, getClaim],
+  session: [postClaim],
+  admin: [postTrigger, putConfig, postImport, postSettledOffChain],
 };

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { reply, route } from '#platform/http/route.ts';
-import { listClaimable } from '../claimable.ts';
-import { poolToday, projectedFor } from '../projected.ts';
+import { listClaimable } from '../claims/claimable.ts';
+import { poolToday, projectReward } from '../projection/today.ts';
 import { ClaimableQuery, ClaimableView, PoolView, ProjectedView, WalletPath } from '../schemas.ts';
 
 const getClaimable = route({
   method: 'get',
   path: '/api/rewards/wallet/{wallet}/claimable',
   auth: 'public',
-  summary: 'A wallet’s rewards that it has not claimed, of all epochs',
-  description: 'By epoch, unless they have expired. Those that were settled off-chain are among them, with that status.',
+  summary: 'Unclaimed rewards of a wallet, of all epochs',
+  description: 'In the order of epochs. Excludes expired epochs; includes epochs that were settled off-chain, with that status.',
   params: WalletPath,
   query: ClaimableQuery,
   returns: { 200: z.array(ClaimableView) },
@@ -24,8 +24,8 @@ const getClaimableEpochs = route({
   method: 'get',
   path: '/api/rewards/wallet/{wallet}/claimable-epochs',
   auth: 'public',
-  summary: 'A wallet’s claimable epochs, without those settled off-chain',
-  description: 'By epoch, unless they have expired.',
+  summary: 'Unclaimed rewards of a wallet, without epochs settled off-chain',
+  description: 'In the order of epochs. Excludes expired epochs.',
   params: WalletPath,
   query: ClaimableQuery,
   returns: { 200: z.array(ClaimableView) },
@@ -40,20 +40,20 @@ const getProjected = route({
   method: 'get',
   path: '/api/rewards/wallet/{wallet}/projected',
   auth: 'public',
-  summary: 'What a wallet would get if the day ended now',
+  summary: 'Projected reward of a wallet if the day ended now',
   description:
-    'By the function that will decide it. The wallet’s own points are those of this moment, the others’ may be a little older: asOf says of when.',
+    'Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets are of the time asOf.',
   params: WalletPath,
   returns: { 200: ProjectedView },
   fails: [],
-  handler: async ({ app, params }) => reply(200, await projectedFor(app, params.wallet)),
+  handler: async ({ app, params }) => reply(200, await projectReward(app, params.wallet)),
 });
 
 const getPool = route({
   method: 'get',
   path: '/api/rewards/pool/today',
   auth: 'public',
-  summary: 'Today’s pool, and how it would be spread',
+  summary: 'Today’s pool and its projected distribution',
   returns: { 200: PoolView },
   fails: [],
   cache: 'no-cache',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { XHandle, XId } from '#platform/x/api.ts';
-import { explicit, Handle, MentionEntity, nothingTold, TextRange, type Told, When } from './parsed-delivery.ts';
+import { emptyDelivery, explicitMentions, Handle, MentionEntity, type ParsedDelivery, TextRange, XTime } from './parsed-delivery.ts';
 
-/** All of these tell a post; which of them it is says how X came to tell it, and its post says what it is. */
+/** Event types whose payload is a post. The type says why X sent it; the post itself says whether it is a repost. */
 const POSTS = new Set(['post.create', 'post.mention.create', 'post.reply.create', 'post.quote.create', 'post.repost.create']);
 
 const PlainUser = z.looseObject({ id: XId, username: Handle });
-/** In follows it is wrapped. */
+/** In follows, the user is wrapped in `data`. */
 const User = z.union([z.looseObject({ data: PlainUser }).transform(({ data }) => data), PlainUser]);
 
 const Event = z.looseObject({
@@ -31,12 +31,12 @@ const Mentions = z.looseObject({ mentions: z.array(MentionEntity) }).transform((
 const Post = z.looseObject({
   id: XId,
   author_id: XId,
-  created_at: When,
+  created_at: XTime,
   edit_history_tweet_ids: z.array(XId).optional().catch(undefined),
   referenced_tweets: z.array(z.looseObject({ type: z.string(), id: XId })).optional(),
   display_text_range: TextRange,
   entities: Mentions.optional().catch(undefined),
-  // Of a long post the rest has only its beginning.
+  // A long post: the other fields contain only its beginning.
   note_tweet: z.looseObject({ entities: Mentions }).optional().catch(undefined),
 });
 
@@ -49,26 +49,26 @@ const Renamed = z.looseObject({
 });
 
 /**
- * Reads a delivery of the X Activity API: one event.
- * @param receivedAt when an event is, that does not tell (a follow never does); ms since 1970
+ * Parses a delivery of the X Activity API: one event.
+ * @param receivedAt time of an event without a time (follows have none), ms since 1970
  */
-export function readActivityEvent(data: unknown, receivedAt: number): Told {
-  const told = nothingTold();
+export function parseActivityEvent(data: unknown, receivedAt: number): ParsedDelivery {
+  const delivery = emptyDelivery();
   const parsed = Event.safeParse(data);
-  if (!parsed.success) return { ...told, ignored: ['an unreadable event'] };
+  if (!parsed.success) return { ...delivery, ignored: ['an unreadable event'] };
   const event = parsed.data;
   const type = event.event_type.slice(0, 64);
-  for (const user of event.includes?.users ?? []) if (user) note(told, user, receivedAt);
-  if (POSTS.has(type)) readPost(told, event, receivedAt);
-  else if (type === 'follow.follow') readFollow(told, event, receivedAt);
-  else if (type === 'profile.update.handle') readRename(told, event, receivedAt);
-  else told.ignored.push(type);
-  return told;
+  for (const user of event.includes?.users ?? []) if (user) addHandle(delivery, user, receivedAt);
+  if (POSTS.has(type)) parsePost(delivery, event, receivedAt);
+  else if (type === 'follow.follow') parseFollow(delivery, event, receivedAt);
+  else if (type === 'profile.update.handle') parseRename(delivery, event, receivedAt);
+  else delivery.ignored.push(type);
+  return delivery;
 }
 
-function readPost(told: Told, event: Event, receivedAt: number): void {
+function parsePost(delivery: ParsedDelivery, event: Event, receivedAt: number): void {
   const parsed = Post.safeParse(event.payload);
-  if (!parsed.success) return void told.ignored.push(`an unreadable ${event.event_type}`);
+  if (!parsed.success) return void delivery.ignored.push(`an unreadable ${event.event_type}`);
   const {
     id,
     author_id,
@@ -81,11 +81,11 @@ function readPost(told: Told, event: Event, receivedAt: number): void {
   } = parsed.data;
   const subscribed = event.filter?.user_id ?? null;
   const original = referenced_tweets.find(({ type }) => type === 'retweeted');
-  // X tells of reposts of whom it was asked about, and includes the original only where it likes to.
+  // A repost event is about posts of the subscribed user. X does not always include the original post.
   const originalAuthor =
     event.event_type === 'post.repost.create' ? subscribed : event.includes?.tweets?.find((tweet) => tweet?.id === original?.id)?.author_id;
-  const mentions = explicit(note_tweet?.entities ?? entities, display_text_range);
-  told.posts.push({
+  const mentions = explicitMentions(note_tweet?.entities ?? entities, display_text_range);
+  delivery.posts.push({
     id: edit_history_tweet_ids?.[0] ?? id,
     author: author_id,
     at,
@@ -94,21 +94,21 @@ function readPost(told: Told, event: Event, receivedAt: number): void {
   });
 }
 
-function readFollow(told: Told, event: Event, at: number): void {
+function parseFollow(delivery: ParsedDelivery, event: Event, at: number): void {
   const parsed = Followed.safeParse(event.payload);
-  if (!parsed.success) return void told.ignored.push(`an unreadable ${event.event_type}`);
+  if (!parsed.success) return void delivery.ignored.push(`an unreadable ${event.event_type}`);
   const { source, target } = parsed.data;
-  for (const user of [source, target]) note(told, user, at);
-  told.follows.push({ source: source.id, target: target.id, at });
+  for (const user of [source, target]) addHandle(delivery, user, at);
+  delivery.follows.push({ source: source.id, target: target.id, at });
 }
 
-function readRename(told: Told, event: Event, at: number): void {
+function parseRename(delivery: ParsedDelivery, event: Event, at: number): void {
   const parsed = Renamed.safeParse(event.payload);
   const accountId = event.filter?.user_id;
-  if (!parsed.success || accountId === undefined) return void told.ignored.push(`an unreadable ${event.event_type}`);
-  told.names.push({ accountId, handle: parsed.data.after, at });
+  if (!parsed.success || accountId === undefined) return void delivery.ignored.push(`an unreadable ${event.event_type}`);
+  delivery.handles.push({ accountId, handle: parsed.data.after, at });
 }
 
-function note(told: Told, { id, username }: z.output<typeof PlainUser>, at: number): void {
-  if (username !== undefined) told.names.push({ accountId: id, handle: username, at });
+function addHandle(delivery: ParsedDelivery, { id, username }: z.output<typeof PlainUser>, at: number): void {
+  if (username !== undefined) delivery.handles.push({ accountId: id, handle: username, at });
 }

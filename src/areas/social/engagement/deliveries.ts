@@ -1,68 +1,74 @@
 import { z } from 'zod';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import type { Received, Verdict } from '#platform/webhooks/inbox.ts';
-import { confirmHandle, findAllLinked } from '../accounts.ts';
-import { readAccountActivity } from './account-activity.ts';
-import { readActivityEvent } from './activity-event.ts';
-import { judge } from './evaluate.ts';
-import type { Named, Told } from './parsed-delivery.ts';
-import { creditOrKeep, type Deed, lockAccounts } from './pending-engagement.ts';
+import type { DeliveryVerdict, ReceivedDelivery } from '#platform/webhooks/inbox.ts';
+import { confirmHandle, findLinkedAccounts } from '../accounts.ts';
+import { parseAccountActivity } from './account-activity.ts';
+import { parseActivityEvent } from './activity-event.ts';
+import { evaluate } from './evaluate.ts';
+import type { ObservedHandle, ParsedDelivery } from './parsed-delivery.ts';
+import { creditOrStore, type Engagement, lockAccounts } from './pending-engagement.ts';
 
 const PLATFORM = 'x';
-const MOST_VERDICT = 500;
+/** Maximum length of a stored verdict, characters. */
+const MAX_VERDICT_LENGTH = 500;
 
 /**
- * Credits what accounts did on the social network: as activities of the wallets that have linked them; of other accounts it is kept for a
- * while. Takes the payloads of both of X's APIs, which may tell the same. Whatever else is delivered is done with; the verdict says what
- * it was.
- * @param body what was delivered
+ * Parses a delivery of X and returns the function that applies it: it credits engagements to the wallets of linked accounts and stores those of
+ * other accounts as pending. Accepts the payloads of both X APIs, which may report the same engagement. Ignores other events; the verdict lists
+ * them.
+ * @param body the parsed JSON of the delivery
  */
-export async function prepareEngagement(app: App, body: unknown, { at }: Received): Promise<(tx: Tx) => Promise<Verdict>> {
-  const us = app.config.x.accountId;
-  if (us === null) return async () => ({ outcome: 'again', verdict: 'X_ACCOUNT_ID is not configured' });
+export async function prepareEngagement(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
+  const arcadeAccountId = app.config.x.accountId;
+  if (arcadeAccountId === null) return async () => ({ outcome: 'retry', verdict: 'X_ACCOUNT_ID is not configured' });
   const receivedAt = Date.parse(at);
-  const told = read(body, receivedAt);
-  const { deeds, ignored } = judge(us, told, receivedAt);
-  return async (tx) => await apply(tx, deeds, latestNames(told.names, receivedAt), ignored);
+  const parsed = parseDelivery(body, receivedAt);
+  const { engagements, ignored } = evaluate(arcadeAccountId, parsed, receivedAt);
+  return async (tx) => await apply(tx, engagements, latestHandles(parsed.handles, receivedAt), ignored);
 }
 
-function read(body: unknown, receivedAt: number): Told {
+function parseDelivery(body: unknown, receivedAt: number): ParsedDelivery {
   const fields = z.record(z.string(), z.unknown()).parse(body);
-  return 'data' in fields ? readActivityEvent(fields.data, receivedAt) : readAccountActivity(fields, receivedAt);
+  return 'data' in fields ? parseActivityEvent(fields.data, receivedAt) : parseAccountActivity(fields, receivedAt);
 }
 
-/** One name per account: the last. What claims to be of the future is of now. */
-function latestNames(names: readonly Named[], receivedAt: number): Map<string, Named> {
-  const latest = new Map<string, Named>();
-  for (const name of names)
+/** Returns the latest handle per account. A time in the future is replaced by the time of receipt. */
+function latestHandles(handles: readonly ObservedHandle[], receivedAt: number): Map<string, ObservedHandle> {
+  const latest = new Map<string, ObservedHandle>();
+  for (const name of handles)
     if (name.at >= (latest.get(name.accountId)?.at ?? 0)) latest.set(name.accountId, { ...name, at: Math.min(name.at, receivedAt) });
   return latest;
 }
 
-async function apply(tx: Tx, deeds: readonly Deed[], names: ReadonlyMap<string, Named>, ignored: readonly string[]): Promise<Verdict> {
-  const actors = [...new Set(deeds.map(({ accountId }) => accountId))].sort();
+async function apply(
+  tx: Tx,
+  engagements: readonly Engagement[],
+  handles: ReadonlyMap<string, ObservedHandle>,
+  ignored: readonly string[],
+): Promise<DeliveryVerdict> {
+  const actors = [...new Set(engagements.map(({ accountId }) => accountId))].sort();
   await lockAccounts(tx, PLATFORM, actors);
-  // After the lock, so that it is seen who linked before.
-  const ids = [...new Set([...actors, ...names.keys()])].sort();
-  const linked = await findAllLinked(tx, PLATFORM, ids);
-  const { credited, kept, left } = await creditOrKeep(tx, PLATFORM, deeds, linked);
-  // In one order, so that two deliveries do not wait for each other.
+  // Read after the lock, so that a link committed before it is seen.
+  const ids = [...new Set([...actors, ...handles.keys()])].sort();
+  const linked = await findLinkedAccounts(tx, PLATFORM, ids);
+  const { credited, pending, skipped } = await creditOrStore(tx, PLATFORM, engagements, linked);
+  // Rows are updated in id order, so that two deliveries do not deadlock.
   for (const id of ids) {
-    const [account, name] = [linked.get(id), names.get(id)];
-    if (account && name) await confirmHandle(tx, account, name.handle, name.at);
+    const [account, observed] = [linked.get(id), handles.get(id)];
+    if (account && observed) await confirmHandle(tx, account, observed.handle, observed.at);
   }
   const parts = [
-    ...(credited.length > 0 ? [`credited: ${tally(credited.map(({ kind }) => kind))}`] : []),
-    ...(kept.length > 0 ? [`kept until the account is linked: ${tally(kept)}`] : []),
-    ...(left > 0 ? [`known or too much to keep: ${left}`] : []),
-    ...(ignored.length > 0 ? [`ignored: ${tally(ignored)}`] : []),
+    ...(credited.length > 0 ? [`credited: ${countWords(credited.map(({ kind }) => kind))}`] : []),
+    ...(pending.length > 0 ? [`pending until the account is linked: ${countWords(pending)}`] : []),
+    ...(skipped > 0 ? [`duplicate or over the limit: ${skipped}`] : []),
+    ...(ignored.length > 0 ? [`ignored: ${countWords(ignored)}`] : []),
   ];
-  return { outcome: 'worked', verdict: (parts.join('; ') || 'it tells nothing').slice(0, MOST_VERDICT) };
+  return { outcome: 'worked', verdict: (parts.join('; ') || 'no events').slice(0, MAX_VERDICT_LENGTH) };
 }
 
-/** `follow, 2 mention` */
-function tally(words: readonly string[]): string {
+/** Formats a list of words with counts, such as `follow, 2 mention`. */
+function countWords(words: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return [...counts].map(([word, n]) => (n === 1 ? word : `${n} ${word}`)).join(', ');

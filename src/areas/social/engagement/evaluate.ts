@@ -1,33 +1,37 @@
-import type { Told } from './parsed-delivery.ts';
-import type { Deed } from './pending-engagement.ts';
+import type { ParsedDelivery } from './parsed-delivery.ts';
+import type { Engagement } from './pending-engagement.ts';
 
-/** What is told later than this counts for nothing: whoever replays what was long ago does not fill today's quests. */
-export const MOST_DAYS_LATE = 7;
+/** Maximum age of an event when it is received, days. Older events are ignored, so that a replay cannot complete quests of today. */
+const MAX_DAYS_LATE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * What of that which a delivery tells counts: others follow, repost or mention the arcade's account. An account follows once for ever, and
- * reposts a post once, however often it takes that back; posts are told apart by their number.
- * @param us the arcade's account
+ * Selects the engagements of a delivery: another account follows, reposts or mentions the arcade's account. An account's follow counts once, and
+ * its repost of a post counts once, even after an unfollow or a deleted repost. Posts are identified by their id.
+ * @param arcadeAccountId id of the arcade's account
  * @param receivedAt ms since 1970
  */
-export function judge(us: string, { posts, follows, ignored }: Told, receivedAt: number): { readonly deeds: Deed[]; readonly ignored: string[] } {
-  const deeds: Deed[] = [];
-  const passed = [...ignored];
-  const isLate = (at: number) => receivedAt - at > MOST_DAYS_LATE * DAY_MS;
+export function evaluate(
+  arcadeAccountId: string,
+  { posts, follows, ignored }: ParsedDelivery,
+  receivedAt: number,
+): { readonly engagements: Engagement[]; readonly ignored: string[] } {
+  const engagements: Engagement[] = [];
+  const skipped = [...ignored];
+  const isLate = (at: number) => receivedAt - at > MAX_DAYS_LATE * DAY_MS;
   for (const { source, target, at } of follows) {
-    if (target !== us || source === us) passed.push('a follow that is not of us');
-    else if (isLate(at)) passed.push('a follow of long ago');
-    else deeds.push({ kind: 'follow', accountId: source, sourceId: `x:${source}` });
+    if (target !== arcadeAccountId || source === arcadeAccountId) skipped.push('a follow of another account');
+    else if (isLate(at)) skipped.push(`a follow older than ${MAX_DAYS_LATE} days`);
+    else engagements.push({ kind: 'follow', accountId: source, sourceId: `x:${source}` });
   }
   for (const { id, author, at, repostOf, mentions } of posts) {
-    if (author === us) passed.push('a post of our own');
-    else if (isLate(at)) passed.push('a post of long ago');
+    if (author === arcadeAccountId) skipped.push('a post of the arcade');
+    else if (isLate(at)) skipped.push(`a post older than ${MAX_DAYS_LATE} days`);
     else if (repostOf) {
-      if (repostOf.author === us) deeds.push({ kind: 'repost', accountId: author, sourceId: `x:${author}:${repostOf.id}` });
-      else passed.push('a repost that is not of us');
-    } else if (mentions.includes(us)) deeds.push({ kind: 'mention', accountId: author, sourceId: `x:${id}` });
-    else passed.push('a post that does not name us');
+      if (repostOf.author === arcadeAccountId) engagements.push({ kind: 'repost', accountId: author, sourceId: `x:${author}:${repostOf.id}` });
+      else skipped.push('a repost of another account');
+    } else if (mentions.includes(arcadeAccountId)) engagements.push({ kind: 'mention', accountId: author, sourceId: `x:${id}` });
+    else skipped.push('a post without a mention of the arcade');
   }
-  return { deeds, ignored: passed };
+  return { engagements, ignored: skipped };
 }

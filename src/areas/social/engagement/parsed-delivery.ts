@@ -1,68 +1,70 @@
 import { z } from 'zod';
 import { XHandle, XId } from '#platform/x/api.ts';
 
-/** A post of somebody. Times are ms since 1970. */
-export interface Post {
-  /** Of its first version, if it was edited. */
+/** A post. Times are ms since 1970. */
+interface ParsedPost {
+  /** Id of the first version, also for an edited post. */
   readonly id: string;
   readonly author: string;
   readonly at: number;
-  /** The post that this one only repeats; its author, where that is told. */
+  /** The original post, if this is a repost. Its author is null when X does not send it. */
   readonly repostOf: { readonly id: string; readonly author: string | null } | null;
-  /** Whom its author names in it. Whom a reply names by being one is not among them, as X does not count them either. */
+  /** Ids of the accounts that the text mentions. Excludes the accounts that a reply addresses implicitly, as X does. */
   readonly mentions: readonly string[];
 }
 
-export interface Follow {
+/** `source` followed `target`. */
+interface ParsedFollow {
   readonly source: string;
   readonly target: string;
   readonly at: number;
 }
 
-/** What an account was called at a time. */
-export interface Named {
+/** The handle of an account at a time. */
+export interface ObservedHandle {
   readonly accountId: string;
   readonly handle: string;
   readonly at: number;
 }
 
-/** What a delivery tells, whichever API it is of. */
-export interface Told {
-  readonly posts: Post[];
-  readonly follows: Follow[];
-  readonly names: Named[];
-  /** What it is that nothing is made of. */
+/** The events of a delivery, in one format for both X APIs. */
+export interface ParsedDelivery {
+  readonly posts: ParsedPost[];
+  readonly follows: ParsedFollow[];
+  readonly handles: ObservedHandle[];
+  /** Descriptions of ignored events, for the verdict. */
   readonly ignored: string[];
 }
 
-export const nothingTold = (): Told => ({ posts: [], follows: [], names: [], ignored: [] });
+export const emptyDelivery = (): ParsedDelivery => ({ posts: [], follows: [], handles: [], ignored: [] });
 
-/** How X writes a time, by either API; undefined where it does not tell. */
-export const When = z
+/** A time in the format of either API; undefined when absent. */
+export const XTime = z
   .union([z.int(), z.string().max(64)])
   .transform((text) => (/^\d+$/.test(String(text)) ? Number(text) : Date.parse(String(text))))
   .refine((ms) => Number.isFinite(ms))
   .optional();
 
-/** What may be missing or odd without making the rest unreadable. */
+/** An optional handle. An invalid one is ignored, so that the rest can be read. */
 export const Handle = XHandle.optional().catch(undefined);
 
-/** Where a text that was written by its author begins: before it a reply names whom it answers. */
-const Start = z.int().min(0);
-export const TextRange = z.array(Start).min(1).optional().catch(undefined);
+const TextOffset = z.int().min(0);
+/** The range of the text that the author wrote. A reply begins with implicit mentions before it. */
+export const TextRange = z.array(TextOffset).min(1).optional().catch(undefined);
 
-export interface Mention {
+interface ParsedMention {
   readonly id: string;
   readonly start: number;
 }
-export const explicit = (mentions: readonly Mention[], range: readonly number[] | undefined): string[] =>
+/** Returns the ids of the accounts that are mentioned within the range. */
+export const explicitMentions = (mentions: readonly ParsedMention[], range: readonly number[] | undefined): string[] =>
   mentions.filter(({ start }) => start >= (range?.[0] ?? 0)).map(({ id }) => id);
 
-/** A mention as either API writes it; null for one that names no account by its number. */
+/** A mention in the format of either API; null without an account id. */
 export const MentionEntity = z
   .union([
-    z.looseObject({ id: XId, start: Start }).transform(({ id, start }) => ({ id, start })),
-    z.looseObject({ id_str: XId, indices: z.array(Start).min(1) }).transform(({ id_str, indices }) => ({ id: id_str, start: indices[0] ?? 0 })),
+    z.looseObject({ id: XId, start: TextOffset }).transform(({ id, start }) => ({ id, start })),
+    z.looseObject({ id_str: XId, indices: z.array(TextOffset).min(1) }).transform(({ id_str, indices }) => ({ id: id_str, start: indices[0] ?? 0 })),
   ])
   .nullable()
   .catch(null);

@@ -1,54 +1,55 @@
 import { type Activity, appendActivities } from '#areas/points';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import type { Account, LinkedAccount } from '../accounts.ts';
+import type { LinkedAccount, SocialAccount } from '../accounts.ts';
 
-/** What accounts do that counts. */
-export type DeedKind = 'follow' | 'repost' | 'mention';
+/** Engagement kinds that count for quests. */
+type EngagementKind = 'follow' | 'repost' | 'mention';
 
-/** What an account did. `kind` and `sourceId` are its cause, whoever tells of it, and how often. */
-export interface Deed {
-  readonly kind: DeedKind;
+/** An engagement of an X account with the arcade. It is unique by `kind` and `sourceId`, so it counts once. */
+export interface Engagement {
+  readonly kind: EngagementKind;
   readonly accountId: string;
   readonly sourceId: string;
 }
 
-/** How much of an account that is not linked is kept, and for how long. */
-export const MOST_KEPT = 100;
-export const KEPT_DAYS = 90;
+/** Maximum pending engagements per unlinked account. */
+export const MAX_PENDING = 100;
+/** Lifetime of a pending engagement, days. */
+export const PENDING_DAYS = 90;
 
-// In one order, so that those who lock several do not meet.
+// Locks are taken in key order, so that transactions with several accounts do not deadlock.
 const lock = statement(
   'lock_social_accounts',
   `select pg_advisory_xact_lock(hashtext('coinop-social'), k.key)
    from (select distinct hashtext($1 || ':' || id) as key from unnest($2::text[]) as a(id) order by 1) k`,
 );
-const keep = statement<{ kind: DeedKind }>(
-  'keep_engagements',
+const insertPending = statement<{ kind: EngagementKind }>(
+  'insert_pending_engagements',
   `insert into kept_engagements (platform, account_id, kind, source_id)
    select $1, d.account_id, d.kind, d.source_id
    from (select *, row_number() over (partition by account_id order by n) as nth
          from unnest($2::text[], $3::text[], $4::text[]) with ordinality as u(account_id, kind, source_id, n)) d,
      lateral (select count(*) as n from kept_engagements where platform = $1 and account_id = d.account_id offset 0) k
-   where k.n + d.nth <= ${MOST_KEPT}
+   where k.n + d.nth <= ${MAX_PENDING}
    on conflict do nothing returning kind`,
 );
-const take = statement<{ kind: DeedKind; sourceId: string; fresh: boolean }>(
-  'take_kept_engagements',
+const deletePending = statement<{ kind: EngagementKind; sourceId: string; isRecent: boolean }>(
+  'delete_pending_engagements',
   `delete from kept_engagements where platform = $1 and account_id = $2
-   returning kind, source_id as "sourceId", at > (select app_now() - interval '${KEPT_DAYS} days') as fresh`,
+   returning kind, source_id as "sourceId", at > (select app_now() - interval '${PENDING_DAYS} days') as "isRecent"`,
 );
 
 /**
- * Has whoever links an account and whoever tells of what it did come one after the other: so one of the two sees what the other has
- * committed, and nothing is kept for an account that is linked.
+ * Serializes the linking of an account and the deliveries about it. The second transaction sees the commit of the first, so no pending
+ * engagement is stored for a linked account.
  */
 export async function lockAccounts(tx: Tx, platform: string, accountIds: readonly string[]): Promise<void> {
   if (accountIds.length > 0) await tx.query(lock, [platform, accountIds]);
 }
 
-/** What a deed is among activities. Its cause is the account's, so that it counts once, whomever the account belongs to then and later. */
-const activityOf = ({ kind, sourceId }: Pick<Deed, 'kind' | 'sourceId'>, wallet: string): Activity => ({
+/** Converts an engagement into an activity. The source id contains the account, so it counts once even if another wallet links the account later. */
+const activityOf = ({ kind, sourceId }: Pick<Engagement, 'kind' | 'sourceId'>, wallet: string): Activity => ({
   kind,
   sourceId,
   wallet,
@@ -57,31 +58,32 @@ const activityOf = ({ kind, sourceId }: Pick<Deed, 'kind' | 'sourceId'>, wallet:
 });
 
 /**
- * Credits deeds to the wallets of linked accounts, and keeps those of other accounts for when they are linked. The accounts are locked.
- * @returns what became of them: credited, now or before; kept; or neither, because too much is kept already, or just this
+ * Credits engagements to the wallets of linked accounts and stores those of other accounts as pending. Precondition: the accounts are locked.
+ * @returns credited engagements (including duplicates), kinds of newly pending ones, and the number of those that are pending already or over
+ *   the limit
  */
-export async function creditOrKeep(
+export async function creditOrStore(
   tx: Tx,
   platform: string,
-  deeds: readonly Deed[],
+  engagements: readonly Engagement[],
   linked: ReadonlyMap<string, LinkedAccount>,
-): Promise<{ readonly credited: readonly Deed[]; readonly kept: readonly DeedKind[]; readonly left: number }> {
-  const credited = deeds.filter(({ accountId }) => linked.has(accountId));
-  const others = deeds.filter(({ accountId }) => !linked.has(accountId));
+): Promise<{ readonly credited: readonly Engagement[]; readonly pending: readonly EngagementKind[]; readonly skipped: number }> {
+  const credited = engagements.filter(({ accountId }) => linked.has(accountId));
+  const others = engagements.filter(({ accountId }) => !linked.has(accountId));
   await appendActivities(
     tx,
-    credited.flatMap((deed) => {
-      const wallet = linked.get(deed.accountId)?.wallet;
-      return wallet === undefined ? [] : [activityOf(deed, wallet)];
+    credited.flatMap((engagement) => {
+      const wallet = linked.get(engagement.accountId)?.wallet;
+      return wallet === undefined ? [] : [activityOf(engagement, wallet)];
     }),
   );
-  const columns = [others.map((d) => d.accountId), others.map((d) => d.kind), others.map((d) => d.sourceId)];
-  const kept = others.length === 0 ? [] : (await tx.query(keep, [platform, ...columns])).map(({ kind }) => kind);
-  return { credited, kept, left: others.length - kept.length };
+  const columns = [others.map((one) => one.accountId), others.map((one) => one.kind), others.map((one) => one.sourceId)];
+  const pending = others.length === 0 ? [] : (await tx.query(insertPending, [platform, ...columns])).map(({ kind }) => kind);
+  return { credited, pending, skipped: others.length - pending.length };
 }
 
-/** Takes what was kept of an account, as the activities of the wallet that has just linked it. The account is locked. */
-export async function takeKept(tx: Tx, { platform, accountId }: Account, wallet: string): Promise<Activity[]> {
-  const rows = await tx.query(take, [platform, accountId]);
-  return rows.filter(({ fresh }) => fresh).map((row) => activityOf(row, wallet));
+/** Deletes the pending engagements of an account and returns them as activities of its wallet. Precondition: the account is locked. */
+export async function takePending(tx: Tx, { platform, accountId }: SocialAccount, wallet: string): Promise<Activity[]> {
+  const rows = await tx.query(deletePending, [platform, accountId]);
+  return rows.filter(({ isRecent }) => isRecent).map((row) => activityOf(row, wallet));
 }

@@ -7,7 +7,7 @@ import { gzip } from 'node:zlib';
 import type Koa from 'koa';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { hasVersion } from '../conditional.ts';
+import { matchesETag } from '../conditional.ts';
 import { pageHeaders } from '../page-headers.ts';
 import type { AnyRoute } from '../route.ts';
 import { openApi } from './document.ts';
@@ -43,53 +43,53 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** A file as it is sent, compressed once. */
-interface File {
+/** The bytes of a resource, plain and gzipped. */
+interface EncodedFile {
   readonly type: string;
   readonly plain: Buffer;
   readonly zipped: Buffer;
   readonly etag: string;
 }
 
-/** What is served at a path; made when it is first asked for. */
-interface Source {
+/** A resource of the documentation. It is loaded at its first request. */
+interface Resource {
   readonly type: string;
   readonly isPage?: boolean;
-  make(): Promise<string | Buffer>;
+  load(): Promise<string | Buffer>;
 }
 
-const asset = (name: string, type: string): Source => ({ type, make: () => readFile(join(swagger, name)) });
+const asset = (name: string, type: string): Resource => ({ type, load: () => readFile(join(swagger, name)) });
 
-/** `/openapi.json`, and `/docs`, which shows it: Swagger UI with everything it needs from here. */
+/** Koa middleware: serves `/openapi.json` and at `/docs` Swagger UI with all of its files. */
 export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
-  const sources = new Map<string, Source>([
-    ['/openapi.json', { type: 'application/json', make: async () => JSON.stringify(openApi(app.config, routes)) }],
-    ['/docs', { type: 'text/html', isPage: true, make: async () => PAGE }],
-    ['/docs/', { type: 'text/html', isPage: true, make: async () => PAGE }],
-    ['/docs/start.js', { type: 'text/javascript', make: async () => START }],
+  const resources = new Map<string, Resource>([
+    ['/openapi.json', { type: 'application/json', load: async () => JSON.stringify(openApi(app.config, routes)) }],
+    ['/docs', { type: 'text/html', isPage: true, load: async () => PAGE }],
+    ['/docs/', { type: 'text/html', isPage: true, load: async () => PAGE }],
+    ['/docs/start.js', { type: 'text/javascript', load: async () => START }],
     ['/docs/swagger-ui.css', asset('swagger-ui.css', 'text/css')],
     ['/docs/swagger-ui-bundle.js', asset('swagger-ui-bundle.js', 'text/javascript')],
     ['/docs/favicon-32x32.png', asset('favicon-32x32.png', 'image/png')],
   ]);
-  const files = new Map<Source, Promise<File>>();
+  const files = new Map<Resource, Promise<EncodedFile>>();
   const secure = pageHeaders(app.config, { inlineStyles: false });
 
-  async function send(ctx: Koa.Context, source: Source): Promise<void> {
+  async function send(ctx: Koa.Context, resource: Resource): Promise<void> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw fail(405, 'the method must be GET', { Allow: 'GET, HEAD' });
-    let file = files.get(source);
+    let file = files.get(resource);
     if (!file) {
-      file = prepare(source);
-      file.catch(() => files.delete(source));
-      files.set(source, file);
+      file = prepare(resource);
+      file.catch(() => files.delete(resource));
+      files.set(resource, file);
     }
     const { type, plain, zipped, etag } = await file;
-    if (source.isPage) await secure(ctx);
+    if (resource.isPage) await secure(ctx);
     ctx.status = 200;
     ctx.set('Cache-Control', 'no-cache');
     ctx.vary('Accept-Encoding');
     ctx.set('ETag', etag);
     ctx.type = type;
-    if (hasVersion(ctx, etag)) ctx.status = 304;
+    if (matchesETag(ctx, etag)) ctx.status = 304;
     else if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
       ctx.set('Content-Encoding', 'gzip');
       ctx.body = zipped;
@@ -97,14 +97,14 @@ export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
   }
 
   return (ctx, next) => {
-    const source = sources.get(ctx.path);
-    return source ? send(ctx, source) : next();
+    const resource = resources.get(ctx.path);
+    return resource ? send(ctx, resource) : next();
   };
 }
 
-async function prepare(source: Source): Promise<File> {
-  const plain = Buffer.from(await source.make());
+async function prepare(resource: Resource): Promise<EncodedFile> {
+  const plain = Buffer.from(await resource.load());
   const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
-  // Weak: one tag for both encodings.
-  return { type: source.type, plain, zipped: await promisify(gzip)(plain), etag: `W/"${hash}"` };
+  // A weak ETag, because both encodings share it.
+  return { type: resource.type, plain, zipped: await promisify(gzip)(plain), etag: `W/"${hash}"` };
 }

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathItemObject, type ZodOpenApiResponseObject } from 'zod-openapi';
 import type { Config } from '#config';
-import { isStandard } from '#platform/webhooks/signature.ts';
+import packageJson from '#package.json' with { type: 'json' };
+import { usesStandardWebhooks } from '#platform/webhooks/signature.ts';
 import { MAX_JSON_BYTES } from '../body.ts';
-import { ErrorBody, REFUSALS } from '../error-statuses.ts';
-import { type AnyRoute, isStream, reads, refusalsOf, type Stream } from '../route.ts';
+import { ERRORS, ErrorBody } from '../error-statuses.ts';
+import { type AnyRoute, credentialsOf, errorStatusesOf, isStream, type Stream } from '../route.ts';
 import { exampleOf } from './examples.ts';
 import { securityOf, securitySchemes } from './security.ts';
 import { TAGS, tagOf } from './tags.ts';
@@ -16,29 +17,30 @@ const JSON_TYPE = 'application/json';
 const SUCCESS: Record<number, string> = {
   200: 'OK',
   201: 'Created',
-  202: 'Accepted: the work goes on, Location says where its outcome will be.',
+  202: 'Accepted. The work continues; Location is the address of its result.',
   204: 'No Content',
   206: 'Partial Content',
-  304: 'Not Modified: what the ETag names is still current.',
+  304: 'Not Modified. The version of the ETag is current.',
 };
 
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 const HEADERS = {
-  'X-Total-Count': header('How many rows there are in all.', { type: 'integer', minimum: 0 }),
-  ETag: header('Names this version, for If-None-Match and If-Match.'),
-  'Cache-Control': header('How long the answer may be kept.'),
-  Location: header('Where the outcome will be.', { type: 'string', format: 'uri-reference' }),
-  'Retry-After': header('When to come back, seconds.', { type: 'integer', minimum: 0 }),
+  'X-Total-Count': header('Total number of rows.', { type: 'integer', minimum: 0 }),
+  ETag: header('Identifies this version, for If-None-Match and If-Match.'),
+  'Cache-Control': header('Maximum age of the response in caches.'),
+  Location: header('Address of the result.', { type: 'string', format: 'uri-reference' }),
+  'Retry-After': header('Delay before a retry, seconds.', { type: 'integer', minimum: 0 }),
 };
 const PARAMETERS = {
-  'Idempotency-Key': 'Names this request: sent again with the same body it gets the same answer for 24 hours, with another body 409.',
-  'If-None-Match': 'The ETag that the caller has; 304 when it is still current.',
-  'If-Match': 'The ETag that the caller builds on; 412 when it is no longer current.',
-  'webhook-id': 'Names this delivery: the same again is acknowledged and does nothing; with another body it is 409.',
-  'webhook-timestamp': 'When it was sent, seconds since 1970; at most 300 from now.',
+  'Idempotency-Key':
+    'Identifies this request for 24 hours. A repeated request with the same body gets the same response; with another body it gets a 409.',
+  'If-None-Match': 'The ETag of the version that the client has. The response is 304 when it is current.',
+  'If-Match': 'The ETag of the version that the client changes. The response is 412 when it is not current.',
+  'webhook-id': 'Identifies this delivery. A repeated delivery is acknowledged without effect; with another body it gets a 409.',
+  'webhook-timestamp': 'Time of sending, seconds since 1970. It must be within 300 s of the current time.',
 };
 
-/** Writes the document from the route values alone. */
+/** Creates the OpenAPI document from the routes. */
 export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
   const paths: Record<string, ZodOpenApiPathItemObject> = {};
   const versioned = new Set(routes.filter((route) => route.fails.includes(412)).map((route) => route.path));
@@ -51,11 +53,11 @@ export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
     openapi: '3.1.0',
     info: {
       title: 'Coinop',
-      version: '1.0.0',
+      version: packageJson.version,
       description:
-        'The backend of an on-chain arcade on Solana. Times are ISO 8601 in UTC, token amounts decimal strings of base units. Every error is `{ "error": "…" }`.',
+        'The backend of an on-chain arcade on Solana. Times are ISO 8601 in UTC. Token amounts are decimal strings of base units. Every error is `{ "error": "…" }`.',
     },
-    servers: [{ url: '/' }, { url: config.publicUrl.origin, description: 'The public address.' }],
+    servers: [{ url: '/' }, { url: config.publicUrl.origin, description: 'The public URL.' }],
     tags: TAGS.filter((tag) => routes.some((route) => tagOf(route.path) === tag.name)).map(({ name, description }) => ({ name, description })),
     paths,
     components: { securitySchemes: securitySchemes(config) },
@@ -64,7 +66,7 @@ export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
   return document;
 }
 
-/** `GET /game/{id}/rank` → `getGameByIdRank` */
+/** Returns the operation id of a route: `GET /game/{id}/rank` → `getGameByIdRank`. */
 export function operationId(route: AnyRoute): string {
   const words = route.path.split(/[^A-Za-z0-9{]+/).filter(Boolean);
   return route.method + words.map((word) => (word.startsWith('{') ? `By${capital(word.slice(1))}` : capital(word))).join('');
@@ -74,11 +76,11 @@ const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObject {
   const path = objectOf(route, route.params);
   const query = objectOf(route, route.query);
-  const sent = [
+  const headerNames = [
     ...(route.idempotent ? (['Idempotency-Key'] as const) : []),
     ...(route.cache ? (['If-None-Match'] as const) : []),
     ...(route.fails.includes(412) ? (['If-Match'] as const) : []),
-    ...(isStandard(reads(route).webhook) ? (['webhook-id', 'webhook-timestamp'] as const) : []),
+    ...(usesStandardWebhooks(credentialsOf(route).webhook) ? (['webhook-id', 'webhook-timestamp'] as const) : []),
   ];
   return {
     operationId: operationId(route),
@@ -87,7 +89,7 @@ function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObje
     ...(route.description === undefined ? {} : { description: route.description }),
     security: securityOf(route.auth),
     requestParams: { ...(path ? { path } : {}), ...(query ? { query } : {}) },
-    parameters: sent.map((name) => ({
+    parameters: headerNames.map((name) => ({
       name,
       in: 'header' as const,
       ...(name.startsWith('webhook-') ? { required: true } : {}),
@@ -99,13 +101,13 @@ function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObje
       ...Object.fromEntries(Object.keys(route.returns).map((status) => [status, success(route, Number(status), versioned)])),
       ...(route.cache ? { 304: { description: SUCCESS[304] ?? '', headers: { ETag: HEADERS.ETag } } } : {}),
       ...Object.fromEntries(
-        refusalsOf(route).flatMap((status) => (status in route.returns ? [] : [[status, REFUSAL_RESPONSES.get(String(status))]])),
+        errorStatusesOf(route).flatMap((status) => (status in route.returns ? [] : [[status, ERROR_RESPONSES.get(String(status))]])),
       ),
     },
   };
 }
 
-/** Path and query are objects; what they are made of are the parameters. */
+/** Returns a schema of parameters as an object schema. @throws when it is not an object */
 function objectOf(route: AnyRoute, schema: z.ZodType | undefined): z.ZodObject | undefined {
   if (schema === undefined) return undefined;
   if (!isObject(schema)) throw new Error(`${route.method} ${route.path}: params and query must be objects`);
@@ -123,7 +125,7 @@ function requestBody(body: z.ZodType | Stream): NonNullable<ZodOpenApiOperationO
       content: { ...json, [body.stream]: { schema: body.form ?? streamSchema(body) } },
     };
   }
-  // An empty body is {}: where every field may be absent, so may the body.
+  // An empty body counts as {}, so the body is optional when all of its fields are.
   return { required: !body.safeParse({}).success, content: { [JSON_TYPE]: { schema: body } } };
 }
 
@@ -138,7 +140,7 @@ function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenAp
   if (status === 202) names.push('Location');
   if (status === 503) names.push('Retry-After');
   const described = {
-    description: SUCCESS[status] ?? REFUSAL_RESPONSES.get(String(status))?.description ?? 'OK',
+    description: SUCCESS[status] ?? ERROR_RESPONSES.get(String(status))?.description ?? 'OK',
     ...(names.length > 0 ? { headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])) } : {}),
   };
   if (!shape) return described;
@@ -147,12 +149,12 @@ function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenAp
   return { ...described, content: { ...bytes, ...(json ? { [JSON_TYPE]: { schema: json } } : {}) } };
 }
 
-/** Text is a string; bytes have no schema in OpenAPI 3.1. */
+/** Returns the schema of a stream: a string for text, and no schema for bytes, as OpenAPI 3.1 requires. */
 const streamSchema = ({ stream }: Stream) => (/^text\/|json/.test(stream) ? { type: 'string' as const } : {});
 
-/** One component per refusal, shared by all routes. */
-const REFUSAL_RESPONSES: ReadonlyMap<string, ZodOpenApiResponseObject> = new Map(
-  Object.entries(REFUSALS).map(([status, { id, meaning, example }]) => [
+/** One response component per error status, shared by all routes. */
+const ERROR_RESPONSES: ReadonlyMap<string, ZodOpenApiResponseObject> = new Map(
+  Object.entries(ERRORS).map(([status, { id, meaning, example }]) => [
     status,
     {
       id,
@@ -163,7 +165,7 @@ const REFUSAL_RESPONSES: ReadonlyMap<string, ZodOpenApiResponseObject> = new Map
   ]),
 );
 
-/** Gives every JSON body and every JSON answer an example, made of those written in the schemas. */
+/** Adds an example to every JSON request body and JSON response, from the examples in the schemas. */
 function addExamples(document: OpenApi): void {
   const components = document.components?.schemas ?? {};
   const fill = (content: Readonly<Record<string, object>> | undefined, optional: boolean) => {

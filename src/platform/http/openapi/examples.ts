@@ -1,4 +1,4 @@
-/** A schema of the document, as far as an example needs it. */
+/** The parts of a JSON schema that examples use. */
 interface Schema {
   readonly $ref?: string;
   readonly example?: unknown;
@@ -30,16 +30,16 @@ const FORMATS: Record<string, string> = {
 };
 
 /**
- * A value of a schema: the examples written in it, and for what has none the plainest value that its bounds allow.
+ * Creates an example value of a schema. It uses the examples declared in the schema, and otherwise the simplest value within the bounds.
  * @param components the document's schemas by name
- * @param optional whether fields that may be absent are shown: in answers; in requests only those that have an example
+ * @param optional true for responses: includes all optional fields; false for requests: includes only optional fields with a declared example
  */
 export function exampleOf(schema: unknown, components: Readonly<Record<string, unknown>>, optional: boolean): unknown {
   return sample(isSchema(schema) ? schema : {}, 0);
 
   function sample(given: Schema, depth: number): unknown {
     if (depth > MAX_DEPTH) return null;
-    const found = written(given);
+    const found = declaredExamples(given);
     if (found.length > 0) return found[0];
     if (given.$ref !== undefined) return sample(resolve(given.$ref), depth + 1);
     const branch = (given.oneOf ?? given.anyOf)?.find((one) => one.type !== 'null');
@@ -55,7 +55,9 @@ export function exampleOf(schema: unknown, components: Readonly<Record<string, u
 
   function fields(given: Schema, depth: number): Record<string, unknown> {
     const required = new Set(given.required);
-    const shown = Object.entries(given.properties ?? {}).filter(([name, field]) => optional || required.has(name) || written(field).length > 0);
+    const shown = Object.entries(given.properties ?? {}).filter(
+      ([name, field]) => optional || required.has(name) || declaredExamples(field).length > 0,
+    );
     return Object.fromEntries(shown.map(([name, field]) => [name, sample(field, depth + 1)]));
   }
 
@@ -67,8 +69,8 @@ export function exampleOf(schema: unknown, components: Readonly<Record<string, u
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** The value that a schema itself names, in an array; empty when it names none. */
-function written(schema: Schema): readonly unknown[] {
+/** Returns the example values that a schema declares, or an empty array. */
+function declaredExamples(schema: Schema): readonly unknown[] {
   if (schema.example !== undefined) return [schema.example];
   if (schema.examples?.length) return schema.examples;
   if (schema.const !== undefined) return [schema.const];

@@ -4,20 +4,25 @@ import type { Auth } from '../route.ts';
 
 type Requirement = Record<string, string[]>;
 
-/** How callers say who they are, for the document. */
+/** Returns the security schemes of the OpenAPI document. */
 export function securitySchemes(config: Config) {
   const name = config.publicUrl.protocol === 'https:' ? '__Host-coinop.sid' : 'coinop.sid';
   return {
     session: { type: 'apiKey', in: 'cookie', name, description: 'Set by POST /auth/verify.' },
-    admin: { type: 'http', scheme: 'bearer', description: 'An admin token; a route may ask for one of its scopes, and then names it.' },
+    admin: { type: 'http', scheme: 'bearer', description: 'An admin token. A route may require a scope, which is listed with the route.' },
     internal: { type: 'http', scheme: 'bearer', description: 'An internal token, or an admin token with the scope money.' },
     basic: { type: 'http', scheme: 'basic', description: 'Any user name, and an admin token as the password.' },
-    webhook: { type: 'apiKey', in: 'header', name: STANDARD_SIGNATURE, description: 'Standard Webhooks: id, timestamp and raw body signed.' },
+    webhook: {
+      type: 'apiKey',
+      in: 'header',
+      name: STANDARD_SIGNATURE,
+      description: 'Signature by Standard Webhooks over id, timestamp and raw body.',
+    },
     webhookX: { type: 'apiKey', in: 'header', name: X_SIGNATURE, description: '`sha256=` and the base64 HMAC of the raw body.' },
   } as const;
 }
 
-/** What a route asks for: any one of these. */
+/** Returns the alternative security requirements of a route. */
 export function securityOf(auth: Auth): Requirement[] {
   if (auth === 'public') return [];
   if (auth === 'optional') return [{}, { session: [] }];

@@ -1,28 +1,28 @@
-/** How the document groups the endpoints: by the first one or two words of the path, an `api/` before them aside. */
+/** Tags of the OpenAPI document. `words` are the first one or two segments of a path, without a leading `api/`. */
 export const TAGS: readonly { readonly name: string; readonly description: string; readonly words: readonly string[] }[] = [
-  { name: 'Sign-in', description: 'Sign-In With Solana, the session, who the caller is.', words: ['auth', 'me', 'eligibility', '.well-known'] },
-  { name: 'Arcade', description: 'Games, plays, scores, saved states and records.', words: ['arcade', 'game'] },
+  { name: 'Sign-in', description: 'Sign-In With Solana, sessions, the current user.', words: ['auth', 'me', 'eligibility', '.well-known'] },
+  { name: 'Arcade', description: 'Games, plays, scores, saved game states and records.', words: ['arcade', 'game'] },
   { name: 'Leaderboards', description: 'Ranks over all games, quests and referrals.', words: ['leaderboard', 'users'] },
   { name: 'Battles', description: 'Head-to-head and multiplayer battles.', words: ['battle'] },
-  { name: 'Rounds', description: 'Lottery rounds, in chat and legacy.', words: ['round', 'chat', 'auto'] },
+  { name: 'Rounds', description: 'Lottery rounds: chat rounds and legacy rounds.', words: ['round', 'chat', 'auto'] },
   { name: 'Rewards', description: 'Epochs, proofs, claims.', words: ['rewards'] },
-  { name: 'Referrals', description: 'Links, bindings, what they earned.', words: ['referral'] },
+  { name: 'Referrals', description: 'Referral links, bindings and earnings.', words: ['referral'] },
   { name: 'Profile', description: 'Points, preferences, daily tasks, payments.', words: ['profile', 'beta', 'tasks', 'debug', 'me/payments'] },
   {
     name: 'Quests',
-    description: 'Quests, their progress, the multiplier, the ledger.',
+    description: 'Quests, progress, the multiplier and the points ledger.',
     words: ['quests', 'ledger', 'me/quests', 'me/quest-multiplier'],
   },
-  { name: 'Events', description: 'The stream of events; burn events.', words: ['events'] },
-  { name: 'Social', description: 'What can be shared, clips, incoming events of networks.', words: ['social', 'clip', 'clips', 'integrations'] },
-  { name: 'Configuration', description: 'What everyone may know of how points and rewards come about.', words: ['config'] },
+  { name: 'Events', description: 'The event stream and burn events.', words: ['events'] },
+  { name: 'Social', description: 'Sharing, clips, and events from social networks.', words: ['social', 'clip', 'clips', 'integrations'] },
+  { name: 'Configuration', description: 'The public configuration of points and rewards.', words: ['config'] },
   { name: 'Utility', description: 'Prices, names, health, payment webhooks.', words: ['price', 'wallet', 'healthz', 'readyz', 'webhooks'] },
-  { name: 'Admin', description: 'Operations with an admin token; every action is audited.', words: ['admin'] },
+  { name: 'Admin', description: 'Operations with an admin token. Every action is in the audit log.', words: ['admin'] },
 ];
 
 const byWord = new Map(TAGS.flatMap((tag) => tag.words.map((word) => [word, tag.name])));
 
-/** The tag of a path; paths that nobody thought of are grouped by their first word. */
+/** Returns the tag of a path. A path without a declared tag gets its first segment. */
 export function tagOf(path: string): string {
   const [first = '', second = ''] = path.replace(/^\/(?:api\/)?/, '').split('/');
   return byWord.get(`${first}/${second}`) ?? byWord.get(first) ?? first;

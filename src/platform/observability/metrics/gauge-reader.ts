@@ -1,60 +1,32 @@
-import type { App } from '#platform/app.ts';
+import { coalesce } from '#lib/coalesce.ts';
+import { ttlCache } from '#lib/ttl-cache.ts';
+import type { App, GaugeReader, GaugeSample } from '#platform/app.ts';
 
-/** One value of a gauge. */
-export interface Sample {
-  readonly name: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-}
+/** Timeout of one group during a scrape, ms. It exceeds the timeout of a readiness check. */
+const READ_TIMEOUT_MS = 1_500;
 
-/** Gauges that are read together when a scrape asks for them. */
-export interface Reading {
-  /** Help by name. */
-  readonly gauges: Readonly<Record<string, string>>;
-  /** How long what was read is told again, ms: many scrapers cost no more than one. */
-  readonly keepMs: number;
-  /** Bounded, and cheap. What throws, or takes too long, is left out of the scrape: an old value would look like a good one. */
-  read(app: App): Promise<readonly Sample[]> | readonly Sample[];
-}
-
-/** How long a scrape waits for a reading, ms: longer than the check of a dependency that hangs. */
-const WITHIN_MS = 1_500;
-
-const within = <T>(work: Promise<T>): Promise<T | null> =>
+const withTimeout = <T>(work: Promise<T>): Promise<T | null> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, WITHIN_MS, null);
+    const timer = setTimeout(resolve, READ_TIMEOUT_MS, null);
     work.then(resolve, () => resolve(null)).finally(() => clearTimeout(timer));
   });
 
-/** A reading of one application: read once for all who ask meanwhile, and again when it is older than it may be. */
-export function cached(app: App, reading: Reading): () => Promise<readonly Sample[]> {
-  let kept: { samples: readonly Sample[]; until: number } | null = null;
-  let underway: Promise<readonly Sample[]> | null = null;
-  return async () => {
-    if (kept !== null && performance.now() < kept.until) return kept.samples;
-    // A reading that hangs is not begun a second time.
-    underway ??= Promise.resolve()
-      .then(() => reading.read(app))
-      .then((samples) => {
-        kept = { samples, until: performance.now() + reading.keepMs };
-        return samples;
-      })
-      .finally(() => {
-        underway = null;
-      });
-    return (await within(underway)) ?? [];
-  };
+/** Returns a function that reads a group for one application, with its cache. At most one read is in flight. */
+export function cachedReader(app: App, reader: GaugeReader): () => Promise<readonly GaugeSample[]> {
+  const readOnce = coalesce(async () => await reader.read(app));
+  const samples = ttlCache(reader.cacheMs, (group: string) => readOnce(group, undefined));
+  return async () => (await withTimeout(samples.get('all'))) ?? [];
 }
 
-/** Gauges in Prometheus's text format, also those without a value. */
-export function expose(gauges: Reading['gauges'], samples: readonly Sample[]): string {
+/** Formats gauges as Prometheus text. A gauge without samples gets its HELP and TYPE lines only. */
+export function formatGauges(gauges: GaugeReader['gauges'], samples: readonly GaugeSample[]): string {
   const byName = Map.groupBy(samples, ({ name }) => name);
   return Object.entries(gauges)
     .map(([name, help]) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${(byName.get(name) ?? []).map(lineOf).join('')}`)
     .join('');
 }
 
-function lineOf({ name, labels = {}, value }: Sample): string {
+function lineOf({ name, labels = {}, value }: GaugeSample): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${text.replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`))}"`);
   return `${name}${pairs.length > 0 ? `{${pairs.join()}}` : ''} ${value}\n`;
 }

@@ -1,22 +1,21 @@
 import type { Queue } from 'bullmq';
-import type { App } from '#platform/app.ts';
-import type { Reading, Sample } from './gauge-reader.ts';
+import type { App, GaugeReader, GaugeSample } from '#platform/app.ts';
 
 const STATES = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
 
-/** The queues. */
-export const queues: Reading = {
-  keepMs: 5_000,
+/** Reads the state of every queue from Redis. Every process returns the same values. */
+export const queueGauges: GaugeReader = {
+  cacheMs: 5_000,
   gauges: {
-    coinop_queue_jobs: 'Jobs by queue and state, the same from every process.',
-    coinop_queue_oldest_waiting_seconds: 'How long the job that is next has been due, by queue; 0 where none waits. The same from every process.',
-    coinop_queue_paused: 'Whether a queue is paused. The same from every process.',
+    coinop_queue_jobs: 'Jobs by queue and state. Every process returns the same value.',
+    coinop_queue_oldest_waiting_seconds: 'Time since the next job of a queue was due; 0 when no job waits. Every process returns the same value.',
+    coinop_queue_paused: '1 while a queue is paused, otherwise 0. Every process returns the same value.',
   },
   read: async (app) => (await Promise.all([...app.queues.all.values()].map((queue) => readQueue(app, queue)))).flat(),
 };
 
-async function readQueue({ redis, clock }: App, queue: Queue): Promise<Sample[]> {
-  // The next one is taken from the end of the list.
+async function readQueue({ redis, clock }: App, queue: Queue): Promise<GaugeSample[]> {
+  // BullMQ takes the next job from the end of the list.
   const [counts, paused, next] = await Promise.all([queue.getJobCounts(...STATES), queue.isPaused(), redis.lindex(queue.toKey('wait'), -1)]);
   const due = next === null ? null : dueOf(await redis.hmget(queue.toKey(next), 'timestamp', 'opts'));
   const labels = { queue: queue.name };
@@ -27,7 +26,10 @@ async function readQueue({ redis, clock }: App, queue: Queue): Promise<Sample[]>
   ];
 }
 
-/** When a job was due, ms since 1970; null where it has just been taken. Recurring ones are made long before. */
+/**
+ * Returns when a job was due, ms since 1970: its creation plus its delay, because recurring jobs are created long before they are due.
+ * Returns null when a worker has just taken the job.
+ */
 function dueOf([timestamp, opts]: (string | null)[]): number | null {
   if (!timestamp) return null;
   const { delay }: { delay?: number } = JSON.parse(opts ?? '{}');

@@ -1,18 +1,18 @@
 import { collectDefaultMetrics } from 'prom-client';
-import { balances } from '#areas/lottery/treasury-gauges.ts';
-import type { App } from '#platform/app.ts';
+import type { App, GaugeReader } from '#platform/app.ts';
 import { streamsOf } from '#platform/events/sse.ts';
-import { record } from './database-gauges.ts';
-import { cached, expose, type Reading } from './gauge-reader.ts';
+import { databaseGauges } from './database-gauges.ts';
+import { cachedReader, formatGauges } from './gauge-reader.ts';
 import { registry } from './metrics.ts';
-import { queues } from './queue-gauges.ts';
+import { queueGauges } from './queue-gauges.ts';
 
-/** What this process alone knows. */
-const own: Reading = {
-  keepMs: 0,
+/** Gauges about this process alone. */
+const processGauges: GaugeReader = {
+  cacheMs: 0,
   gauges: {
-    coinop_sql_connections: 'Connections of this process to PostgreSQL, and those who wait for one.',
-    coinop_sql_connections_most: 'Connections that this process may have.',
+    coinop_sql_connections:
+      'PostgreSQL connections of this process by state: idle, busy; and waiting, the requests and jobs that wait for a connection.',
+    coinop_sql_connections_max: 'Maximum PostgreSQL connections of this process.',
     coinop_sse_subscribers: 'Event streams that are open in this process.',
   },
   async read(app) {
@@ -21,29 +21,32 @@ const own: Reading = {
       { name: 'coinop_sql_connections', labels: { state: 'idle' }, value: pool.idleCount },
       { name: 'coinop_sql_connections', labels: { state: 'busy' }, value: pool.totalCount - pool.idleCount },
       { name: 'coinop_sql_connections', labels: { state: 'waiting' }, value: pool.waitingCount },
-      { name: 'coinop_sql_connections_most', value: app.config.database.pool },
+      { name: 'coinop_sql_connections_max', value: app.config.database.pool },
       { name: 'coinop_sse_subscribers', value: streamsOf(app).size },
     ];
   },
 };
 
-let collecting = false;
+let collectsDefaults = false;
 
 /**
- * The text of a scrape in Prometheus's format: what this process measured, and what is read now, or was a moment ago. Each
- * part that cannot be read is left out; the rest is told.
- * @param further readings of the caller's own
+ * Opens the metrics of an application. `text()` returns a scrape in Prometheus's text format: the counters and histograms of this process, and gauges that
+ * are read now or come from the cache. A group of gauges that cannot be read is left out.
+ * @param more gauge readers besides those of the platform and of `app.gauges`
  */
-export function openMetrics(app: App, further: readonly Reading[] = []): { readonly contentType: string; text(): Promise<string> } {
-  // Once per process, however many applications run in it.
-  if (!collecting) collectDefaultMetrics({ register: registry });
-  collecting = true;
-  const readings = [own, queues, record, balances, ...further].map((reading) => ({ gauges: reading.gauges, read: cached(app, reading) }));
+export function openMetrics(app: App, more: readonly GaugeReader[] = []): { readonly contentType: string; text(): Promise<string> } {
+  // The default metrics are those of the process, so they are registered once although tests run several applications in one process.
+  if (!collectsDefaults) collectDefaultMetrics({ register: registry });
+  collectsDefaults = true;
+  const readers = [processGauges, queueGauges, databaseGauges, ...app.gauges, ...more].map((reader) => ({
+    gauges: reader.gauges,
+    read: cachedReader(app, reader),
+  }));
   return {
     contentType: registry.contentType,
     async text() {
-      const read = await Promise.all(readings.map(async ({ gauges, read }) => expose(gauges, await read())));
-      return [await registry.metrics(), ...read].join('');
+      const groups = await Promise.all(readers.map(async ({ gauges, read }) => formatGauges(gauges, await read())));
+      return [await registry.metrics(), ...groups].join('');
     },
   };
 }

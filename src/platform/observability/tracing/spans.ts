@@ -25,77 +25,78 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { HttpError } from '#lib/errors.ts';
 import type { Logger } from '../log.ts';
-import type { Tracing } from './tracing.ts';
+import type { SpanRecorder } from './recorder.ts';
 
-/** Spans that wait to be sent; what comes beyond is dropped. They are sent this often, ms. */
-const MOST_WAITING = 16_384;
-const SEND_MS = 1_000;
-/** Askers that are remembered until their job is added. */
-const MOST_ASKERS = 10_000;
-/** How long the collector may take to answer, with all tries, ms. */
-const ANSWER_MS = 3_000;
-/** How long a process that stops waits for its last spans to be taken, ms. */
-const STOP_MS = 2_000;
-/** That a collector cannot be reached is said this often at most, ms. */
-const SAID_EVERY_MS = 60_000;
+/** Maximum spans in the export queue. Further spans are dropped. */
+const MAX_QUEUED_SPANS = 16_384;
+/** Interval between exports, ms. */
+const EXPORT_INTERVAL_MS = 1_000;
+/** Maximum request contexts that are kept until their jobs are added. */
+const MAX_REQUEST_CONTEXTS = 10_000;
+/** Timeout of an export to the collector, with all retries, ms. */
+const EXPORT_TIMEOUT_MS = 3_000;
+/** Timeout of the last export at shutdown, ms. */
+const SHUTDOWN_TIMEOUT_MS = 2_000;
+/** Minimum interval between two warnings about failed exports, ms. */
+const WARNING_INTERVAL_MS = 60_000;
 
-/** Opens spans, and sends them to a collector. */
-export function openTracing({ url, ratio, service }: { url: string; ratio: number; service: string }, log: Logger): Tracing {
-  complainTo(log);
+/** Starts to record spans and to export them to a collector. */
+export function openTracing({ url, ratio, service }: { url: string; ratio: number; service: string }, log: Logger): SpanRecorder {
+  logExportErrors(log);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': service }),
     sampler: samplerOf(ratio),
     spanLimits: { linkCountLimit: 500 },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new OTLPTraceExporter({ url, timeoutMillis: ANSWER_MS }),
-        maxQueueSize: MOST_WAITING,
-        scheduledDelayMillis: SEND_MS,
+        exporter: new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT_MS }),
+        maxQueueSize: MAX_QUEUED_SPANS,
+        scheduledDelayMillis: EXPORT_INTERVAL_MS,
       }),
     ],
   });
   const tracer = provider.getTracer('coinop');
   const storage = new AsyncLocalStorage<Context>();
   const active = () => storage.getStore() ?? ROOT_CONTEXT;
-  const askers = new Map<string, SpanContext>();
+  const requestContexts = new Map<string, SpanContext>();
 
-  async function within<T>(name: string, options: SpanOptions, parent: Context, work: (span: Span) => Promise<T>): Promise<T> {
+  async function runInSpan<T>(name: string, options: SpanOptions, parent: Context, work: (span: Span) => Promise<T>): Promise<T> {
     const span = tracer.startSpan(name, options, parent);
     try {
       return await storage.run(trace.setSpan(parent, span), () => work(span));
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR });
-      span.setAttribute('error.type', kindOf(error));
+      span.setAttribute('error.type', errorType(error));
       throw error;
     } finally {
       span.end();
     }
   }
 
-  /** A span of what is traced; otherwise the work alone. */
-  function below<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
+  /** Runs work in a child span when the current trace is sampled, otherwise without a span. */
+  function childSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
     const parent = active();
-    return trace.getSpan(parent)?.isRecording() ? within(name, options, parent, work) : work();
+    return trace.getSpan(parent)?.isRecording() ? runInSpan(name, options, parent, work) : work();
   }
 
-  /** What goes on now; null after its end: what a request has set going may outlive it. */
+  /** Returns the current span's context. Returns null when the span has ended, because work that a request started can outlive it. */
   function current(): SpanContext | null {
     const span = trace.getSpan(active());
     const context = span?.spanContext() ?? null;
     return context !== null && isSampled(context) && !span?.isRecording() ? null : context;
   }
 
-  /** Work that others asked for: in the trace of the one, or linked from those of several. */
-  function of<T>(carried: readonly string[], name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
+  /** Runs work that other spans caused: as a child of a single span, or as a new trace with links to several. */
+  function spanForCallers<T>(carried: readonly string[], name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
     const contexts = carried.flatMap((text) => parse(text) ?? []);
     const [only] = contexts;
-    if (contexts.length <= 1) return within(name, options, only ? trace.setSpanContext(ROOT_CONTEXT, only) : ROOT_CONTEXT, work);
-    return within(name, { ...options, links: contexts.map((context) => ({ context })) }, ROOT_CONTEXT, work);
+    if (contexts.length <= 1) return runInSpan(name, options, only ? trace.setSpanContext(ROOT_CONTEXT, only) : ROOT_CONTEXT, work);
+    return runInSpan(name, { ...options, links: contexts.map((context) => ({ context })) }, ROOT_CONTEXT, work);
   }
 
   return {
     request: (ctx, work) =>
-      within(
+      runInSpan(
         ctx.method,
         { kind: SpanKind.SERVER, attributes: { 'http.request.method': ctx.method } },
         remote(ctx.get('traceparent')),
@@ -115,57 +116,61 @@ export function openTracing({ url, ratio, service }: { url: string; ratio: numbe
         'messaging.message.id': job.id,
         'coinop.attempt': job.attempt,
       };
-      return of(carried?.split(',') ?? [], `process ${job.name}`, { kind: SpanKind.CONSUMER, attributes }, work);
+      return spanForCallers(carried?.split(',') ?? [], `process ${job.name}`, { kind: SpanKind.CONSUMER, attributes }, work);
     },
-    batch: (name, carried, work) => of([...new Set(carried.flatMap((text) => text?.split(',') ?? []))], name, {}, work),
-    statement: (name, run) => below(name, { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql', 'db.query.summary': name } }, run),
-    transaction: (run) => below('transaction', {}, run),
-    call: (method, host, ask) =>
-      below(
+    batch: (name, carried, work) => spanForCallers([...new Set(carried.flatMap((text) => text?.split(',') ?? []))], name, {}, work),
+    statement: (name, run) =>
+      childSpan(name, { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql', 'db.query.summary': name } }, run),
+    transaction: (run) => childSpan('transaction', {}, run),
+    rpc: (method, host, send) =>
+      childSpan(
         `rpc ${method}`,
         { kind: SpanKind.CLIENT, attributes: { 'rpc.system.name': 'jsonrpc', 'rpc.method': method, 'server.address': host } },
-        ask,
+        send,
       ),
-    asks(id) {
+    registerRequest(id) {
       const context = current();
       if (context === null) return;
-      // Those whose job was never added.
-      if (askers.size >= MOST_ASKERS) askers.clear();
-      askers.set(id, context);
+      // A full map holds contexts of requests whose job was never added, so it can be cleared.
+      if (requestContexts.size >= MAX_REQUEST_CONTEXTS) requestContexts.clear();
+      requestContexts.set(id, context);
     },
-    carry(ids) {
-      const own = current();
-      const all = ids === undefined ? (own ? [own] : []) : ids.flatMap((id) => askers.get(id) ?? []);
-      for (const id of ids ?? []) askers.delete(id);
-      const kept = all.filter(isSampled);
-      // Where nobody's trace is kept, the job's is not either.
-      const told = kept.length > 0 ? kept : all.slice(0, 1);
-      return told.length === 0 ? undefined : told.map(format).join();
+    exportContext(ids) {
+      const context = current();
+      const all = ids === undefined ? (context ? [context] : []) : ids.flatMap((id) => requestContexts.get(id) ?? []);
+      for (const id of ids ?? []) requestContexts.delete(id);
+      const sampled = all.filter(isSampled);
+      // Without a sampled context the job gets an unsampled one, so that its spans are not recorded either.
+      const exported = sampled.length > 0 ? sampled : all.slice(0, 1);
+      return exported.length === 0 ? undefined : exported.map(format).join();
     },
     async close() {
       const timeout = new AbortController();
-      await Promise.race([provider.shutdown(), sleep(STOP_MS, undefined, { signal: timeout.signal })]).catch(() => undefined);
+      await Promise.race([provider.shutdown(), sleep(SHUTDOWN_TIMEOUT_MS, undefined, { signal: timeout.signal })]).catch(() => undefined);
       timeout.abort();
     },
   };
 }
 
-/** Callers may name their trace, or ask for none; how many are kept is ours to say. What follows from a kept request is kept. */
+/**
+ * Returns the sampler. The configured ratio decides about incoming requests, unless their `traceparent` header turns sampling off. Spans below a sampled
+ * request, and spans with links to several callers, are always recorded.
+ */
 function samplerOf(share: number): Sampler {
   const ratio = new TraceIdRatioBasedSampler(share);
   const always = new AlwaysOnSampler();
-  const atTheDoor = new ParentBasedSampler({ root: ratio, remoteParentSampled: ratio });
-  const inside = new ParentBasedSampler({ root: ratio });
+  const incoming = new ParentBasedSampler({ root: ratio, remoteParentSampled: ratio });
+  const internal = new ParentBasedSampler({ root: ratio });
   return {
     shouldSample(context, traceId, name, kind, attributes, links) {
-      const sampler = kind === SpanKind.SERVER ? atTheDoor : links.length > 0 ? always : inside;
+      const sampler = kind === SpanKind.SERVER ? incoming : links.length > 0 ? always : internal;
       return sampler.shouldSample(context, traceId, name, kind, attributes, links);
     },
     toString: () => `Coinop{${share}}`,
   };
 }
 
-/** W3C Trace Context: version, trace, span, flags. */
+/** `traceparent` of W3C Trace Context: version, trace id, span id, flags. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
 
 function parse(text: string): SpanContext | null {
@@ -183,24 +188,21 @@ function remote(text: string): Context {
   return context ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT;
 }
 
-/** SQLSTATE, status, or class: messages may hold what people sent. */
-function kindOf(error: unknown): string {
+/** Returns the HTTP status, error code or class name of an error. The message is left out, because it may contain user input. */
+function errorType(error: unknown): string {
   if (error instanceof HttpError) return String(error.status);
   if (!Error.isError(error)) return 'unknown';
   return 'code' in error && /^[\w-]{1,40}$/.test(String(error.code)) ? String(error.code) : error.name;
 }
 
-/** Spans are an extra: that they cannot be sent is said now and then. */
-function complainTo(log: Logger): void {
-  let said = Number.NEGATIVE_INFINITY;
-  const say = (message: string) => {
-    if (performance.now() - said < SAID_EVERY_MS) return;
-    said = performance.now();
-    log.warn({ reason: message.slice(0, 500) }, 'spans cannot be sent');
+/** Logs export errors as warnings, at most once per minute. The service itself continues. */
+function logExportErrors(log: Logger): void {
+  let lastWarning = Number.NEGATIVE_INFINITY;
+  const warn = (message: string) => {
+    if (performance.now() - lastWarning < WARNING_INTERVAL_MS) return;
+    lastWarning = performance.now();
+    log.warn({ reason: message.slice(0, 500) }, 'spans cannot be exported; they are dropped');
   };
   const ignore = () => undefined;
-  diag.setLogger(
-    { error: say, warn: say, info: ignore, debug: ignore, verbose: ignore },
-    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
-  );
+  diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }

@@ -1,36 +1,13 @@
 import type Koa from 'koa';
 import type { Config } from '#config';
 import type { Logger } from '../log.ts';
+import type { SpanRecorder, TracedJob } from './recorder.ts';
 
-/** A try of a job, as its span tells of it. */
-export interface TracedJob {
-  readonly name: string;
-  readonly queue: string;
-  readonly id: string;
-  readonly attempt: number;
-}
+let tracing: SpanRecorder | null = null;
 
 /**
- * What makes spans while tracing is on. Of people they hold nothing: names, templates, ids and kinds of errors, never
- * parameters, paths, wallets or messages. Statements, transactions and calls are spans only of what is traced anyway.
- */
-export interface Tracing {
-  request(ctx: Koa.Context, work: () => Promise<void>): Promise<void>;
-  job<T>(job: TracedJob, carried: string | undefined, work: () => Promise<T>): Promise<T>;
-  statement<T>(name: string, run: () => Promise<T>): Promise<T>;
-  transaction<T>(run: () => Promise<T>): Promise<T>;
-  call<T>(method: string, host: string, ask: () => Promise<T>): Promise<T>;
-  batch<T>(name: string, carried: readonly (string | undefined)[], work: () => Promise<T>): Promise<T>;
-  asks(id: string): void;
-  carry(askers: readonly string[] | undefined): string | undefined;
-  close(): Promise<void>;
-}
-
-let tracing: Tracing | null = null;
-
-/**
- * Turns tracing on where it is configured; otherwise nothing of OpenTelemetry is loaded.
- * @param name of the kind of process
+ * Turns tracing on when a collector is configured. Otherwise it does not load OpenTelemetry.
+ * @param name type of the process: `api`, `worker`
  */
 export async function startTracing(
   { tracing: { url, ratio } }: Pick<Config, 'tracing'>,
@@ -49,10 +26,10 @@ export async function startTracing(
   };
 }
 
-/** Middleware: a request as a span, below that of its `traceparent` header. */
+/** Koa middleware: runs the request in a span. The parent is the span of the request's `traceparent` header. */
 export const traceRequest = (ctx: Koa.Context, next: () => Promise<void>): Promise<void> => (tracing === null ? next() : tracing.request(ctx, next));
 
-/** @param carried what `carryTrace` gave to whoever added the job */
+/** Runs a job in a span. @param carried the result of `exportTrace` in the process that added the job */
 export const traceJob = <T>(job: TracedJob, carried: string | undefined, work: () => Promise<T>): Promise<T> =>
   tracing === null ? work() : tracing.job(job, carried, work);
 
@@ -61,16 +38,19 @@ export const traceStatement = <T>(name: string | undefined, run: () => Promise<T
 
 export const traceTransaction = <T>(run: () => Promise<T>): Promise<T> => (tracing === null ? run() : tracing.transaction(run));
 
-/** A question to a node. */
-export const traceCall = <T>(method: string, host: string, ask: () => Promise<T>): Promise<T> =>
-  tracing === null ? ask() : tracing.call(method, host, ask);
+/** Sends an RPC request in a span. */
+export const traceRpc = <T>(method: string, host: string, send: () => Promise<T>): Promise<T> =>
+  tracing === null ? send() : tracing.rpc(method, host, send);
 
-/** Work that is done for several at once. @param carried what `carryTrace` gave to each */
+/** Runs work for several callers in one span. @param carried the results of `exportTrace` of all callers */
 export const traceBatch = <T>(name: string, carried: readonly (string | undefined)[], work: () => Promise<T>): Promise<T> =>
   tracing === null ? work() : tracing.batch(name, carried, work);
 
-/** Somebody asks under an id, and a job that carries several of them will answer. */
-export const traceAsker = (id: string): void => tracing?.asks(id);
+/** Registers the current trace under a request id, so that `exportTrace` can find it when one job serves several requests. */
+export const registerRequestTrace = (id: string): void => tracing?.registerRequest(id);
 
-/** The trace that goes with a job: that of whoever adds it, or those of the askers whom it is for. */
-export const carryTrace = (askers?: () => readonly string[] | undefined): string | undefined => tracing?.carry(askers?.());
+/**
+ * Returns the trace contexts to store with a job: those of the given requests, or without ids the current one.
+ * @returns W3C `traceparent` values, separated by commas; undefined without a trace
+ */
+export const exportTrace = (requestIds?: () => readonly string[] | undefined): string | undefined => tracing?.exportContext(requestIds?.());

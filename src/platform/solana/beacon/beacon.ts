@@ -4,18 +4,13 @@ import { type BeaconChain, chainHashOf, QUICKNET, SCHEME, timeOf } from '#lib/dr
 import { Hash } from '#lib/draw/bytes.ts';
 import { randomnessOf } from '#lib/draw/seed.ts';
 import { unavailable } from '#lib/errors.ts';
-import type { App } from '#platform/app.ts';
-import { askMirrors, type MirrorFault, type MirrorTimeouts } from './mirrors.ts';
+import { type App, perApp } from '#platform/app.ts';
+import { type MirrorFault, type MirrorTimeouts, queryMirrors } from './mirrors.ts';
 import { verifySignature } from './signature.ts';
 
-export { firstRoundFrom, isInTime, roundAt, roundToCommit, timeOf } from '#lib/draw/beacon-chain.ts';
-export { randomnessOf } from '#lib/draw/seed.ts';
-export type { MirrorFault } from './mirrors.ts';
-export { verifySignature } from './signature.ts';
-
-/** What became of asking for a round. `faults` is what mirrors said that was of no use: for logs. */
-export type BeaconAnswer =
-  /** Its signature, verified, and the randomness that follows from it: hex. */
+/** The result of reading a round. `faults` lists the mirrors' errors, for logs. */
+export type BeaconResult =
+  /** The verified signature and the randomness derived from it, hex. */
   | {
       readonly state: 'verified';
       readonly round: number;
@@ -23,33 +18,33 @@ export type BeaconAnswer =
       readonly randomness: string;
       readonly faults: readonly MirrorFault[];
     }
-  /** Its time has not come; nobody was asked. */
+  /** The round is in the future; no mirror was queried. */
   | { readonly state: 'not-yet'; readonly dueAt: Date }
-  /** No mirror has a signature that verifies. Ask again later: there is no other source. */
+  /** No mirror returned a valid signature. The caller retries later. */
   | { readonly state: 'unavailable'; readonly faults: readonly MirrorFault[] };
 
-/** The beacon that draws wait for. Mirrors only supply bytes: what they say is verified here. */
+/** The randomness beacon of draws. Mirrors are not trusted: each response is verified. */
 export interface Beacon {
-  /** Its key and its times; asks the mirrors once where they are not pinned. @throws 503 while they cannot be had */
+  /** Returns the public key and the timing of the beacon chain, read once from the mirrors unless it is quicknet. @throws 503 while no mirror answers */
   chain(): Promise<BeaconChain>;
-  /** A round's signature, as soon as its time has come. */
-  ask(round: number): Promise<BeaconAnswer>;
+  /** Reads and verifies the signature of a round, unless the round is in the future. */
+  fetchRound(round: number): Promise<BeaconResult>;
 }
 
-/** Which chain is trusted, and where it may be asked. */
-export interface BeaconSettings {
+/** The trusted beacon chain and the URLs of its mirrors. */
+interface BeaconSettings {
   readonly urls: readonly string[];
   readonly chainHash: string;
   readonly publicKey: string;
 }
 
-/** Eight mirrors that all hang take 4 + 7 × 0.7 s. */
-const PATIENCE: MirrorTimeouts = { withinMs: 4_000, nextAfterMs: 700 };
+/** With eight mirrors that all hang, a query takes 4 + 7 × 0.7 s. */
+const DEFAULT_TIMEOUTS: MirrorTimeouts = { timeoutMs: 4_000, hedgeAfterMs: 700 };
 
-const Round = z.object({ round: z.int(), signature: z.string() });
-const Info = z.object({
+const RoundResponse = z.object({ round: z.int(), signature: z.string() });
+const InfoResponse = z.object({
   public_key: z.string(),
-  // The hash holds whole seconds only.
+  // Whole seconds, because the chain hash covers whole seconds only.
   period: z.int().min(1).max(86_400),
   genesis_time: z.int().min(0),
   groupHash: Hash,
@@ -57,23 +52,19 @@ const Info = z.object({
   metadata: z.object({ beaconID: z.string().min(1).max(64) }),
 });
 
-const opened = new WeakMap<App, Beacon>();
+const beacons = perApp((app) => openBeacon(app.config.chain.beacon, app.clock));
 
-/** The beacon of a process. */
-export function beaconOf(app: App): Beacon {
-  const known = opened.get(app) ?? openBeacon(app.config.chain.beacon, app.clock);
-  opened.set(app, known);
-  return known;
-}
+/** Returns the beacon of an application. */
+export const beaconOf = (app: App): Beacon => app.state(beacons);
 
-/** Opens a beacon. Opening it asks nobody. */
-export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock: Clock, patience: MirrorTimeouts = PATIENCE): Beacon {
+/** Opens a beacon without querying a mirror. */
+export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock: Clock, timeouts: MirrorTimeouts = DEFAULT_TIMEOUTS): Beacon {
   const mirrors = urls.map((url) => url.replace(/\/+$/, ''));
   let known: BeaconChain | null = chainHash === QUICKNET.chainHash ? QUICKNET : null;
 
   const readChain = async (): Promise<{ readonly chain: BeaconChain | null; readonly faults: readonly MirrorFault[] }> => {
     if (known) return { chain: known, faults: [] };
-    const { answer, faults } = await askMirrors(mirrors, `${chainHash}/info`, patience, (body) => chainOf(body, chainHash, publicKey));
+    const { answer, faults } = await queryMirrors(mirrors, `${chainHash}/info`, timeouts, (body) => chainOf(body, chainHash, publicKey));
     known ??= answer;
     return { chain: known, faults };
   };
@@ -82,37 +73,37 @@ export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock
     async chain() {
       const { chain, faults } = await readChain();
       if (chain) return chain;
-      throw Object.assign(unavailable('the randomness beacon cannot be read at the moment, try again', 2), { cause: faults });
+      throw Object.assign(unavailable('the randomness beacon does not answer, try again', 2), { cause: faults });
     },
-    async ask(round) {
-      if (!Number.isSafeInteger(round) || round < 1) throw new Error(`rounds are counted from 1: ${round}`);
-      const { chain, faults: atFirst } = await readChain();
-      if (!chain) return { state: 'unavailable', faults: atFirst };
+    async fetchRound(round) {
+      if (!Number.isSafeInteger(round) || round < 1) throw new Error(`round must be a positive integer: ${round}`);
+      const { chain, faults: chainFaults } = await readChain();
+      if (!chain) return { state: 'unavailable', faults: chainFaults };
       const dueAt = new Date(timeOf(chain, round));
       if (clock.now() < dueAt) return { state: 'not-yet', dueAt };
-      const asked = await askMirrors(mirrors, `${chainHash}/public/${round}`, patience, (body) => signatureOf(body, chain, round));
-      const faults = [...atFirst, ...asked.faults];
-      if (asked.answer === null) return { state: 'unavailable', faults };
-      return { state: 'verified', round, signature: asked.answer, randomness: randomnessOf(asked.answer), faults };
+      const result = await queryMirrors(mirrors, `${chainHash}/public/${round}`, timeouts, (body) => signatureOf(body, chain, round));
+      const faults = [...chainFaults, ...result.faults];
+      if (result.answer === null) return { state: 'unavailable', faults };
+      return { state: 'verified', round, signature: result.answer, randomness: randomnessOf(result.answer), faults };
     },
   };
 }
 
-/** What a mirror says of its chain, if that is the chain: the hash says so, for it holds all the rest. */
+/** Returns the chain that a mirror describes. The description is trusted when its hash equals `chainHash`. @throws when it describes another chain */
 function chainOf(body: unknown, chainHash: string, publicKey: string): BeaconChain {
-  const info = Info.safeParse(body);
-  if (!info.success) throw new Error('described its chain in a way that drand does not');
+  const info = InfoResponse.safeParse(body);
+  if (!info.success) throw new Error('the chain description does not have the format of drand');
   const { period, genesis_time: genesisTime, groupHash, metadata } = info.data;
-  const said = { period, genesisTime, publicKey: info.data.public_key, groupHash, beaconId: metadata.beaconID };
-  if (said.publicKey !== publicKey || chainHashOf(said) !== chainHash) throw new Error('described another chain');
-  return { chainHash, scheme: SCHEME, ...said };
+  const described = { period, genesisTime, publicKey: info.data.public_key, groupHash, beaconId: metadata.beaconID };
+  if (described.publicKey !== publicKey || chainHashOf(described) !== chainHash) throw new Error('the mirror serves another beacon chain');
+  return { chainHash, scheme: SCHEME, ...described };
 }
 
-/** The signature that a mirror answered with, if it is that of the round. What it says of the randomness is not looked at. */
+/** Returns the signature of a mirror's response. The randomness in the response is ignored. @throws when the signature is not valid for the round */
 function signatureOf(body: unknown, chain: BeaconChain, round: number): string {
-  const said = Round.safeParse(body);
-  if (!said.success) throw new Error('answered with what is no round');
-  if (said.data.round !== round) throw new Error(`answered with round ${said.data.round}`);
-  if (!verifySignature(chain, round, said.data.signature)) throw new Error('answered with a signature that does not verify');
-  return said.data.signature;
+  const response = RoundResponse.safeParse(body);
+  if (!response.success) throw new Error('the response is not a round');
+  if (response.data.round !== round) throw new Error(`the response is for round ${response.data.round}`);
+  if (!verifySignature(chain, round, response.data.signature)) throw new Error('the signature is not valid');
+  return response.data.signature;
 }

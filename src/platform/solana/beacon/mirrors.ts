@@ -1,96 +1,96 @@
-/** How patient one is with mirrors, ms. */
+/** Timeouts of a query to the mirrors, ms. */
 export interface MirrorTimeouts {
-  /** How long one mirror may take. */
-  readonly withinMs: number;
-  /** After how long the next one is asked too. */
-  readonly nextAfterMs: number;
+  /** Timeout of one mirror. */
+  readonly timeoutMs: number;
+  /** Delay before the next mirror is queried too (hedged request). */
+  readonly hedgeAfterMs: number;
 }
 
-/** What a mirror said that was of no use, for logs: its host, and why. */
+/** An error of a mirror, for logs. `mirror` is its host. */
 export interface MirrorFault {
   readonly mirror: string;
   readonly fault: string;
 }
 
-/** What was wanted, or null where no mirror had it; and what the others said. */
-export interface Asked<Answer> {
+/** The first valid answer, or null when no mirror had one; and the errors of the other mirrors. */
+interface MirrorResult<Answer> {
   readonly answer: Answer | null;
   readonly faults: readonly MirrorFault[];
 }
 
-/** A round takes 300 bytes, a chain's description 600. */
-const MOST_BYTES = 4_096;
+/** Maximum bytes of a response. A round has 300 bytes, a chain description 600. */
+const MAX_BYTES = 4_096;
 
 /**
- * Asks mirrors in their order until one gives an answer that holds: the next one as soon as one fails, or has not answered for a while,
- * while the slow ones go on. The first good answer ends it. Ends within `withinMs` after the last one was asked.
- * @param path of what is wanted, below the mirror's address
- * @param read takes the answer apart and judges it; throws when it is of no use
+ * Queries mirrors in their order with hedged requests: the next mirror is queried when one fails, or after `hedgeAfterMs`, while slow
+ * requests go on. Resolves with the first valid answer, at the latest `timeoutMs` after the last mirror was queried.
+ * @param path path below the mirror's URL
+ * @param read parses and verifies a response; throws when the response is not valid
  */
-export function askMirrors<Answer>(
+export function queryMirrors<Answer>(
   mirrors: readonly string[],
   path: string,
-  { withinMs, nextAfterMs }: MirrorTimeouts,
+  { timeoutMs, hedgeAfterMs }: MirrorTimeouts,
   read: (body: unknown) => Answer,
-): Promise<Asked<Answer>> {
+): Promise<MirrorResult<Answer>> {
   const stop = new AbortController();
   return new Promise((resolve) => {
     const faults: MirrorFault[] = [];
-    let [next, asking] = [0, 0];
+    let [next, inFlight] = [0, 0];
     let timer: NodeJS.Timeout | undefined;
     const end = (answer: Answer | null) => {
       clearTimeout(timer);
       resolve({ answer, faults: [...faults] });
       stop.abort();
     };
-    const askNext = () => {
+    const queryNext = () => {
       clearTimeout(timer);
       const mirror = mirrors[next++];
       if (mirror === undefined) {
-        if (asking === 0) end(null);
+        if (inFlight === 0) end(null);
         return;
       }
-      asking++;
-      timer = setTimeout(askNext, nextAfterMs);
-      askOne(`${mirror}/${path}`, AbortSignal.any([stop.signal, AbortSignal.timeout(withinMs)]))
+      inFlight++;
+      timer = setTimeout(queryNext, hedgeAfterMs);
+      queryOne(`${mirror}/${path}`, AbortSignal.any([stop.signal, AbortSignal.timeout(timeoutMs)]))
         .then((body) => (stop.signal.aborted ? null : { answer: read(body) }))
         .then(
           (good) => good && end(good.answer),
           (error: unknown) => {
             if (stop.signal.aborted) return;
             faults.push({ mirror: new URL(mirror).host, fault: faultOf(error) });
-            asking--;
-            askNext();
+            inFlight--;
+            queryNext();
           },
         );
     };
-    askNext();
+    queryNext();
   });
 }
 
-/** One mirror's answer as JSON. */
-async function askOne(url: string, signal: AbortSignal): Promise<unknown> {
-  // A mirror is asked because it was configured: it may not send us elsewhere.
+/** Returns the JSON response of one mirror. */
+async function queryOne(url: string, signal: AbortSignal): Promise<unknown> {
+  // Does not follow redirects, so that only configured hosts are queried.
   const response = await fetch(url, { headers: { Accept: 'application/json' }, redirect: 'manual', signal });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`answered ${response.status}`);
+    throw new Error(`the response has status ${response.status}`);
   }
   const text = await readText(response);
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('answered with what is no JSON');
+    throw new Error('the response is not JSON');
   }
 }
 
-/** @throws when it is longer than any answer; the rest is not read */
+/** Reads a response body. @throws when it exceeds `MAX_BYTES`; the rest is not read */
 async function readText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new Error(`answered with more than ${MOST_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`the response exceeds ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -102,7 +102,7 @@ function faultOf(error: unknown): string {
   return [message, reason.code ?? reason.message].filter((part) => typeof part === 'string' && part !== '').join(': ') || String(error);
 }
 
-/** Errors may come from another realm, so they are known by what they have. */
+/** Reads the fields of an error without `instanceof`, because errors of another realm (such as Jest's) fail it. */
 function asFields(error: unknown): { message?: unknown; cause?: unknown; code?: unknown } {
   return typeof error === 'object' && error !== null ? error : {};
 }

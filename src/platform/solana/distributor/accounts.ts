@@ -1,10 +1,11 @@
 import { PublicKey } from '@solana/web3.js';
 
-/** Claims whose bits share a page. */
+/** Claims per bitmap page. */
 export const CLAIMS_PER_PAGE = 4096;
 
-/** Bytes of an epoch account, and of a page before its bits. */
+/** Bytes of an epoch account. */
 export const EPOCH_BYTES = 240;
+/** Bytes of a page before its bits. */
 const PAGE_HEADER_BYTES = 48;
 
 const EPOCH_TAG = Buffer.from('CoinopEp', 'latin1');
@@ -12,42 +13,43 @@ const PAGE_TAG = Buffer.from('CoinopPg', 'latin1');
 const VERSION = 1;
 
 const STATES = { 1: 'open', 2: 'settled', 3: 'closed' } as const;
-export type EpochState = (typeof STATES)[keyof typeof STATES];
+type EpochAccountState = (typeof STATES)[keyof typeof STATES];
 
-/** An account as `Connection` gives it; null where there is none. */
-type Account = { readonly owner: PublicKey; readonly data: Uint8Array } | null;
+/** An account as `Connection` returns it; null when it does not exist. */
+export type RawAccount = { readonly owner: PublicKey; readonly data: Uint8Array } | null;
 
-/** An epoch as the chain has it. Amounts are base units of the mint. */
+/** A decoded epoch account. Amounts are base units of the mint. */
 export interface EpochAccount {
-  /** Only an open one pays; a closed one is there for ever, with nothing in it. */
-  readonly state: EpochState;
+  /** Only an open epoch pays claims. A closed epoch's account stays on the chain, with an empty vault. */
+  readonly state: EpochAccountState;
   readonly epoch: bigint;
   readonly root: Buffer;
   readonly leaves: number;
   readonly total: bigint;
   readonly claimed: bigint;
-  /** Unix time in seconds, from which on nothing can be claimed. */
+  /** End of the claim period, Unix time in seconds. */
   readonly expiry: number;
   readonly authority: PublicKey;
   readonly mint: PublicKey;
   readonly vault: PublicKey;
-  /** The token account that gets what is left, and the wallet whose associated token account that is. */
+  /** The token account that receives the unclaimed tokens. */
   readonly refund: PublicKey;
+  /** The wallet whose associated token account `refund` is. */
   readonly refundOwner: PublicKey;
   readonly bump: number;
 }
 
-/** A page of the bitmap of what is paid. */
-export interface PageAccount {
+/** A decoded page of the bitmap of paid claims. */
+interface PageAccount {
   readonly page: number;
   readonly epochAccount: PublicKey;
   readonly bump: number;
-  /** One for each claim of the page, the first in the lowest bit of the first byte. */
+  /** One bit per claim. The first claim is the lowest bit of the first byte. */
   readonly bits: Buffer;
 }
 
-/** The bytes of an account of this program that begins like this, or null. */
-function bytesOf(program: PublicKey, account: Account, tag: Buffer): Buffer | null {
+/** Returns the data of an account of this program that begins with the tag and version; null for any other account. */
+function bytesOf(program: PublicKey, account: RawAccount, tag: Buffer): Buffer | null {
   if (!account?.owner.equals(program)) return null;
   const data = Buffer.from(account.data.buffer, account.data.byteOffset, account.data.byteLength);
   return data.subarray(0, tag.length).equals(tag) && data[tag.length] === VERSION ? data : null;
@@ -55,12 +57,12 @@ function bytesOf(program: PublicKey, account: Account, tag: Buffer): Buffer | nu
 
 const keyAt = (data: Buffer, at: number) => new PublicKey(data.subarray(at, at + 32));
 
-function stateOf(byte: number): EpochState | null {
+function stateOf(byte: number): EpochAccountState | null {
   return byte === 1 || byte === 2 || byte === 3 ? STATES[byte] : null;
 }
 
-/** Reads an epoch; null for anything that is not one of this program. */
-export function decodeEpoch(program: PublicKey, account: Account): EpochAccount | null {
+/** Decodes an epoch account; null for any other account. */
+export function decodeEpoch(program: PublicKey, account: RawAccount): EpochAccount | null {
   const data = bytesOf(program, account, EPOCH_TAG);
   if (data?.length !== EPOCH_BYTES) return null;
   const state = stateOf(data.readUInt8(9));
@@ -82,15 +84,15 @@ export function decodeEpoch(program: PublicKey, account: Account): EpochAccount 
   };
 }
 
-/** Bytes of a page: what its rent is paid for. The last page of an epoch is as short as its leaves allow. */
+/** Returns the bytes of a page, which determine its rent. The last page of an epoch is shorter. */
 export function pageBytes(leaves: number, page: number): number {
   const claims = Math.min(CLAIMS_PER_PAGE, leaves - page * CLAIMS_PER_PAGE);
   if (!(claims > 0)) throw new RangeError(`an epoch of ${leaves} leaves has no page ${page}`);
   return PAGE_HEADER_BYTES + Math.ceil(claims / 8);
 }
 
-/** Reads a page; null for anything that is not one of this program. */
-export function decodePage(program: PublicKey, account: Account): PageAccount | null {
+/** Decodes a page account; null for any other account. */
+export function decodePage(program: PublicKey, account: RawAccount): PageAccount | null {
   const data = bytesOf(program, account, PAGE_TAG);
   if (!data || data.length <= PAGE_HEADER_BYTES || data.length > PAGE_HEADER_BYTES + CLAIMS_PER_PAGE / 8) return null;
   return {
@@ -101,7 +103,7 @@ export function decodePage(program: PublicKey, account: Account): PageAccount | 
   };
 }
 
-/** Whether a claim is paid, by its page. @throws RangeError for an index that is not of this page */
+/** Returns whether a claim is paid. @throws RangeError when the index is not on this page */
 export function isClaimed(page: PageAccount, index: number): boolean {
   const bit = index - page.page * CLAIMS_PER_PAGE;
   const byte = Number.isInteger(bit) && bit >= 0 ? page.bits[Math.floor(bit / 8)] : undefined;

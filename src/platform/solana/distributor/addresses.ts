@@ -2,25 +2,25 @@ import { PublicKey } from '@solana/web3.js';
 import { associatedTokenAddress, u64 } from '../tokens.ts';
 import { CLAIMS_PER_PAGE } from './accounts.ts';
 
-/** Little-endian. @throws RangeError outside 0 to 2^32 − 1 */
+/** Encodes an unsigned 32-bit integer, little-endian. @throws RangeError outside 0 to 2^32 − 1 */
 export function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
   return bytes;
 }
 
-/** Where the epoch of this number is, or would be. Each authority and mint has numbers of its own. */
+/** Derives the address of an epoch account. Epoch numbers are separate for each authority and mint. */
 export function epochAddress(program: PublicKey, authority: PublicKey, mint: PublicKey, epoch: bigint): PublicKey {
   return PublicKey.findProgramAddressSync([Buffer.from('epoch'), authority.toBuffer(), mint.toBuffer(), u64(epoch)], program)[0];
 }
 
-/** Where the tokens of an epoch are: its own associated token account. */
+/** Derives the address of an epoch's vault, which is the associated token account of the epoch account. */
 export const vaultAddress = (epochAccount: PublicKey, mint: PublicKey): PublicKey => associatedTokenAddress(epochAccount, mint);
 
-/** The number of the page that holds the bit of a claim. */
+/** Returns the page number of a claim. */
 export const pageOf = (index: number): number => Math.floor(index / CLAIMS_PER_PAGE);
 
-/** Where a page of an epoch's bitmap is. There is none before the first claim that needs it. */
+/** Derives the address of a bitmap page. The first claim of a page creates its account. */
 export function pageAddress(program: PublicKey, epochAccount: PublicKey, page: number): PublicKey {
   return PublicKey.findProgramAddressSync([Buffer.from('claimed'), epochAccount.toBuffer(), u32(page)], program)[0];
 }

@@ -1,28 +1,31 @@
 import { PublicKey } from '@solana/web3.js';
+import type { RawAccount } from './accounts.ts';
 
-/** The loader that keeps a program's bytes in an account of their own, replaceable by an authority while there is one. */
+/** The upgradeable loader. It stores a program's bytes in a separate account, which the upgrade authority can replace. */
 export const UPGRADEABLE_LOADER = new PublicKey('BPFLoaderUpgradeab1e11111111111111111111111');
 
-/** The older loaders keep the bytes, and nothing else, in the program's account. */
+/** The older loaders. They store the bytes in the program account itself. */
 const FINAL_LOADERS = [new PublicKey('BPFLoader2111111111111111111111111111111111'), new PublicKey('BPFLoader1111111111111111111111111111111111')];
 
-/** What the upgradeable loader's accounts begin with, and the bytes before the program's own: state, slot, authority. */
+/** First u32 of the upgradeable loader's accounts. */
 const PROGRAM_STATE = 2;
 const PROGRAM_DATA_STATE = 3;
+/** Bytes before the program's bytes in a program data account: state, slot, authority. */
 const PROGRAM_DATA_HEADER_BYTES = 45;
 
-/** An account as `Connection` gives it; null where there is none. */
-type Account = { readonly owner: PublicKey; readonly data: Uint8Array } | null;
-
-/** Where the upgradeable loader keeps the bytes of a program. */
+/** Derives the address of the account that stores the bytes of an upgradeable program. */
 export function programDataAddress(program: PublicKey): PublicKey {
   return PublicKey.findProgramAddressSync([program.toBuffer()], UPGRADEABLE_LOADER)[0];
 }
 
 const viewOf = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
-/** Where the bytes of a deployed program are, by the program's own account; null where that is no program of a loader known here. */
-export function programBytesAddress(program: PublicKey, account: Account): PublicKey | null {
+/**
+ * Returns the address of the account that stores the bytes of a deployed program.
+ * @param account the program account
+ * @returns null when the account is not a program of a known loader
+ */
+export function programBytesAddress(program: PublicKey, account: RawAccount): PublicKey | null {
   if (!account) return null;
   if (FINAL_LOADERS.some((loader) => account.owner.equals(loader))) return program;
   if (!account.owner.equals(UPGRADEABLE_LOADER) || account.data.length < 36) return null;
@@ -31,7 +34,7 @@ export function programBytesAddress(program: PublicKey, account: Account): Publi
   return data.readUInt32LE(0) === PROGRAM_STATE && expected.toBuffer().equals(data.subarray(4, 36)) ? expected : null;
 }
 
-function programBytes(account: Account): Buffer | null {
+function programBytes(account: RawAccount): Buffer | null {
   if (!account) return null;
   const data = viewOf(account.data);
   if (FINAL_LOADERS.some((loader) => account.owner.equals(loader))) return data;
@@ -41,10 +44,10 @@ function programBytes(account: Account): Buffer | null {
 }
 
 /**
- * Whether what is deployed is these bytes. `account` is the one at `programBytesAddress`. A program that was once longer, or was given
- * room to grow, has zeros behind its bytes.
+ * Returns whether the deployed program equals `bytes`. Zeros after the bytes are accepted: the account can be larger than the program.
+ * @param account the account at `programBytesAddress`
  */
-export function deployedProgramMatches(account: Account, bytes: Uint8Array): boolean {
+export function deployedProgramMatches(account: RawAccount, bytes: Uint8Array): boolean {
   const deployed = programBytes(account);
   if (!deployed || bytes.length === 0 || deployed.length < bytes.length) return false;
   return deployed.subarray(0, bytes.length).equals(bytes) && deployed.subarray(bytes.length).every((byte) => byte === 0);

@@ -2,10 +2,10 @@ import { type PublicKey, SystemProgram, TransactionInstruction } from '@solana/w
 import { associatedTokenAddress, TOKEN_PROGRAM, u64 } from '../tokens.ts';
 import { epochAddress, pageAddress, pageOf, u32, vaultAddress } from './addresses.ts';
 
-/** The longest proof a claim may bring. */
+/** Maximum nodes of a proof. */
 export const MAX_PROOF = 32;
 
-/** The program's instructions, by the first byte of their data. */
+/** The first data byte of each instruction. */
 const OPEN = 0;
 const CLAIM = 1;
 const SETTLE = 2;
@@ -19,17 +19,17 @@ const CLAIM_HEAD_BYTES = 16;
 const meta = (pubkey: PublicKey, isWritable: boolean, isSigner = false) => ({ pubkey, isWritable, isSigner });
 
 function hash(bytes: Uint8Array, name: string): Uint8Array {
-  if (bytes.length !== HASH_BYTES) throw new RangeError(`${name} has ${bytes.length} bytes, not ${HASH_BYTES}`);
+  if (bytes.length !== HASH_BYTES) throw new RangeError(`${name} must have ${HASH_BYTES} bytes, not ${bytes.length}`);
   return bytes;
 }
 
 /**
- * Publishes an epoch. Its vault must hold `total` by then: opening the vault's token account, paying it and this go into one transaction.
- * What is left of it in the end goes to the associated token account of `refundOwner`, which must exist.
+ * Builds the instruction that opens an epoch. Precondition: the vault holds `total`, so the same transaction opens and funds the vault first.
+ * The unclaimed tokens go to the associated token account of `refundOwner`, which must exist.
  */
 export function openEpoch(open: {
   program: PublicKey;
-  /** Pays the rent of the epoch's account, which is never given back; may be the authority. */
+  /** Pays the rent of the epoch account, which is never refunded. May be the authority. */
   payer: PublicKey;
   authority: PublicKey;
   mint: PublicKey;
@@ -37,10 +37,10 @@ export function openEpoch(open: {
   root: Uint8Array;
   total: bigint;
   leaves: number;
-  /** Unix time in seconds, between a day and 400 days ahead. */
+  /** End of the claim period, Unix time in seconds, 1 to 400 days ahead. */
   expiry: number;
   refundOwner: PublicKey;
-  /** Takes a mint that has a freeze authority, who can stop claims at will. */
+  /** Accepts a mint with a freeze authority, which can block claims at any time. */
   mintMayFreeze?: boolean;
 }): TransactionInstruction {
   const { program, payer, authority, mint } = open;
@@ -61,7 +61,10 @@ export function openEpoch(open: {
   });
 }
 
-/** Pays a leaf to its wallet's associated token account, which must exist. Anybody may send it, and pays the rent of a page it is the first of. */
+/**
+ * Builds the instruction that pays a leaf to the wallet's associated token account, which must exist.
+ * Any payer may send it. The payer of the first claim of a page pays the rent of the page.
+ */
 export function claimReward(claim: {
   program: PublicKey;
   payer: PublicKey;
@@ -70,11 +73,11 @@ export function claimReward(claim: {
   index: number;
   wallet: PublicKey;
   amount: bigint;
-  /** The siblings from the leaf up, 32 bytes each; none where the leaf is the root. */
+  /** Sibling hashes from the leaf to the root, 32 bytes each; empty when the leaf is the root. */
   proof: readonly Uint8Array[];
 }): TransactionInstruction {
   const { program, epochAccount, mint, wallet, proof } = claim;
-  if (proof.length > MAX_PROOF) throw new RangeError(`the proof has ${proof.length} nodes, more than ${MAX_PROOF}`);
+  if (proof.length > MAX_PROOF) throw new RangeError(`the proof must have at most ${MAX_PROOF} nodes, not ${proof.length}`);
   return new TransactionInstruction({
     programId: program,
     keys: [
@@ -91,8 +94,8 @@ export function claimReward(claim: {
   });
 }
 
-/** What ends an epoch: its address, and what its account says. */
-interface Ending {
+/** The accounts of an instruction that ends an epoch. */
+interface EpochEnd {
   program: PublicKey;
   epochAccount: PublicKey;
   authority: PublicKey;
@@ -100,8 +103,8 @@ interface Ending {
   refund: PublicKey;
 }
 
-/** Ends an epoch before its time, for ever: nothing can be claimed any more, and what is left goes back. The authority signs. */
-export function settleEpoch({ program, epochAccount, authority, vault, refund }: Ending): TransactionInstruction {
+/** Builds the instruction that ends an epoch early. Claims stop for good, and the unclaimed tokens are refunded. The authority signs. */
+export function settleEpoch({ program, epochAccount, authority, vault, refund }: EpochEnd): TransactionInstruction {
   return new TransactionInstruction({
     programId: program,
     keys: [meta(authority, false, true), meta(epochAccount, true), meta(vault, true), meta(refund, true), meta(TOKEN_PROGRAM, false)],
@@ -109,8 +112,8 @@ export function settleEpoch({ program, epochAccount, authority, vault, refund }:
   });
 }
 
-/** Closes an epoch that is expired or settled: the vault's tokens go back, its rent to the authority. Anybody may send it. */
-export function closeEpoch({ program, epochAccount, authority, vault, refund }: Ending): TransactionInstruction {
+/** Builds the instruction that closes an expired or settled epoch. The vault's tokens are refunded; its rent goes to the authority. Any payer may send it. */
+export function closeEpoch({ program, epochAccount, authority, vault, refund }: EpochEnd): TransactionInstruction {
   return new TransactionInstruction({
     programId: program,
     keys: [meta(epochAccount, true), meta(vault, true), meta(refund, true), meta(authority, true), meta(TOKEN_PROGRAM, false)],
@@ -118,7 +121,7 @@ export function closeEpoch({ program, epochAccount, authority, vault, refund }: 
   });
 }
 
-/** Takes a page of a closed epoch back, its rent to the authority. Anybody may send it. */
+/** Builds the instruction that deletes a page of a closed epoch. Its rent goes to the authority. Any payer may send it. */
 export function closePage(close: { program: PublicKey; epochAccount: PublicKey; authority: PublicKey; page: number }): TransactionInstruction {
   const { program, epochAccount, authority, page } = close;
   return new TransactionInstruction({
@@ -128,8 +131,8 @@ export function closePage(close: { program: PublicKey; epochAccount: PublicKey; 
   });
 }
 
-/** A claim as somebody's transaction has it. That the transaction succeeded is for the caller to know. */
-export interface ParsedClaim {
+/** A decoded claim instruction. The caller checks that its transaction succeeded. */
+interface ParsedClaim {
   readonly payer: PublicKey;
   readonly epochAccount: PublicKey;
   readonly pageAccount: PublicKey;
@@ -140,7 +143,10 @@ export interface ParsedClaim {
   readonly proof: readonly Buffer[];
 }
 
-/** Reads a claim back from an instruction of this program: its data and its accounts in order. Null for any other instruction. */
+/**
+ * Decodes a claim instruction of this program; null for any other instruction.
+ * @param keys the accounts of the instruction, in order
+ */
 export function parseClaim(data: Uint8Array, keys: readonly PublicKey[]): ParsedClaim | null {
   const bytes = Buffer.from(data);
   const nodes = (bytes.length - CLAIM_HEAD_BYTES) / HASH_BYTES;

@@ -2,35 +2,36 @@ import { type AccountInfo, PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
 import { rpc } from '../solana.ts';
 import { decodeMint, decodeTokenAccount, MINT_BYTES, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM } from '../tokens.ts';
-import { ownedBy, type Verdict } from './verdict.ts';
+import { type NameResolution, resolvesToOwner } from './resolution.ts';
 
 export const TOKEN_2022_PROGRAM = new PublicKey('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 
-/** Where an account with extensions says what it is, and what it says. */
-const KIND_AT = TOKEN_ACCOUNT_BYTES;
-const KINDS = { mint: 1, account: 2 } as const;
+/** Offset and values of the account type byte, which accounts with extensions have. */
+const ACCOUNT_TYPE_AT = TOKEN_ACCOUNT_BYTES;
+const ACCOUNT_TYPES = { mint: 1, account: 2 } as const;
 
-/** JSON-RPC's word for a mint that is none. */
+/** JSON-RPC error code for an address that is not a mint. */
 const INVALID_PARAMS = -32602;
 
-const NOBODY: Verdict = { refused: 'the name is wrapped in a token that nobody is known to hold' };
+const NO_HOLDER: NameResolution = { refused: 'the name is wrapped in a token that has no known holder' };
 
 /**
- * Who holds the one token that a name is wrapped in. The node only says where to look: mint and account are read, and checked, here.
- * @param program the token program that the registry's tokens belong to
+ * Resolves a wrapped name to the wallet that holds its token. The RPC node only supplies the address of the token account;
+ * the mint and the token account are read and verified.
+ * @param program the token program of the registry's tokens
  */
-export async function holderOf(app: App, mint: PublicKey, program: PublicKey): Promise<Verdict> {
+export async function resolveByToken(app: App, mint: PublicKey, program: PublicKey): Promise<NameResolution> {
   const { connection } = app.chain;
   const address = await rpc(() => largestAccount(app, mint));
-  if (address === null) return NOBODY;
+  if (address === null) return NO_HOLDER;
   const [mintAccount, account] = await rpc(() => connection.getMultipleAccountsInfo([mint, address], 'finalized'));
-  const minted = decodeMint(plain(mintAccount, program, 'mint'));
-  const held = decodeTokenAccount(plain(account, program, 'account'));
-  if (minted?.supply !== 1n || minted.decimals !== 0 || held?.amount !== 1n || !held.mint.equals(mint)) return NOBODY;
-  return ownedBy(held.owner);
+  const minted = decodeMint(withoutExtensions(mintAccount, program, 'mint'));
+  const held = decodeTokenAccount(withoutExtensions(account, program, 'account'));
+  if (minted?.supply !== 1n || minted.decimals !== 0 || held?.amount !== 1n || !held.mint.equals(mint)) return NO_HOLDER;
+  return resolvesToOwner(held.owner);
 }
 
-/** The only account that holds one unit; null where there is none, or no such mint. */
+/** Returns the only account that holds one token; null when none or several do, or when the mint does not exist. */
 async function largestAccount(app: App, mint: PublicKey): Promise<PublicKey | null> {
   try {
     const { value } = await app.chain.connection.getTokenLargestAccounts(mint, 'finalized');
@@ -42,11 +43,16 @@ async function largestAccount(app: App, mint: PublicKey): Promise<PublicKey | nu
   }
 }
 
-/** An account of either token program as one without extensions: those come behind what both programs lay out alike. */
-function plain(account: AccountInfo<Buffer> | null | undefined, program: PublicKey, kind: 'mint' | 'account'): AccountInfo<Buffer> | null {
+/** Cuts the extensions off a token account or mint. The layout before the extensions is the same for both token programs. */
+function withoutExtensions(
+  account: AccountInfo<Buffer> | null | undefined,
+  program: PublicKey,
+  type: 'mint' | 'account',
+): AccountInfo<Buffer> | null {
   if (!account?.owner.equals(program)) return null;
-  const bytes = kind === 'mint' ? MINT_BYTES : TOKEN_ACCOUNT_BYTES;
-  const isExtended = program.equals(TOKEN_2022_PROGRAM) && account.data.length > KIND_AT && account.data[KIND_AT] === KINDS[kind];
+  const bytes = type === 'mint' ? MINT_BYTES : TOKEN_ACCOUNT_BYTES;
+  const isExtended =
+    program.equals(TOKEN_2022_PROGRAM) && account.data.length > ACCOUNT_TYPE_AT && account.data[ACCOUNT_TYPE_AT] === ACCOUNT_TYPES[type];
   if (account.data.length !== bytes && !isExtended) return null;
   return { ...account, owner: TOKEN_PROGRAM, data: account.data.subarray(0, bytes) };
 }

@@ -1,33 +1,33 @@
-/** A name as the registries know it. */
+/** A parsed `.sol` or `.sns` name. */
 export interface Name {
-  /** Lower-case, as it is asked for: `toly.sol`. */
+  /** The full name in lower case, such as `toly.sol`. */
   readonly text: string;
-  /** `sol` or `sns`: which registry answers for it. */
+  /** Selects the registry. */
   readonly suffix: 'sol' | 'sns';
   /** The labels before the suffix: `[name]` or `[sub, name]`. */
   readonly labels: readonly [string] | readonly [string, string];
 }
 
 /**
- * Controls (a record's address is derived like a subdomain's, with a control character before its name), halves of characters, what
- * Unicode has not assigned, spaces, and what is invisible.
+ * Control characters, lone surrogates, unassigned code points, spaces and invisible characters. Control characters are dangerous:
+ * the registry derives the address of a record like the address of a subdomain that begins with one.
  */
-const UNSEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 const LATIN = /\p{Script=Latin}/u;
 const OTHER_LETTER = /(?!\p{Script=Latin})\p{L}/u;
 
-/** Why a text is no name that money may go by. */
+/** Validation message for a text that is not a valid name. */
 export const NAME_RULE = 'must be a name of one or two labels without spaces, invisible characters, compatibility forms or letters of mixed scripts';
 
 /**
- * Reads a name. Registries hash the bytes, and names are registered in lower case, so case is folded and nothing else: texts that look
- * like another name, or like nothing, are refused rather than mapped to it.
- * @returns null for what is no name
+ * Parses a name. The registries hash the bytes of lower-case names, so only the case is normalized. A text that looks like another
+ * name (compatibility forms, mixed scripts, invisible characters) is rejected, so that no payment goes to a look-alike.
+ * @returns null when the text is not a valid name
  */
 export function parseName(text: string): Name | null {
   const lower = text.toLowerCase();
   const suffix = lower.endsWith('.sol') ? 'sol' : lower.endsWith('.sns') ? 'sns' : null;
-  if (suffix === null || lower.normalize('NFKC') !== lower || UNSEEN.test(lower)) return null;
+  if (suffix === null || lower.normalize('NFKC') !== lower || INVISIBLE.test(lower)) return null;
   const [first, second, ...more] = lower.slice(0, -4).split('.');
   const labels = second === undefined ? ([first ?? ''] as const) : ([first ?? '', second] as const);
   if (more.length > 0 || !labels.every(isLabel)) return null;

@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
 import { type AccountInfo, PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
-import { holderOf, TOKEN_2022_PROGRAM } from './holder.ts';
+import { resolveByToken, TOKEN_2022_PROGRAM } from './holder.ts';
 import type { Name } from './name.ts';
-import { ownedBy, UNKNOWN, UNREADABLE, type Verdict } from './verdict.ts';
+import { type NameResolution, NO_SUCH_NAME, resolvesToOwner, UNREADABLE_NAME } from './resolution.ts';
 
-/** The Solana Record Service, and the class of its records that are `.sol` names: that of their registrar (soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht). */
-export const RECORD_SERVICE = new PublicKey('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
+/** Program address of the Solana Record Service. */
+const RECORD_SERVICE = new PublicKey('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
+/** The class of the records of `.sol` names: the class of their registrar (soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht). */
 export const SOL_CLASS = new PublicKey('Dqc9TrYg1AZLEa6UkZUqCDrr9zsHQveo1szGTE1BTW5');
 
-/** A record: its tag, the class, the kind of owner, the owner, whether it is frozen, its expiry (i64), the length of the seed, the seed, data. */
+/** Tag of a record. The layout of a record is: tag, class, type of owner, owner, frozen flag, expiry (i64), length of the seed, seed, data. */
 const RECORD = 2;
-const AT = { class: 1, ownerKind: 33, owner: 34, expiry: 67, seedLength: 75, seed: 76 } as const;
+const AT = { class: 1, ownerType: 33, owner: 34, expiry: 67, seedLength: 75, seed: 76 } as const;
 const SEED_BYTES = 32;
-const OWNER_KINDS = { wallet: 0, token: 1 } as const;
+const OWNER_TYPES = { wallet: 0, token: 1 } as const;
 
-/** What a name's record is derived from. Names below names are hashed as a whole. */
+/** Returns the seed of a name's record address. A subdomain is hashed together with its parent's label. */
 const seedOf = ({ labels }: Name): Buffer =>
   createHash('sha256')
     .update(`name${labels.join('.')}`)
@@ -23,23 +24,23 @@ const seedOf = ({ labels }: Name): Buffer =>
 
 const pda = (...seeds: Buffer[]) => PublicKey.findProgramAddressSync(seeds, RECORD_SERVICE)[0];
 
-/** The address of a name's record. */
+/** Returns the address of a name's record. */
 export const recordAddress = (name: Name): PublicKey => pda(Buffer.from('record'), SOL_CLASS.toBuffer(), seedOf(name));
 
-/** Which wallet the record service says a name belongs to: its owner, or who holds the token that owns it. */
-export async function judgeBySrs(app: App, name: Name, account: AccountInfo<Buffer> | null): Promise<Verdict> {
-  if (!account) return UNKNOWN;
+/** Resolves a name by its record: to the owner, or to the holder of the token that owns the record. */
+export async function resolveBySrs(app: App, name: Name, account: AccountInfo<Buffer> | null): Promise<NameResolution> {
+  if (!account) return NO_SUCH_NAME;
   const { data, owner: program } = account;
-  if (!program.equals(RECORD_SERVICE) || data.length < AT.seed + SEED_BYTES || data[0] !== RECORD) return UNREADABLE;
+  if (!program.equals(RECORD_SERVICE) || data.length < AT.seed + SEED_BYTES || data[0] !== RECORD) return UNREADABLE_NAME;
   const key = (at: number) => new PublicKey(data.subarray(at, at + 32));
-  if (!key(AT.class).equals(SOL_CLASS) || data[AT.seedLength] !== SEED_BYTES) return UNREADABLE;
-  if (!data.subarray(AT.seed, AT.seed + SEED_BYTES).equals(seedOf(name))) return UNREADABLE;
-  // The program stores the expiry, and leaves it to readers: seconds, 0 for never.
+  if (!key(AT.class).equals(SOL_CLASS) || data[AT.seedLength] !== SEED_BYTES) return UNREADABLE_NAME;
+  if (!data.subarray(AT.seed, AT.seed + SEED_BYTES).equals(seedOf(name))) return UNREADABLE_NAME;
+  // The program stores the expiry without enforcing it, so readers check it. Unix time in seconds; 0 means never.
   const expiry = data.readBigInt64LE(AT.expiry);
   if (expiry !== 0n && expiry * 1_000n <= BigInt(app.clock.now().getTime())) return { refused: 'the name has expired' };
   const owner = key(AT.owner);
-  if (data[AT.ownerKind] === OWNER_KINDS.wallet) return ownedBy(owner);
+  if (data[AT.ownerType] === OWNER_TYPES.wallet) return resolvesToOwner(owner);
   const mint = pda(Buffer.from('mint'), recordAddress(name).toBuffer());
-  if (data[AT.ownerKind] !== OWNER_KINDS.token || !owner.equals(mint)) return UNREADABLE;
-  return await holderOf(app, mint, TOKEN_2022_PROGRAM);
+  if (data[AT.ownerType] !== OWNER_TYPES.token || !owner.equals(mint)) return UNREADABLE_NAME;
+  return await resolveByToken(app, mint, TOKEN_2022_PROGRAM);
 }

@@ -1,77 +1,81 @@
 import type { App } from '#platform/app.ts';
-import { DEAD } from './errors.ts';
-import { finalizedNow, type Look, lookAtBlockhash, lookAtNonce } from './expiry-proof.ts';
-import { markDoubt, markManual, type PendingAttempt, storedError } from './rows.ts';
+import { EXPIRED_ERROR } from './errors.ts';
+import { checkBlockhashExpiry, checkNonceExpiry, type ExpiryCheck, readFinalized } from './expiry-proof.ts';
+import { markManual, type PendingAttempt, recordExpiryCheck, storedError } from './rows.ts';
 import type { TransactionType } from './transaction-type.ts';
-import { move } from './transition.ts';
+import { applyTransitions } from './transition.ts';
 
-/** Attempts that one round looks into; each takes a few questions. */
-const MOST_LOOKS = 64;
-const LOOKS_AT_ONCE = 8;
+/** Maximum expiry checks per poll; each check takes several RPC requests. */
+const MAX_CHECKS = 64;
+const MAX_CONCURRENT = 8;
 
 /**
- * Looks into attempts without a status, and buries those that are proven dead twice, some time apart. What stays unclear
- * for long is handed to people; it is followed all the same.
- * @returns how many were buried
+ * Checks old attempts without a status, and marks an attempt `dead` when two checks, `recheckMs` apart, prove that it expired.
+ * An attempt that stays unproven for `manualAfterMs` is marked for an operator; polling continues for it.
+ * @returns the number of attempts marked dead
  */
-export async function expireAttempts(app: App, kinds: ReadonlyMap<string, TransactionType>, missing: readonly PendingAttempt[]): Promise<number> {
-  const old = missing.filter((attempt) => isDue(app, attempt));
+export async function expireAttempts(app: App, types: ReadonlyMap<string, TransactionType>, missing: readonly PendingAttempt[]): Promise<number> {
+  const old = missing.filter((attempt) => isCheckDue(app, attempt));
   if (old.length === 0) return 0;
-  const { height } = await finalizedNow(app.chain.connection);
-  const mayLand = ({ last_valid_height: last }: PendingAttempt) => last !== null && height <= last + app.config.chain.landing.depthBlocks;
-  const due = old.filter((attempt) => !mayLand(attempt)).slice(0, MOST_LOOKS);
+  const { height } = await readFinalized(app.chain.connection);
+  const mayLand = ({ last_valid_height: last }: PendingAttempt) => last !== null && height <= last + app.config.chain.submission.depthBlocks;
+  const due = old.filter((attempt) => !mayLand(attempt)).slice(0, MAX_CHECKS);
   const next = due.values();
-  let buried = 0;
+  let expired = 0;
   await Promise.all(
-    Array.from({ length: Math.min(LOOKS_AT_ONCE, due.length) }, async () => {
-      for (const attempt of next) if (await look(app, kinds, attempt)) buried++;
+    Array.from({ length: Math.min(MAX_CONCURRENT, due.length) }, async () => {
+      for (const attempt of next) if (await checkAttempt(app, types, attempt)) expired++;
     }),
   );
-  return buried;
+  return expired;
 }
 
-/** Not before it could be dead, and not more often than verdicts are due. */
-function isDue(app: App, attempt: PendingAttempt): boolean {
-  const { recheckMs, giveUpMs } = app.config.chain.landing;
-  return (attempt.looked_age ?? attempt.age) >= (attempt.nonce === null ? recheckMs : Math.min(recheckMs, giveUpMs));
+/** Returns whether enough time has passed since signing, or since the last check. */
+function isCheckDue(app: App, attempt: PendingAttempt): boolean {
+  const { recheckMs, giveUpMs } = app.config.chain.submission;
+  return (attempt.checked_age ?? attempt.age) >= (attempt.nonce === null ? recheckMs : Math.min(recheckMs, giveUpMs));
 }
 
-async function look(app: App, kinds: ReadonlyMap<string, TransactionType>, attempt: PendingAttempt): Promise<boolean> {
+/** Checks one attempt and records the result. @returns whether the attempt was marked dead */
+async function checkAttempt(app: App, types: ReadonlyMap<string, TransactionType>, attempt: PendingAttempt): Promise<boolean> {
   const { nonce_account } = attempt;
-  const found = nonce_account === null ? await lookAtBlockhash(app, attempt) : await lookAtNonce(app, { ...attempt, nonce_account });
-  const provenTwice = found.verdict === 'dead' && attempt.doubt_age !== null && attempt.doubt_age >= app.config.chain.landing.recheckMs;
-  if (provenTwice || (found.verdict === 'unclear' && (await isDoneAnyway(app, kinds.get(attempt.kind), attempt)))) {
+  const check = nonce_account === null ? await checkBlockhashExpiry(app, attempt) : await checkNonceExpiry(app, { ...attempt, nonce_account });
+  const provenTwice = check.result === 'dead' && attempt.expired_age !== null && attempt.expired_age >= app.config.chain.submission.recheckMs;
+  if (provenTwice || (check.result === 'unclear' && (await isDoneAlready(app, types.get(attempt.type), attempt)))) {
     app.log.warn(
-      { kind: attempt.kind, subject: attempt.subject, signature: attempt.signature, evidence: 'evidence' in found ? found.evidence : null },
-      'an attempt is dead',
+      { type: attempt.type, subject: attempt.subject, signature: attempt.signature, evidence: 'evidence' in check ? check.evidence : null },
+      'a transaction attempt expired without landing; the transaction is signed again or fails',
     );
-    return (await move(app, kinds, [{ attempt, to: 'dead', slot: null, error: DEAD }])).length > 0;
+    return (await applyTransitions(app, types, [{ attempt, to: 'dead', slot: null, error: EXPIRED_ERROR }])).length > 0;
   }
-  await app.tx((tx) => tx.query(markDoubt, [attempt.id, attempt.n, doubtOf(found)]));
-  await overdue(app, kinds, attempt, found);
+  await app.tx((tx) => tx.query(recordExpiryCheck, [attempt.id, attempt.n, storedEvidence(check)]));
+  await handleOverdue(app, types, attempt, check);
   return false;
 }
 
 /**
- * What is composed again after each failure knows from the chain whether it is done, and refuses to happen twice: then
- * nobody needs to know which transaction did it, and this attempt has nothing left to do.
+ * Returns whether the effect is on the chain already, for types that are composed again after a failure.
+ * `compose` of these types checks the chain, so the attempt can end although its own expiry is unproven.
  */
-async function isDoneAnyway(app: App, kind: TransactionType | undefined, { subject }: PendingAttempt): Promise<boolean> {
-  return kind?.afterFailure === 'again' && (await kind.compose(app, subject)).do === 'done';
+async function isDoneAlready(app: App, type: TransactionType | undefined, { subject }: PendingAttempt): Promise<boolean> {
+  return type?.afterFailure === 'again' && (await type.compose(app, subject)).do === 'done';
 }
 
-/** Only a look that says `dead` starts the time to the next one; any other ends the doubt. */
-const doubtOf = (found: Look) => (found.verdict === 'dead' ? JSON.stringify(found.evidence) : null);
+/** Returns the evidence to store. Null resets the stored evidence, so that the next proof starts again. */
+const storedEvidence = (check: ExpiryCheck) => (check.result === 'dead' ? JSON.stringify(check.evidence) : null);
 
-/** What does not land in its time: its lane may give it up; and what cannot be told is for people. */
-async function overdue(app: App, kinds: ReadonlyMap<string, TransactionType>, attempt: PendingAttempt, found: Look): Promise<void> {
-  const { giveUpMs, manualAfterMs } = app.config.chain.landing;
-  const kind = kinds.get(attempt.kind);
-  if (found.verdict === 'no' && attempt.nonce !== null && attempt.age >= giveUpMs) {
-    await app.tx(async (tx) => await kind?.overdue?.(tx, [attempt.subject]));
+/** Runs the `overdue` hook for a nonce attempt that does not land, and marks an attempt that stays unproven for an operator. */
+async function handleOverdue(app: App, types: ReadonlyMap<string, TransactionType>, attempt: PendingAttempt, check: ExpiryCheck): Promise<void> {
+  const { giveUpMs, manualAfterMs } = app.config.chain.submission;
+  const type = types.get(attempt.type);
+  if (check.result === 'may-land' && attempt.nonce !== null && attempt.age >= giveUpMs) {
+    await app.tx(async (tx) => await type?.overdue?.(tx, [attempt.subject]));
   }
-  if (found.verdict !== 'unclear' || attempt.manual || attempt.age < manualAfterMs) return;
-  app.log.error({ kind: attempt.kind, subject: attempt.subject, signature: attempt.signature, ...found }, 'a transaction needs a person');
-  const error = { name: 'Unclear', message: JSON.stringify(found.evidence), instruction: null, code: null };
+  if (check.result !== 'unclear' || attempt.manual || attempt.age < manualAfterMs) return;
+  app.log.error(
+    { type: attempt.type, subject: attempt.subject, signature: attempt.signature, ...check },
+    'the status of a transaction cannot be determined; an operator must decide, polling continues',
+  );
+  const error = { name: 'Unclear', message: JSON.stringify(check.evidence), instruction: null, code: null };
   await app.tx((tx) => tx.query(markManual, [attempt.id, storedError(error)]));
 }

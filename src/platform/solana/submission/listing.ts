@@ -1,16 +1,16 @@
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
-/** A transaction that needs a person, or is over without effect, or was one and is tried again: for operators. */
+/** A transaction that operators see: it needs a decision, has failed, or was queued again by an operator. */
 export interface ListedTransaction {
   id: string;
   kind: string;
   subject: string;
   state: 'manual' | 'failed' | 'queued';
   attempts: number;
-  /** Of the latest attempt. */
+  /** Signature of the latest attempt. */
   signature: string | null;
   error: unknown;
-  /** What the last look at the latest attempt saw. */
+  /** Evidence of the last expiry check of the latest attempt. */
   evidence: unknown;
   createdAt: string;
   changedAt: string;
@@ -20,29 +20,28 @@ const SELECT = `select t.id::text, t.kind, t.subject, t.state, t.attempts, a.sig
      ${instant('t.created_at')} as "createdAt", ${instant('t.changed_at')} as "changedAt"
    from chain_transactions t left join chain_attempts a on a.transaction_id = t.id and a.n = t.attempts`;
 
-const list = statement<ListedTransaction>(
+const selectListed = statement<ListedTransaction>(
   'list_unclear_transactions',
   `${SELECT}
    where t.state in ('manual', 'failed') and t.state = $1 order by t.changed_at desc, t.id limit $2 offset $3`,
 );
-const one = statement<ListedTransaction>('read_listed_transaction', `${SELECT} where t.id = $1`);
-const count = statement<{ n: number }>(
+const selectOne = statement<ListedTransaction>('read_listed_transaction', `${SELECT} where t.id = $1`);
+const countListed = statement<{ n: number }>(
   'count_unclear_transactions',
   `select count(*)::int as n from chain_transactions where state in ('manual', 'failed') and state = $1`,
 );
 
-/** Transactions that need a person, or have failed, the latest first, and how many there are. */
+/** Returns one page of the transactions in a state, latest change first, and their total number. */
 export async function listTransactions(
   db: Queryable,
   state: 'manual' | 'failed',
   limit: number,
   offset: number,
 ): Promise<{ transactions: ListedTransaction[]; total: number }> {
-  const [transactions, total] = await Promise.all([db.query(list, [state, limit, offset]), db.query(count, [state])]);
+  const [transactions, total] = await Promise.all([db.query(selectListed, [state, limit, offset]), db.query(countListed, [state])]);
   return { transactions, total: total[0]?.n ?? 0 };
 }
 
-/** One transaction, as it is listed. */
 export async function readTransaction(db: Queryable, id: string): Promise<ListedTransaction | undefined> {
-  return (await db.query(one, [id]))[0];
+  return (await db.query(selectOne, [id]))[0];
 }

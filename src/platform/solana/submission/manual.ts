@@ -5,41 +5,43 @@ import { signTransaction } from './jobs.ts';
 import { type ListedTransaction, readTransaction } from './listing.ts';
 import type { TransactionRow } from './rows.ts';
 
-const lock = statement<{ state: TransactionRow['state']; reason: string | null }>(
+const lockTransaction = statement<{ state: TransactionRow['state']; reason: string | null }>(
   'lock_transaction_to_retry',
   `select state, error->>'message' as reason from chain_transactions where id = $1 for update`,
 );
-const standing = statement<{ signature: string; state: string }>(
-  'find_attempt_not_over',
+const selectUndecided = statement<{ signature: string; state: string }>(
+  'find_undecided_attempt',
   `select signature, state from chain_attempts where transaction_id = $1 and state not in ('dead', 'failed') limit 1`,
 );
-const again = statement(
+const requeueManual = statement(
   'retry_manual_transaction',
   `update chain_transactions set state = 'queued', tries = 0, refusals = 0, next_at = app_now(), changed_at = app_now(), error = null where id = $1`,
 );
 
 /**
- * Has a transaction composed again that composing has set aside. Where its cause stands, it is set aside again. What waits already, waits:
- * the same again is no error.
+ * Queues a `manual` transaction to be composed again. If the cause remains, composing sets the state to `manual` again.
+ * Idempotent: a queued transaction stays queued.
  *
- * No kind can happen twice by this. Claims are guarded by the bitmap; roots, ends of epochs and lanes by their accounts; batches, and what gives
- * them up, by the nonce that is theirs. Nothing on the chain guards commitments: composing one reads what the committer's key has signed since
- * the last on record, and no attempt of its own may be undecided, which is refused here for all.
- * @throws 404; 409 while an attempt may have landed, and in any other state
+ * A retry cannot repeat an effect on the chain. The claim bitmap guards claims; their accounts guard roots, epoch ends and lanes;
+ * the nonce guards batches and nonce advances. Nothing on the chain guards draw commitments: composing one reads the
+ * transactions that the committer signed since the last stored commitment, and this function rejects a transaction with an undecided attempt.
+ * @throws 404 when the transaction does not exist; 409 while an attempt may have landed, or in any other state
  */
 export async function retryManual(tx: Tx, id: string): Promise<ListedTransaction> {
-  const row = (await tx.query(lock, [id]))[0];
+  const row = (await tx.query(lockTransaction, [id]))[0];
   if (!row) throw fail(404, 'no such transaction');
-  if (row.state !== 'manual' && row.state !== 'queued') throw fail(409, `the transaction is ${row.state}: only what was set aside is tried again`);
+  if (row.state !== 'manual' && row.state !== 'queued') {
+    throw fail(409, `the transaction is ${row.state}: only a transaction in state manual can be retried`);
+  }
   if (row.state === 'manual') {
-    const attempt = (await tx.query(standing, [id]))[0];
+    const attempt = (await tx.query(selectUndecided, [id]))[0];
     if (attempt) {
-      throw fail(409, `the transaction may have landed: attempt ${attempt.signature} is ${attempt.state}, and not proven dead: ${row.reason}`);
+      throw fail(409, `the transaction may have landed: attempt ${attempt.signature} is ${attempt.state} and not proven expired: ${row.reason}`);
     }
-    await tx.query(again, [id]);
+    await tx.query(requeueManual, [id]);
     tx.enqueue(signTransaction, { id });
   }
   const listed = await readTransaction(tx, id);
-  if (!listed) throw new Error('a transaction that is locked is not there');
+  if (!listed) throw new Error('the locked transaction was not found');
   return listed;
 }

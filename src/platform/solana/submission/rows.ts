@@ -1,10 +1,10 @@
 import { statement } from '#platform/db/sql.ts';
 import type { ChainError, Spend } from './transaction-type.ts';
 
-/** A row of chain_transactions, as whoever signs needs it. */
+/** The columns of `chain_transactions` that signing needs. */
 export interface TransactionRow {
   id: string;
-  kind: string;
+  type: string;
   subject: string;
   state: 'queued' | 'live' | 'confirmed' | 'finalized' | 'failed' | 'manual';
   attempts: number;
@@ -12,11 +12,11 @@ export interface TransactionRow {
   due: boolean;
 }
 
-/** A live attempt with what its transaction is for. */
+/** A pending attempt, with the type and subject of its transaction. */
 export interface PendingAttempt {
   id: string;
   n: number;
-  kind: string;
+  type: string;
   subject: string;
   manual: boolean;
   refusals: number;
@@ -29,24 +29,26 @@ export interface PendingAttempt {
   preamble: number;
   sent_slot: number | null;
   slot: number | null;
-  /** How long ago it was signed, ms; last looked into; and first found dead. */
+  /** Time since the signing, ms. */
   age: number;
-  looked_age: number | null;
-  doubt_age: number | null;
+  /** Time since the last expiry check, ms. */
+  checked_age: number | null;
+  /** Time since the first of the successive checks that found the attempt expired, ms. */
+  expired_age: number | null;
   spends: { asset: string; amount: string }[];
   spend_day: number;
 }
 
-/** Spends as they are stored: amounts are text, since JSON has no integers of that size. */
+/** Serializes spends for storage. Amounts are text, because JSON numbers lose precision above 2^53. */
 export const storedSpends = (spends: readonly Spend[]) => JSON.stringify(spends.map(({ asset, amount }) => ({ asset, amount: String(amount) })));
 export const spendsOf = (attempt: Pick<PendingAttempt, 'spends'>): Spend[] =>
   attempt.spends.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
 
-const COLUMNS = 'id::text, kind, subject, state, attempts, tries, next_at <= app_now() as due';
+const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due';
 
 export const selectTransaction = statement<TransactionRow>('select_chain_transaction', `select ${COLUMNS} from chain_transactions where id = $1`);
 
-/** Whoever comes second finds it locked, or no longer as it was, and signs nothing. */
+/** Locks a queued transaction to sign its next attempt. Returns no row when another worker locked or signed it first. */
 export const lockToSign = statement<{ id: string }>(
   'lock_chain_transaction',
   `select id::text from chain_transactions where id = $1 and state = 'queued' and attempts = $2 for update skip locked`,
@@ -77,41 +79,41 @@ export const postpone = statement(
    where id = $1 and state = 'queued'`,
 );
 
-/** Moves a transaction that nothing is on its way for. */
-export const settle = statement<{ subject: string }>(
+/** Sets the final state of a queued transaction. Precondition: the transaction has no pending attempt. */
+export const settleQueued = statement<{ subject: string }>(
   'settle_chain_transaction',
   `update chain_transactions set state = $2, signature = coalesce($3, signature), slot = coalesce($4::int8, slot), error = $5::jsonb, changed_at = app_now()
    where id = $1 and state = 'queued' returning subject`,
 );
 
-/** What is due and was not signed: its bell was lost, or it waits for its next try. */
-export const selectDue = statement<{ id: string }>(
+/** Selects queued transactions that are due: the job was lost, or the retry delay has passed. */
+export const selectDueTransactions = statement<{ id: string }>(
   'select_due_transactions',
   `select id::text from chain_transactions where state = 'queued' and next_at <= app_now() order by next_at limit $1`,
 );
 
 export const selectPending = statement<PendingAttempt>(
   'select_pending_attempts',
-  `select a.transaction_id::text as id, a.n, t.kind, t.subject, t.state = 'manual' as manual, t.refusals, a.state, a.signature,
+  `select a.transaction_id::text as id, a.n, t.kind as type, t.subject, t.state = 'manual' as manual, t.refusals, a.state, a.signature,
      a.last_valid_height::float8 as last_valid_height, a.nonce_account, a.nonce, a.signed_slot::float8 as signed_slot,
      a.sent_slot::float8 as sent_slot, a.slot::float8 as slot,
-     extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as looked_age,
-     extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as doubt_age,
+     extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as checked_age,
+     extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as expired_age,
      a.spends, a.spend_day, a.preamble
    from chain_attempts a join chain_transactions t on t.id = a.transaction_id
    where a.state in ('signed', 'sent', 'confirmed') order by a.signed_at limit $1`,
 );
 
-/** Compare-and-set of attempts and their transactions together: only rows that were still live come back. */
-export const moveAttempts = statement<{ id: string }>(
-  'move_attempts',
-  `with verdict as (
+/** Changes the states of attempts and their transactions by compare-and-set. Returns only the rows that were still pending. */
+export const transitionAttempts = statement<{ id: string }>(
+  'apply_attempt_transitions',
+  `with transition as (
      select * from unnest($1::uuid[], $2::int[], $3::int8[], $4::jsonb[]) as v(id, n, slot, error)),
    locked as (
-     select t.id, v.n from verdict v join chain_transactions t on t.id = v.id order by t.id for update of t),
+     select t.id, v.n from transition v join chain_transactions t on t.id = v.id order by t.id for update of t),
    moved as (
      update chain_attempts a set state = $5, slot = coalesce(v.slot, a.slot), error = coalesce(v.error, a.error), doubt = null, doubted_at = null
-     from verdict v join locked l on l.id = v.id
+     from transition v join locked l on l.id = v.id
      where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed') and a.state <> $5
      returning a.transaction_id as id, a.signature, a.slot, a.error)
    update chain_transactions t set
@@ -123,8 +125,8 @@ export const moveAttempts = statement<{ id: string }>(
    from moved m where t.id = m.id returning t.id::text`,
 );
 
-export const markDoubt = statement(
-  'mark_attempt_doubt',
+export const recordExpiryCheck = statement(
+  'record_expiry_check',
   `update chain_attempts set looked_at = app_now(), doubt = $3::jsonb, doubted_at = case when $3::jsonb is null then null else coalesce(doubted_at, app_now()) end
    where transaction_id = $1 and n = $2 and state in ('signed', 'sent', 'confirmed')`,
 );
@@ -134,7 +136,5 @@ export const markManual = statement<{ id: string }>(
   `update chain_transactions set state = 'manual', error = $2::jsonb, changed_at = app_now() where id = $1 and state in ('live', 'confirmed') returning id::text`,
 );
 
-export const selectPause = statement<{ reason: string }>('select_chain_pause', 'select reason from chain_pauses where scope = $1');
-
-/** An error as it is stored. */
+/** Serializes an error for storage. */
 export const storedError = (error: ChainError): string => JSON.stringify(error);

@@ -1,13 +1,14 @@
 import type { App } from '#platform/app.ts';
 import { markSent, selectBytes } from './rows.ts';
 
-/** How many transactions are being sent at once by one call. */
-const AT_ONCE = 32;
+/** Maximum concurrent sends per call. */
+const MAX_CONCURRENT = 32;
 
 /**
- * Sends attempts as they are committed: the bytes are read from the record, never from memory. What a node answers ends
- * no attempt: a refused one may have landed by another way, and an accepted one may be forgotten.
- * @param slot the slot that the sending counts from, for sending again
+ * Sends committed attempts. The bytes are read from the database, so only committed transactions are sent.
+ * The RPC node's response does not change an attempt's state: a rejected attempt may still land through another node,
+ * and an accepted attempt may be dropped.
+ * @param slot current slot, stored as the time of sending
  */
 export async function send(app: App, signatures: readonly string[], slot: number): Promise<void> {
   if (signatures.length === 0) return;
@@ -15,7 +16,7 @@ export async function send(app: App, signatures: readonly string[], slot: number
   const sent: string[] = [];
   const next = rows.values();
   await Promise.all(
-    Array.from({ length: Math.min(AT_ONCE, rows.length) }, async () => {
+    Array.from({ length: Math.min(MAX_CONCURRENT, rows.length) }, async () => {
       for (const { signature, bytes } of next) if (await sendOne(app, signature, bytes)) sent.push(signature);
     }),
   );
@@ -24,11 +25,11 @@ export async function send(app: App, signatures: readonly string[], slot: number
 
 async function sendOne(app: App, signature: string, bytes: Buffer): Promise<boolean> {
   try {
-    // Simulated before it was committed; and a batch that is refused has to land, for its nonce to advance.
+    // Skips preflight: the transaction was simulated before signing, and a failing nonce transaction must still land to advance its nonce.
     await app.chain.connection.sendRawTransaction(bytes, { skipPreflight: true, maxRetries: 0 });
     return true;
   } catch (err) {
-    app.log.debug({ err, signature }, 'a node did not take a transaction');
+    app.log.debug({ err, signature }, 'an RPC node did not accept a transaction; polling sends it again');
     return false;
   }
 }

@@ -1,4 +1,4 @@
-import { PublicKey, SystemProgram, type TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import { SystemProgram, type TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
@@ -9,89 +9,88 @@ import { rpc } from '../solana.ts';
 import { chainError } from './errors.ts';
 import { computeBudget, feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
 import { pollTransactions } from './jobs.ts';
-import { OverLimit, reserve, summed } from './outflows.ts';
-import {
-  insertAttempt,
-  lockToSign,
-  postpone,
-  selectPause,
-  selectTransaction,
-  settle,
-  storedError,
-  storedSpends,
-  type TransactionRow,
-} from './rows.ts';
+import { DailyLimitReached, reserveOutflows, sumByAsset } from './outflows.ts';
+import { selectPause } from './pauses.ts';
+import { insertAttempt, lockToSign, postpone, selectTransaction, settleQueued, storedError, storedSpends, type TransactionRow } from './rows.ts';
 import { send } from './send.ts';
-import type { ChainError, Draft, Outcome, Spend, TransactionType } from './transaction-type.ts';
+import type { ChainError, ComposeOutcome, Spend, TransactionDraft, TransactionType } from './transaction-type.ts';
 
-/** How often composing is tried before it is over, and how long it waits in between: twice as long each time, ms. */
-const MOST_TRIES = 12;
+/** Maximum failed simulations before the transaction fails. */
+const MAX_SIMULATIONS = 12;
+/** Delay before the first retry, ms. It doubles with each retry. */
 const RETRY_MS = 500;
-const MOST_RETRY_MS = 60_000;
-/** The longest wait while a dependency is down. */
-const MOST_OUTAGE_MS = 5_000;
-/** While its scope is paused, or the day's limit is reached, how long until it is looked at again, ms. */
-const HELD_MS = 15_000;
+const MAX_RETRY_MS = 60_000;
+/** Maximum delay before a retry while a dependency is down, ms. */
+const MAX_OUTAGE_RETRY_MS = 5_000;
+/** Delay before a retry while the scope is paused or the daily limit is reached, ms. */
+const PAUSED_RETRY_MS = 15_000;
 
 /**
- * Composes a transaction, simulates and signs it, commits the signed bytes, reads them back and sends them.
- * Killed anywhere before the commit, nothing has happened; after it, the follower sends the same bytes. Two workers
- * may compose the same at once: one of them finds the row taken, and what it signed is never sent.
+ * Composes, simulates and signs a transaction, commits the signed bytes, reads them back and sends them.
+ * If the process stops before the commit, nothing was sent; if it stops after the commit, polling sends the committed bytes.
+ * If two workers sign the same row, only one commits; the other discards its signed transaction.
  */
-export async function signAndSend(app: App, kinds: ReadonlyMap<string, TransactionType>, id: string): Promise<void> {
+export async function signAndSend(app: App, types: ReadonlyMap<string, TransactionType>, id: string): Promise<void> {
   const row = (await app.db.query(selectTransaction, [id]))[0];
   if (row?.state !== 'queued' || !row.due) return;
-  const kind = kinds.get(row.kind);
-  if (!kind) throw new Error(`no such kind of transaction: ${row.kind}`);
-  const paused = (await app.db.query(selectPause, [kind.scope]))[0];
-  if (paused) return await hold(app, row, { name: 'Paused', message: paused.reason, instruction: null, code: null });
+  const type = types.get(row.type);
+  if (!type) throw new Error(`unknown transaction type: ${row.type}`);
+  const paused = (await app.db.query(selectPause, [type.scope]))[0];
+  if (paused) return await postponePaused(app, row, { name: 'Paused', message: paused.reason, instruction: null, code: null });
   try {
-    const composed = await kind.compose(app, row.subject);
-    const outcome = composed.do === 'sign' ? await attempt(app, kind, row, composed) : composed;
-    if (outcome !== null) await conclude(app, kind, row, outcome);
+    const composed = await type.compose(app, row.subject);
+    const outcome = composed.do === 'sign' ? await signAttempt(app, type, row, composed) : composed;
+    if (outcome !== null) await applyOutcome(app, type, row, outcome);
   } catch (error) {
-    if (error instanceof OverLimit) {
-      app.log.error({ kind: kind.name, subject: row.subject, asset: error.asset }, 'the daily limit stops payments');
-      return await hold(app, row, { name: 'OverLimit', message: error.message, instruction: null, code: null });
+    if (error instanceof DailyLimitReached) {
+      app.log.error({ type: type.name, subject: row.subject, asset: error.asset }, 'the daily limit of an asset is reached; the transaction waits');
+      return await postponePaused(app, row, { name: 'OverLimit', message: error.message, instruction: null, code: null });
     }
-    // A node or a database that is down says nothing about the transaction: it is tried for as long as that lasts.
-    if (!(error instanceof HttpError)) app.log.error({ err: error, kind: kind.name, subject: row.subject }, 'a transaction could not be composed');
+    // While the RPC node or the database is down, composing is retried without limit.
+    if (!(error instanceof HttpError))
+      app.log.error({ err: error, type: type.name, subject: row.subject }, 'composing a transaction failed; it is retried');
     const reason = error instanceof Error ? error.message : String(error);
-    // An outage makes the waits longer; it does not use up the tries that refusals have.
-    const tries = Math.max(row.tries, Math.min(row.tries + 1, MOST_TRIES / 2));
+    // An outage lengthens the delay, but counts at most half of the simulations that may fail.
+    const tries = Math.max(row.tries, Math.min(row.tries + 1, MAX_SIMULATIONS / 2));
     await write(app, postpone, [
       row.id,
-      Math.min(MOST_OUTAGE_MS, backoff(row.tries)),
+      Math.min(MAX_OUTAGE_RETRY_MS, backoff(row.tries)),
       storedError({ name: 'Unavailable', message: reason, instruction: null, code: null }),
       tries,
     ]);
   }
 }
 
-const backoff = (tries: number) => Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** Math.min(tries, 10));
+const backoff = (tries: number) => Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** Math.min(tries, 10));
 
 const write = async (app: App, statement: Statement<unknown>, values: readonly unknown[]): Promise<void> =>
   void (await app.tx((tx) => tx.query(statement, values)));
 
-const hold = async (app: App, row: TransactionRow, error: ChainError) => await write(app, postpone, [row.id, HELD_MS, storedError(error), row.tries]);
+const postponePaused = async (app: App, row: TransactionRow, error: ChainError) =>
+  await write(app, postpone, [row.id, PAUSED_RETRY_MS, storedError(error), row.tries]);
 
-/** A simulation was refused, and it may be otherwise the next time. */
-interface Refused {
-  readonly do: 'try again';
+/** The simulation failed and is retried later. */
+interface RetrySimulation {
+  readonly do: 'retry';
   readonly error: ChainError;
 }
 
-/** Signs one attempt and sends it. @returns what came of it instead, where the simulation refused */
-async function attempt(app: App, kind: TransactionType, row: TransactionRow, draft: Draft): Promise<Outcome | Refused | null> {
+/** Simulates, signs, commits and sends one attempt. @returns the outcome when the simulation failed; null otherwise */
+async function signAttempt(
+  app: App,
+  type: TransactionType,
+  row: TransactionRow,
+  draft: TransactionDraft,
+): Promise<ComposeOutcome | RetrySimulation | null> {
   const recent: RecentBlockhash = await recentBlockhash(app);
   const price = await priorityPrice(app, row.attempts);
   const keys = [draft.feePayer, ...(draft.signers ?? [])].map((role) => app.chain.key(role));
   const signers = [...new Map(keys.map((key) => [key.publicKey.toBase58(), key])).values()];
   const payer = signers[0];
-  if (!payer) throw new Error('a draft names no fee payer');
+  if (!payer) throw new Error('the draft has no fee payer');
   const advance = draft.nonce ? [SystemProgram.nonceAdvance({ noncePubkey: draft.nonce.account, authorizedPubkey: payer.publicKey })] : [];
   const compile = (units: number): VersionedTransaction => {
-    // A nonce counts only as the first instruction.
+    // The runtime accepts a nonce advance only as the first instruction.
     const instructions: TransactionInstruction[] = [...advance, ...computeBudget(units, price), ...draft.instructions];
     const recentBlockhash = draft.nonce?.value ?? recent.blockhash;
     return new VersionedTransaction(new TransactionMessage({ payerKey: payer.publicKey, recentBlockhash, instructions }).compileToLegacyMessage());
@@ -103,22 +102,25 @@ async function attempt(app: App, kind: TransactionType, row: TransactionRow, dra
   );
   if (simulated.err) {
     const error = chainError(simulated.err, before);
-    app.log.warn({ kind: kind.name, subject: row.subject, error, logs: simulated.logs?.slice(-6) }, 'a simulation was refused');
-    return (await kind.refused?.(app, row.subject, error)) ?? tryAgain(row, error);
+    app.log.warn(
+      { type: type.name, subject: row.subject, error, logs: simulated.logs?.slice(-6) },
+      'the simulation of a transaction failed; it is retried or the transaction fails',
+    );
+    return (await type.simulationFailed?.(app, row.subject, error)) ?? retryOrFail(row, error);
   }
 
   const units = unitsFor(simulated.unitsConsumed ?? MAX_UNITS);
   const transaction = compile(units);
   transaction.sign(signers);
   const first = transaction.signatures[0];
-  if (!first) throw new Error('a transaction was not signed');
+  if (!first) throw new Error('the transaction has no signature');
   const signature = bs58.encode(first);
-  const spends: Spend[] = summed([...(draft.spends ?? []), { asset: 'sol', amount: feeOf(signers.length, units, price) }]);
+  const spends: Spend[] = sumByAsset([...(draft.spends ?? []), { asset: 'sol', amount: feeOf(signers.length, units, price) }]);
 
   const committed = await app.tx(async (tx: Tx) => {
     if ((await tx.query(lockToSign, [row.id, row.attempts])).length === 0) return false;
-    await kind.signed?.(tx, { subject: row.subject, signature, draft });
-    const day = await reserve(app, tx, spends);
+    await type.signed?.(tx, { subject: row.subject, signature, draft });
+    const day = await reserveOutflows(app, tx, spends);
     await tx.query(insertAttempt, [
       row.id,
       row.attempts + 1,
@@ -136,45 +138,42 @@ async function attempt(app: App, kind: TransactionType, row: TransactionRow, dra
     return true;
   });
   if (!committed) return null;
-  observeAttempts(kind.name, 'signed', [0]);
+  observeAttempts(type.name, 'signed', [0]);
   await send(app, [signature], recent.slot);
   await app.queues.add([{ job: pollTransactions, payload: {} }]).catch(() => undefined);
   return null;
 }
 
-const tryAgain = (row: TransactionRow, error: ChainError): Outcome | Refused =>
-  row.tries + 1 >= MOST_TRIES ? { do: 'fail', error } : { do: 'try again', error };
+const retryOrFail = (row: TransactionRow, error: ChainError): ComposeOutcome | RetrySimulation =>
+  row.tries + 1 >= MAX_SIMULATIONS ? { do: 'fail', error } : { do: 'retry', error };
 
-/** Writes down what came of composing. */
-async function conclude(app: App, kind: TransactionType, row: TransactionRow, outcome: Outcome | Refused): Promise<void> {
+/** Stores the outcome of composing and runs the hooks of the type. */
+async function applyOutcome(app: App, type: TransactionType, row: TransactionRow, outcome: ComposeOutcome | RetrySimulation): Promise<void> {
   const { id, subject } = row;
   switch (outcome.do) {
-    case 'try again':
+    case 'retry':
       return await write(app, postpone, [id, backoff(row.tries), storedError(outcome.error), row.tries + 1]);
     case 'wait': {
-      // It may wait as often as it has to: only refusals count.
+      // Waiting is unlimited: only failed simulations count.
       const error: ChainError = { name: 'Waiting', message: outcome.reason, instruction: null, code: null };
       return await write(app, postpone, [id, outcome.ms, storedError(error), row.tries]);
     }
     case 'done': {
       const { signature, slot } = outcome;
       return await app.tx(async (tx) => {
-        const moved = await tx.query(settle, [id, 'finalized', signature, slot, null]);
-        if (moved.length > 0) await kind.finalized(tx, [{ subject, signature, slot }]);
+        const moved = await tx.query(settleQueued, [id, 'finalized', signature, slot, null]);
+        if (moved.length > 0) await type.finalized(tx, [{ subject, signature, slot }]);
       });
     }
     case 'fail':
       return await app.tx(async (tx) => {
-        const moved = await tx.query(settle, [id, 'failed', null, null, storedError(outcome.error)]);
-        if (moved.length > 0) await kind.failed(tx, [{ subject, signature: null, error: outcome.error }]);
+        const moved = await tx.query(settleQueued, [id, 'failed', null, null, storedError(outcome.error)]);
+        if (moved.length > 0) await type.failed(tx, [{ subject, signature: null, error: outcome.error }]);
       });
     case 'manual': {
-      app.log.error({ kind: kind.name, subject, reason: outcome.reason }, 'a transaction needs a person');
+      app.log.error({ type: type.name, subject, reason: outcome.reason }, 'a transaction cannot be composed; an operator must decide');
       const error: ChainError = { name: 'Manual', message: outcome.reason, instruction: null, code: null };
-      return await write(app, settle, [id, 'manual', null, null, storedError(error)]);
+      return await write(app, settleQueued, [id, 'manual', null, null, storedError(error)]);
     }
   }
 }
-
-/** The account that a durable nonce is kept in, as the draft wants it. */
-export const nonceOf = (account: string, value: string) => ({ account: new PublicKey(account), value });

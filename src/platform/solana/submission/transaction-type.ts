@@ -3,101 +3,104 @@ import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Role } from '../config.ts';
 
-/** Something that leaves us: a mint's base units, `sol` in lamports, or what else a daily limit is set on. */
+/** An amount that a transaction spends. `asset` is a mint address (base units), `sol` (lamports) or another asset with a daily limit. */
 export interface Spend {
   readonly asset: string;
   readonly amount: bigint;
 }
 
-/** What to sign. Fees and the compute budget are the engine's part; so is their share of the day's SOL. */
-export interface Draft {
+/** A transaction to sign. Signing adds the compute budget instructions and reserves the fee against the daily SOL limit. */
+export interface TransactionDraft {
   readonly do: 'sign';
   readonly instructions: readonly TransactionInstruction[];
   readonly feePayer: Role;
-  /** Who else signs. */
+  /** Signers besides the fee payer. */
   readonly signers?: readonly Role[];
-  /** Reserved against the day's limits while this attempt may land, and for good once it has. Rents that we pay are spends of `sol`. */
+  /**
+   * Reserved against the daily limits. Released when the attempt expires or fails; after a failure `sol` stays reserved.
+   * Rent that this service pays is a spend of `sol`.
+   */
   readonly spends?: readonly Spend[];
-  /** A durable nonce instead of a blockhash: of all that is ever signed with this value, at most one lands. The fee payer is its authority. */
+  /** A durable nonce in place of a blockhash. At most one transaction with this value can land. The fee payer must be the nonce authority. */
   readonly nonce?: { readonly account: PublicKey; readonly value: string };
-  /** As if so many attempts had gone before: each doubles what is offered for priority. For kinds that give up and ask anew. */
+  /** Number of earlier transactions for the same purpose. The priority price does not depend on it yet. */
   readonly urgency?: number;
 }
 
-/** What else may come of composing. */
-export type Outcome =
-  /** The chain has it already, by whoever's transaction; finalized. */
+/** The result of composing when there is nothing to sign. */
+export type ComposeOutcome =
+  /** The effect is finalized on the chain already. The transaction may be another sender's. */
   | { readonly do: 'done'; readonly signature: string | null; readonly slot: number | null }
-  /** Not now. */
+  /** Composing is repeated after `ms`. */
   | { readonly do: 'wait'; readonly ms: number; readonly reason: string }
-  /** It cannot be done, and nothing of ours is on its way. */
+  /** The transaction fails for good. Precondition: no attempt is pending. */
   | { readonly do: 'fail'; readonly error: ChainError }
-  /** Nobody but a person can tell. */
+  /** An operator must decide. */
   | { readonly do: 'manual'; readonly reason: string };
 
-/** Why the chain refused: what is stored and shown. */
+/** The reason why a transaction failed; stored and shown to operators. */
 export interface ChainError {
-  /** As programs name it: `AlreadyClaimed`, `InsufficientFunds`; `Dead` where the attempt can never land. */
+  /** Error name of the program, such as `AlreadyClaimed` or `InsufficientFunds`; `Dead` for an expired attempt. */
   readonly name: string;
   readonly message: string;
-  /** The instruction that failed, counted among those of the draft; null where none did. */
+  /** Index of the failed instruction in the draft; null when the error names no instruction. */
   readonly instruction: number | null;
-  /** A program's own code. */
+  /** Custom error code of the program. */
   readonly code: number | null;
 }
 
-/** An attempt that is being committed. */
-export interface Signing {
+/** An attempt whose transaction is signed and not committed yet. */
+export interface SignedAttempt {
   readonly subject: string;
   readonly signature: string;
-  readonly draft: Draft;
+  readonly draft: TransactionDraft;
 }
 
-/** What landed. `signature` is null where it is not known whose transaction it was. */
-export interface Landing {
+/** A transaction that landed without an error. `signature` is null when the sender is not known. */
+export interface LandedTransaction {
   readonly subject: string;
   readonly signature: string | null;
   readonly slot: number | null;
 }
 
-/** What is over without having landed, or landed as an error. */
-export interface Failure {
+/** A transaction that ended without effect: it expired, failed on the chain, or was never signed. */
+export interface FailedTransaction {
   readonly subject: string;
   readonly signature: string | null;
   readonly error: ChainError;
 }
 
 /**
- * A kind of transaction as a value: what is to be signed for a subject, and the books that follow. The books are kept in
- * the transaction that moves the state; each sees what one round of following found, so it does many at once.
- * Every hook may see the same subject again and must not count it twice.
+ * A type of transaction: composes the transaction of a subject, and updates the rows that depend on it.
+ * The hooks run inside the database transaction that changes the state, with all transactions of one batch.
+ * A hook may receive the same subject again, so hooks must be idempotent.
  */
 export interface TransactionType {
   readonly name: string;
-  /** While this scope is paused, nothing of this kind is signed. */
+  /** While this scope is paused, no transaction of this type is signed. */
   readonly scope: string;
   /**
-   * After an attempt that landed as an error, or died: compose again, or be over. What is composed again must see from the chain
-   * whether it is done.
+   * After an attempt failed or expired: `again` composes the transaction again, `over` ends it.
+   * With `again`, `compose` must detect on the chain that the effect has happened already.
    */
   readonly afterFailure: 'again' | 'over';
-  /** Reads the record and the chain; asks through `rpc`. Must see by itself what has been done already. */
-  compose(app: App, subject: string): Promise<Draft | Outcome>;
-  /** What a refusal of the simulation means; by default it is tried again, and fails after a few times. Nothing has been signed. */
-  refused?(app: App, subject: string, error: ChainError): Promise<Outcome | undefined>;
+  /** Reads the database and the chain (through `rpc`). Must return `done` when the effect is on the chain already. */
+  compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome>;
+  /** Decides after a failed simulation; nothing is signed. By default composing is retried, and the transaction fails after several attempts. */
+  simulationFailed?(app: App, subject: string, error: ChainError): Promise<ComposeOutcome | undefined>;
   /**
-   * An attempt is about to be committed, in this transaction, and sent after it. Throwing takes it back: nothing of it has
-   * left us, and the subject is composed anew a little later.
+   * Runs in the database transaction that commits an attempt, before it is sent. An exception rolls the attempt back:
+   * nothing is sent, and composing is retried later.
    */
-  signed?(tx: Tx, signing: Signing): Promise<void>;
-  /** The cluster has voted for it; it may be shown, and may still vanish. */
-  confirmed?(tx: Tx, landings: readonly Landing[]): Promise<void>;
-  /** What was confirmed has vanished again. */
+  signed?(tx: Tx, attempt: SignedAttempt): Promise<void>;
+  /** Runs when transactions are confirmed. A confirmed transaction can still be rolled back by a fork. */
+  confirmed?(tx: Tx, landed: readonly LandedTransaction[]): Promise<void>;
+  /** Runs when a fork rolled confirmed transactions back. */
   retracted?(tx: Tx, subjects: readonly string[]): Promise<void>;
-  /** It is final: books close. */
-  finalized(tx: Tx, landings: readonly Landing[]): Promise<void>;
-  /** It is over without effect. */
-  failed(tx: Tx, failures: readonly Failure[]): Promise<void>;
-  /** A nonce attempt has not landed for long; the lane may sign what only advances the nonce. */
+  /** Runs when transactions are finalized. */
+  finalized(tx: Tx, landed: readonly LandedTransaction[]): Promise<void>;
+  /** Runs when transactions ended without effect. */
+  failed(tx: Tx, failures: readonly FailedTransaction[]): Promise<void>;
+  /** Runs when a nonce transaction did not land in `LANDING_GIVE_UP_MS`. The owner of the nonce may sign a transaction that only advances it. */
   overdue?(tx: Tx, subjects: readonly string[]): Promise<void>;
 }

@@ -2,116 +2,123 @@ import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
 import { signTransaction } from './jobs.ts';
-import { release } from './outflows.ts';
-import { moveAttempts, type PendingAttempt, spendsOf, storedError } from './rows.ts';
+import { releaseOutflows } from './outflows.ts';
+import { type PendingAttempt, spendsOf, storedError, transitionAttempts } from './rows.ts';
 import type { ChainError, TransactionType } from './transaction-type.ts';
 
-/** Where an attempt goes, and why. */
-export interface Verdict {
+/** The next state of an attempt. */
+export interface Transition {
   readonly attempt: PendingAttempt;
   readonly to: 'sent' | 'confirmed' | 'finalized' | 'failed' | 'dead';
   readonly slot: number | null;
   readonly error: ChainError | null;
 }
 
-/** Attempts whose books are kept in one transaction. */
-const AT_ONCE = 256;
-/** Attempts that landed as errors, before a transaction that is composed again each time is over. */
-const MOST_REFUSALS = 4;
+/** Maximum attempts per database transaction. */
+const MAX_BATCH = 256;
+/** Maximum attempts that fail on the chain, for a transaction that is composed again after each failure. */
+const MAX_CHAIN_FAILURES = 4;
 
 /**
- * Moves attempts and keeps the books of their kinds, many in one transaction. Where one of them makes the books fail, the
- * others are kept one by one.
- * @returns the verdicts that took effect
+ * Changes the states of attempts and runs the hooks of their types, many attempts per database transaction.
+ * When a batch fails, its attempts are applied one by one, so that one failing hook does not block the others.
+ * @returns the transitions that took effect
  */
-export async function move(app: App, kinds: ReadonlyMap<string, TransactionType>, verdicts: readonly Verdict[]): Promise<Verdict[]> {
-  const groups = Map.groupBy(verdicts, ({ attempt, to }) => `${attempt.kind}\n${to}`);
-  const moved: Verdict[] = [];
+export async function applyTransitions(
+  app: App,
+  types: ReadonlyMap<string, TransactionType>,
+  transitions: readonly Transition[],
+): Promise<Transition[]> {
+  const groups = Map.groupBy(transitions, ({ attempt, to }) => `${attempt.type}\n${to}`);
+  const applied: Transition[] = [];
   for (const group of groups.values()) {
-    for (let i = 0; i < group.length; i += AT_ONCE) moved.push(...(await moveTogether(app, kinds, group.slice(i, i + AT_ONCE))));
+    for (let i = 0; i < group.length; i += MAX_BATCH) applied.push(...(await applyBatch(app, types, group.slice(i, i + MAX_BATCH))));
   }
-  return moved;
+  return applied;
 }
 
-async function moveTogether(app: App, kinds: ReadonlyMap<string, TransactionType>, group: readonly Verdict[]): Promise<Verdict[]> {
-  const first = group[0];
-  const kind = first && kinds.get(first.attempt.kind);
-  if (!first || !kind) return [];
+async function applyBatch(app: App, types: ReadonlyMap<string, TransactionType>, batch: readonly Transition[]): Promise<Transition[]> {
+  const first = batch[0];
+  const type = first && types.get(first.attempt.type);
+  if (!first || !type) return [];
   try {
-    const moved = await app.tx((tx) => moveIn(tx, kind, first.to, group));
-    const ages = moved.map(({ attempt }) => attempt.age);
-    observeAttempts(kind.name, first.to === 'sent' ? 'retracted' : first.to, ages);
-    return moved;
+    const applied = await app.tx((tx) => applyIn(tx, type, first.to, batch));
+    const ages = applied.map(({ attempt }) => attempt.age);
+    observeAttempts(type.name, first.to === 'sent' ? 'retracted' : first.to, ages);
+    return applied;
   } catch (err) {
-    if (group.length === 1) {
-      app.log.error({ err, kind: kind.name, subject: first.attempt.subject, to: first.to }, 'the books of a transaction could not be kept');
+    if (batch.length === 1) {
+      app.log.error(
+        { err, type: type.name, subject: first.attempt.subject, to: first.to },
+        'the state change of a transaction failed; the next poll retries it',
+      );
       return [];
     }
-    const moved: Verdict[] = [];
-    for (const verdict of group) moved.push(...(await moveTogether(app, kinds, [verdict])));
-    return moved;
+    const applied: Transition[] = [];
+    for (const transition of batch) applied.push(...(await applyBatch(app, types, [transition])));
+    return applied;
   }
 }
 
-async function moveIn(tx: Tx, kind: TransactionType, to: Verdict['to'], group: readonly Verdict[]): Promise<Verdict[]> {
-  const over = group.filter((verdict) => isOver(kind, verdict));
-  const again = group.filter((verdict) => !over.includes(verdict));
-  const moved = [...(await cas(tx, over, to, stateAfter(to, true))), ...(await cas(tx, again, to, stateAfter(to, false)))];
-  const subjects = moved.map(({ attempt }) => attempt.subject);
-  const landings = moved.map(({ attempt, slot }) => ({ subject: attempt.subject, signature: attempt.signature, slot }));
+async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batch: readonly Transition[]): Promise<Transition[]> {
+  const over = batch.filter((transition) => isOver(type, transition));
+  const again = batch.filter((transition) => !over.includes(transition));
+  const applied = [...(await compareAndSet(tx, over, to, stateAfter(to, true))), ...(await compareAndSet(tx, again, to, stateAfter(to, false)))];
+  const subjects = applied.map(({ attempt }) => attempt.subject);
+  const landed = applied.map(({ attempt, slot }) => ({ subject: attempt.subject, signature: attempt.signature, slot }));
   switch (to) {
     case 'confirmed':
-      if (moved.length > 0) await kind.confirmed?.(tx, landings);
+      if (applied.length > 0) await type.confirmed?.(tx, landed);
       break;
     case 'sent':
-      if (moved.length > 0) await kind.retracted?.(tx, subjects);
+      if (applied.length > 0) await type.retracted?.(tx, subjects);
       break;
     case 'finalized':
-      if (moved.length > 0) await kind.finalized(tx, landings);
+      if (applied.length > 0) await type.finalized(tx, landed);
       break;
     default:
-      await fell(tx, kind, moved);
+      await settleFailures(tx, type, applied);
   }
-  return moved;
+  return applied;
 }
 
-/** What landed as an error, or never will: what it held is free again, and it is composed anew or over. */
-async function fell(tx: Tx, kind: TransactionType, moved: readonly Verdict[]): Promise<void> {
-  for (const { attempt, to } of moved) {
-    // Its fee is gone; what it was to move is not. One lamport more or less does not break a circuit.
+/** Releases the reserved spends of failed and expired attempts. Then ends each transaction, or enqueues it to be composed again. */
+async function settleFailures(tx: Tx, type: TransactionType, applied: readonly Transition[]): Promise<void> {
+  for (const { attempt, to } of applied) {
+    // A failed attempt paid its fee, so its SOL stays reserved: the fee is not stored apart from the other SOL spends.
     const spends = spendsOf(attempt).filter(({ asset }) => to === 'dead' || asset !== 'sol');
-    await release(tx, attempt.spend_day, spends);
+    await releaseOutflows(tx, attempt.spend_day, spends);
   }
-  const failures = moved
-    .filter((verdict) => isOver(kind, verdict))
-    .map(({ attempt, error }) => ({ subject: attempt.subject, signature: attempt.signature, error: error ?? unknownError }));
-  if (failures.length > 0) await kind.failed(tx, failures);
-  for (const verdict of moved) if (!isOver(kind, verdict)) tx.enqueue(signTransaction, { id: verdict.attempt.id });
+  const failures = applied
+    .filter((transition) => isOver(type, transition))
+    .map(({ attempt, error }) => ({ subject: attempt.subject, signature: attempt.signature, error: error ?? UNKNOWN_ERROR }));
+  if (failures.length > 0) await type.failed(tx, failures);
+  for (const transition of applied) if (!isOver(type, transition)) tx.enqueue(signTransaction, { id: transition.attempt.id });
 }
 
-const unknownError: ChainError = { name: 'Unknown', message: 'the chain refused it', instruction: null, code: null };
+const UNKNOWN_ERROR: ChainError = { name: 'Unknown', message: 'the chain rejected the transaction', instruction: null, code: null };
 
-/** Whether a transaction ends with this attempt's failure. */
-const isOver = (kind: TransactionType, { attempt, to }: Verdict) =>
-  (to === 'failed' || to === 'dead') && (kind.afterFailure === 'over' || (to === 'failed' && attempt.refusals + 1 >= MOST_REFUSALS));
+/** Returns whether the transaction ends with this attempt's failure. */
+const isOver = (type: TransactionType, { attempt, to }: Transition) =>
+  (to === 'failed' || to === 'dead') && (type.afterFailure === 'over' || (to === 'failed' && attempt.refusals + 1 >= MAX_CHAIN_FAILURES));
 
-function stateAfter(to: Verdict['to'], over: boolean): string {
+function stateAfter(to: Transition['to'], over: boolean): string {
   if (to === 'sent') return 'live';
   if (to === 'failed' || to === 'dead') return over ? 'failed' : 'queued';
   return to;
 }
 
-/** Compare-and-set: whoever comes second moves nothing, and keeps no books. */
-async function cas(tx: Tx, verdicts: readonly Verdict[], to: Verdict['to'], state: string): Promise<Verdict[]> {
-  if (verdicts.length === 0) return [];
-  const rows = await tx.query(moveAttempts, [
-    verdicts.map(({ attempt }) => attempt.id),
-    verdicts.map(({ attempt }) => attempt.n),
-    verdicts.map(({ slot }) => slot),
-    verdicts.map(({ error }) => (error ? storedError(error) : null)),
+/** Changes the rows that are still pending. A concurrent second call changes no row, and no hook runs twice. */
+async function compareAndSet(tx: Tx, transitions: readonly Transition[], to: Transition['to'], state: string): Promise<Transition[]> {
+  if (transitions.length === 0) return [];
+  const rows = await tx.query(transitionAttempts, [
+    transitions.map(({ attempt }) => attempt.id),
+    transitions.map(({ attempt }) => attempt.n),
+    transitions.map(({ slot }) => slot),
+    transitions.map(({ error }) => (error ? storedError(error) : null)),
     to,
     state,
   ]);
   const ids = new Set(rows.map(({ id }) => id));
-  return verdicts.filter(({ attempt }) => ids.has(attempt.id));
+  return transitions.filter(({ attempt }) => ids.has(attempt.id));
 }

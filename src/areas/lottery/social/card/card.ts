@@ -5,20 +5,22 @@ import { prizeOf, prizesOf } from '../summary.ts';
 import { type Decimals, readable, readableSum } from '../units.ts';
 import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from '../wording.ts';
 
-/** What is on a card: text only, so that equal cards are equal pictures. */
+/** The content of a card, as text only. Equal content gives an identical picture. */
 export interface Card {
   readonly kind: string;
   readonly title: string;
-  /** Where nothing is left of the title that the font can draw. */
-  readonly otherwise: string;
+  /** Title for the case that the font cannot draw the round's title. */
+  readonly fallbackTitle: string;
   readonly badge: { readonly text: string; readonly tone: Tone };
-  /** The numbers, unlit where they are not drawn yet, or will never be; in a legacy round the ticket. */
+  /** The winning numbers, or placeholders without a draw; empty in a legacy round. */
   readonly balls: readonly string[];
+  /** The winning ticket of a legacy round, or a placeholder; null in a chat round. */
   readonly ticket: string | null;
+  /** Whether the round is drawn. */
   readonly isLit: boolean;
   readonly stats: readonly { readonly label: string; readonly value: string }[];
   readonly winners: readonly { readonly place: number; readonly wallet: string; readonly prize: string }[];
-  /** Instead of winners. */
+  /** Sentence that is shown when there are no winners. */
   readonly note: string;
   readonly proof: string;
   readonly host: string;
@@ -34,7 +36,7 @@ const BADGES: Readonly<Record<RoundState, Card['badge']>> = {
   void: { text: 'VOID', tone: 'off' },
 };
 
-/** What a round's card shows. */
+/** Creates the content of a round's card. */
 export function cardOf({ publicUrl }: Pick<Config, 'publicUrl'>, round: SharedRound, decimals: Decimals): Card {
   const { id, kind, state, entries, picks, result } = round;
   const ticket = result?.ticket ?? null;
@@ -42,7 +44,7 @@ export function cardOf({ publicUrl }: Pick<Config, 'publicUrl'>, round: SharedRo
   return {
     kind: isChat ? 'CHAT LOTTERY' : 'TICKET LOTTERY',
     title: titleOf(round),
-    otherwise: `Round ${id.slice(0, 8)}`,
+    fallbackTitle: `Round ${id.slice(0, 8)}`,
     badge: BADGES[state],
     balls: isChat ? (result?.numbers.map(String) ?? Array.from({ length: picks ?? 0 }, () => '?')) : [],
     ticket: isChat ? null : ticket === null ? '?' : ticket.toLocaleString('en-US'),
@@ -50,7 +52,7 @@ export function cardOf({ publicUrl }: Pick<Config, 'publicUrl'>, round: SharedRo
     stats: [
       { label: 'PRIZE', value: readableSum(prizesOf(round), decimals) ?? (round.ticketPrice === '0' ? 'The honour' : 'All tickets') },
       { label: isChat ? 'ENTRIES' : 'TICKETS', value: entries.toLocaleString('en-US') },
-      momentOf(round),
+      relevantTime(round),
     ],
     winners: (result?.winners ?? []).map((winner) => ({
       place: winner.place,
@@ -63,8 +65,8 @@ export function cardOf({ publicUrl }: Pick<Config, 'publicUrl'>, round: SharedRo
   };
 }
 
-/** The time that matters now. */
-function momentOf({ state, closesAt, beaconDueAt, endedAt, createdAt }: SharedRound): Card['stats'][number] {
+/** Returns the label and time that the card shows for the round's state. */
+function relevantTime({ state, closesAt, beaconDueAt, endedAt, createdAt }: SharedRound): Card['stats'][number] {
   switch (state) {
     case 'pending':
       return { label: 'ANNOUNCED', value: readableTime(createdAt) };
@@ -102,7 +104,7 @@ function noteOf(round: SharedRound, decimals: Decimals): string {
   }
 }
 
-/** What a stranger checks the round by. */
+/** Returns the line with the hashes for verifying the round. */
 function proofOf({ id, root, result }: SharedRound): string {
   if (root === null) return `Every draw can be drawn again by anybody · round ${id.slice(0, 8)}`;
   const seed = result ? ` · seed ${result.seed.slice(0, 12)}…` : '';

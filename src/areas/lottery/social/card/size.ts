@@ -1,2 +1,2 @@
-/** Of a card, px: what networks show whole beside a link. A file of its own, so that the thread that draws loads nothing else. */
+/** Size of a card, px. Social networks show this size uncropped. It is in its own file, so that the worker thread loads no other modules. */
 export const CARD_SIZE = { width: 1_200, height: 630 } as const;

@@ -1,16 +1,16 @@
 import type { Card, Tone } from './card.ts';
 import { CARD_SIZE } from './size.ts';
-import { cut, legible, type Style, shrink, textElement, widthOf, wrap } from './text.ts';
+import { cut, drawableText, type Style, shrink, textElement, widthOf, wrap } from './text.ts';
 
 const { width: W, height: H } = CARD_SIZE;
-/** Content lies between these. */
+/** Left and right edges of the content, px. */
 const LEFT = 84;
 const RIGHT = W - LEFT;
 const WIDTH = RIGHT - LEFT;
 
 const INK = { text: '#f7f2ff', dim: '#b3a6d9', cyan: '#3fe9ff', pink: '#ff4fa3', gold: '#ffd54a', dark: '#1a0d2e' } as const;
 const TONES: Readonly<Record<Tone, string>> = { open: '#4dffa0', sealed: '#3fe9ff', drawn: '#ffd54a', off: '#9b8fb8' };
-/** Of lit balls, in turn: the middle and the edge of a sphere. */
+/** Gradients of lit balls: the color of the middle and of the edge. */
 const BALLS = [
   ['#ffe78a', '#f5a300'],
   ['#ff9ccb', '#e0186f'],
@@ -23,7 +23,7 @@ type Anchor = 'start' | 'middle' | 'end';
 const text = (content: string, x: number, y: number, style: Style, fill: string, anchor: Anchor = 'start') =>
   textElement(content, style, `x="${x}" y="${y}" fill="${fill}" text-anchor="${anchor}"`);
 
-/** Draws a card. */
+/** Draws a card. @returns SVG */
 export function drawCard(card: Card): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}">${definitions()}${cabinet(card)}${header(card)}${
     card.ticket === null ? balls(card) : ticket(card.ticket, card)
@@ -45,7 +45,7 @@ function definitions(): string {
     ${spheres.join('')}</defs>`;
 }
 
-/** The night, the grid in front of it, and the lamps around. */
+/** Draws the background, the perspective grid and the frame with lamps. */
 function cabinet({ badge }: Card): string {
   const horizon = 470;
   const rays = Array.from({ length: 25 }, (_, i) => `M${W / 2 + (i - 12) * 46} ${horizon}L${W / 2 + (i - 12) * 190} ${H}`).join('');
@@ -57,7 +57,7 @@ function cabinet({ badge }: Card): string {
     ${lamps(badge.tone !== 'off')}`;
 }
 
-/** Lamps in a ring, every other one lit. */
+/** Draws the lamps on the frame. Every second lamp is lit when `isOn`. */
 function lamps(isOn: boolean): string {
   const [columns, rows] = [32, 16];
   const between = (from: number, to: number, i: number, of: number) => Math.round(from + ((to - from) * i) / of);
@@ -80,7 +80,7 @@ function lamps(isOn: boolean): string {
 const TITLE: Style = { size: 62, weight: 800 };
 const TITLE_OF_TWO: Style = { size: 44, weight: 800 };
 
-function header({ kind, title, otherwise, badge }: Card): string {
+function header({ kind, title, fallbackTitle, badge }: Card): string {
   const label: Style = { size: 24, weight: 800, spacing: 4 };
   const brand = text('COINOP', LEFT, 96, label, INK.pink);
   const what = text(kind, LEFT + widthOf('COINOP', label) + 18, 96, { ...label, weight: 500 }, INK.dim);
@@ -88,7 +88,7 @@ function header({ kind, title, otherwise, badge }: Card): string {
   const tone = TONES[badge.tone];
   const wide = Math.ceil(widthOf(badge.text, sign)) + 48;
   const plate = `<rect x="${RIGHT - wide}" y="62" width="${wide}" height="48" rx="24" fill="${tone}" fill-opacity=".16" stroke="${tone}" stroke-width="2.5"/>`;
-  return brand + what + plate + text(badge.text, RIGHT - wide / 2, 95, sign, tone, 'middle') + titleLines(legible(title) ?? otherwise);
+  return brand + what + plate + text(badge.text, RIGHT - wide / 2, 95, sign, tone, 'middle') + titleLines(drawableText(title) ?? fallbackTitle);
 }
 
 function titleLines(title: string): string {
@@ -100,7 +100,7 @@ function titleLines(title: string): string {
   return lines
     .map((line, i) => {
       const y = first + i * 48;
-      // Wider and fainter strokes make a glow: a blur would cost more than all the rest.
+      // Three wide faint strokes imitate a glow. A blur filter would take longer than the whole card.
       const glow = [16, 10, 5].map((width) =>
         textElement(
           line,
@@ -113,18 +113,18 @@ function titleLines(title: string): string {
     .join('');
 }
 
-/** The trough that the balls lie in. */
-const TROUGH = { y: 297, height: 146 } as const;
+/** Position and height of the box that holds the balls, px. */
+const BALL_BOX = { y: 297, height: 146 } as const;
 
-/** How balls lie: their radius, and how many a row has. */
+/** Returns the radius of the balls, px, and the number of balls per row. */
 function layout(count: number): { radius: number; perRow: number } {
   if (count <= 7) return { radius: 58, perRow: Math.max(count, 1) };
   if (count <= 10) return { radius: 45, perRow: count };
   return { radius: 31, perRow: Math.ceil(count / 2) };
 }
 
-const trough = () =>
-  `<rect x="${LEFT}" y="${TROUGH.y - TROUGH.height / 2}" width="${WIDTH}" height="${TROUGH.height}" rx="${TROUGH.height / 2}" fill="#080218" fill-opacity=".6" stroke="#fff" stroke-opacity=".14" stroke-width="2"/>`;
+const ballBox = () =>
+  `<rect x="${LEFT}" y="${BALL_BOX.y - BALL_BOX.height / 2}" width="${WIDTH}" height="${BALL_BOX.height}" rx="${BALL_BOX.height / 2}" fill="#080218" fill-opacity=".6" stroke="#fff" stroke-opacity=".14" stroke-width="2"/>`;
 
 function balls({ balls, isLit, badge }: Card): string {
   const { radius, perRow } = layout(balls.length);
@@ -134,11 +134,11 @@ function balls({ balls, isLit, badge }: Card): string {
     const row = Math.floor(i / perRow);
     const inRow = Math.min(perRow, balls.length - row * perRow);
     const x = W / 2 + ((i % perRow) - (inRow - 1) / 2) * pitch;
-    const y = TROUGH.y + (row - (rows - 1) / 2) * (radius * 2 + 6);
+    const y = BALL_BOX.y + (row - (rows - 1) / 2) * (radius * 2 + 6);
     const ball = isLit ? litBall(number, radius, i % BALLS.length) : glassBall(badge.tone === 'off' ? '–' : number, radius);
     return `<g transform="translate(${x.toFixed(1)} ${y})">${ball}</g>`;
   });
-  return trough() + placed.join('');
+  return ballBox() + placed.join('');
 }
 
 function litBall(number: string, r: number, hue: number): string {
@@ -160,19 +160,19 @@ function ticket(number: string, { isLit, badge }: Card): string {
   const label: Style = { size: 22, weight: 800, spacing: 4 };
   const shown = shrink(badge.tone === 'off' ? '–' : number, { size: 66, weight: 800 }, 400, 40);
   const wide = Math.max(460, Math.ceil(widthOf(shown.text, shown.style)) + stub + 110);
-  const [x, y] = [(W - wide) / 2, TROUGH.y - height / 2];
-  const bite = (at: number) => `<circle cx="${at}" cy="${TROUGH.y}" r="${notch}" fill="#0c0520"/>`;
+  const [x, y] = [(W - wide) / 2, BALL_BOX.y - height / 2];
+  const bite = (at: number) => `<circle cx="${at}" cy="${BALL_BOX.y}" r="${notch}" fill="#0c0520"/>`;
   const ink = isLit ? INK.dark : '#a996dc';
-  return `${trough()}${isLit ? `<ellipse cx="${W / 2}" cy="${TROUGH.y}" rx="${wide * 0.62}" ry="104" fill="url(#glow0)"/>` : ''}
+  return `${ballBox()}${isLit ? `<ellipse cx="${W / 2}" cy="${BALL_BOX.y}" rx="${wide * 0.62}" ry="104" fill="url(#glow0)"/>` : ''}
     <rect x="${x}" y="${y}" width="${wide}" height="${height}" rx="14" fill="url(#${isLit ? 'ball0' : 'glass'})" ${isLit ? '' : 'stroke="#8d78c9" stroke-width="3"'}/>
     ${bite(x)}${bite(x + wide)}<path d="M${x + stub} ${y + 14}V${y + height - 14}" stroke="${ink}" stroke-opacity=".55" stroke-width="4" stroke-dasharray="3 9" stroke-linecap="round"/>
-    ${text('WINNING', x + stub / 2 + 9, TROUGH.y - 6, label, ink, 'middle')}${text('TICKET', x + stub / 2 + 9, TROUGH.y + 24, label, ink, 'middle')}
-    ${text(shown.text, x + (wide + stub) / 2, TROUGH.y + shown.style.size * 0.36, shown.style, ink, 'middle')}`;
+    ${text('WINNING', x + stub / 2 + 9, BALL_BOX.y - 6, label, ink, 'middle')}${text('TICKET', x + stub / 2 + 9, BALL_BOX.y + 24, label, ink, 'middle')}
+    ${text(shown.text, x + (wide + stub) / 2, BALL_BOX.y + shown.style.size * 0.36, shown.style, ink, 'middle')}`;
 }
 
 const LABEL: Style = { size: 20, weight: 800, spacing: 3 };
 const VALUE: Style = { size: 38, weight: 800 };
-/** Where the columns of figures begin, and how wide they are. */
+/** Left edge and width of the columns of statistics, px. */
 const COLUMNS = [
   { x: LEFT, width: 440 },
   { x: LEFT + 470, width: 170 },
@@ -195,7 +195,7 @@ function winners({ winners }: Card): string {
   const medals = [INK.gold, '#d7dcec', '#e8a06a'];
   const after = winners.map(({ wallet }) => 40 + widthOf(wallet, style) + 14);
   const prizes = winners.map(({ prize }, i) => shrink(prize, { ...style, weight: 800 }, wide - 16 - (after[i] ?? 0), 17));
-  // One size for all of them.
+  // All prizes use the smallest size that one of them needs.
   const size = Math.min(...prizes.map((prize) => prize.style.size));
   const shown = winners.map(({ place, wallet }, i) => {
     const x = LEFT + i * wide;

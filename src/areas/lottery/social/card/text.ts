@@ -5,35 +5,35 @@ const FAMILY = 'Tektur';
 const resolve = createRequire(import.meta.url).resolve;
 const fontOf = (style: string) => resolve(`@expo-google-fonts/tektur/${style}/Tektur_${style}.ttf`);
 
-/** The one font of cards, in two weights; none of the machine's, so that a card is the same everywhere. */
+/** Rendering options: one bundled font in two weights, no system fonts, so that a card looks the same on every machine. */
 export const RENDERING: ResvgRenderOptions = {
   font: { fontFiles: [fontOf('500Medium'), fontOf('800ExtraBold')], loadSystemFonts: false, defaultFontFamily: FAMILY },
   logLevel: 'off',
 };
 
-/** How text is set: px, and one of the weights that are there. */
+/** Font style. `size` is in px; the font has only these two weights. */
 export interface Style {
   readonly size: number;
   readonly weight: 500 | 800;
-  /** Between characters, px. */
+  /** Letter spacing, px. */
   readonly spacing?: number;
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 
-/** A text element. */
+/** Returns an SVG text element. */
 export function textElement(text: string, { size, weight, spacing }: Style, attributes = ''): string {
   const tracking = spacing ? ` letter-spacing="${spacing}"` : '';
   return `<text xml:space="preserve" font-family="${FAMILY}" font-weight="${weight}" font-size="${size}"${tracking} ${attributes}>${escaped(text)}</text>`;
 }
 
-const alone = (text: string, style: Style) =>
+const layoutOf = (text: string, style: Style) =>
   new Resvg(`<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1">${textElement(text, style)}</svg>`, RENDERING);
 
-/** How far a text goes, px. */
+/** Returns the width of a text, px. */
 export function widthOf(text: string, style: Style): number {
-  const box = alone(text, style).getBBox();
+  const box = layoutOf(text, style).getBBox();
   return box ? box.x + box.width : 0;
 }
 
@@ -41,46 +41,47 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const charactersOf = (text: string): string[] => [...graphemes.segment(text)].map(({ segment }) => segment);
 
 const PROBE: Style = { size: 100, weight: 500 };
-/** What stands for characters that the font does not have. */
-const STAND_IN = '•';
+/** Replacement for characters that the font lacks. */
+const REPLACEMENT = '•';
 const ELLIPSIS = '…';
 
 /**
- * A text in what the font can draw: emoji and what cannot be seen fall away, a run of other characters that it does not have becomes one dot.
- * @returns null where little of the text would be left
+ * Reduces a text to characters that the font can draw. Removes emoji and invisible characters, and replaces each run of other missing
+ * characters with one dot.
+ * @returns null when less than half of the text can be drawn
  */
-export function legible(text: string): string | null {
+export function drawableText(text: string): string | null {
   const missing = shapeOf('\u{10fffe}');
   const characters = charactersOf(text.normalize('NFC'))
     .filter((character) => !/\p{Extended_Pictographic}|\p{Regional_Indicator}/u.test(character) || /^[\p{ASCII}©®™]$/u.test(character))
     .map((character) => character.replace(/[\p{Cf}\p{Co}\p{Cn}]|\ufe0f|\u20e3/gu, ''));
-  const known = characters.map((character) => (/^[\x20-\x7e]*$/.test(character) || !shapeOf(character).includes(missing) ? character : STAND_IN));
-  const lost = known.filter((character, i) => character === STAND_IN && characters[i] !== STAND_IN).length;
-  const line = known.join('').replace(/•{2,}/g, STAND_IN).replace(/\s+/g, ' ').trim();
+  const known = characters.map((character) => (/^[\x20-\x7e]*$/.test(character) || !shapeOf(character).includes(missing) ? character : REPLACEMENT));
+  const lost = known.filter((character, i) => character === REPLACEMENT && characters[i] !== REPLACEMENT).length;
+  const line = known.join('').replace(/•{2,}/g, REPLACEMENT).replace(/\s+/g, ' ').trim();
   return lost * 2 > known.length || !/[\p{L}\p{N}]/u.test(line) ? null : line;
 }
 
-/** The outline of a text: that of a character which is missing is in it where one is. */
+/** Returns the outline of a text as an SVG path. It contains the outline of the missing-character glyph for each character that the font lacks. */
 function shapeOf(text: string): string {
-  return /\bd="([^"]*)"/.exec(alone(text, PROBE).toString())?.[1] ?? '';
+  return /\bd="([^"]*)"/.exec(layoutOf(text, PROBE).toString())?.[1] ?? '';
 }
 
-/** A text, cut with an ellipsis where it is wider than `width`. */
+/** Shortens a text with an ellipsis if it is wider than `width` px. */
 export function cut(text: string, style: Style, width: number): string {
   if (widthOf(text, style) <= width) return text;
   const characters = charactersOf(text);
   const head = (length: number) => characters.slice(0, length).join('').trimEnd() + ELLIPSIS;
-  // The longest head that fits lies in [least, most].
-  let [least, most] = [0, characters.length - 1];
-  while (least < most) {
-    const middle = Math.ceil((least + most) / 2);
-    if (widthOf(head(middle), style) <= width) least = middle;
-    else most = middle - 1;
+  // Binary search: the longest head that fits has between `min` and `max` characters.
+  let [min, max] = [0, characters.length - 1];
+  while (min < max) {
+    const middle = Math.ceil((min + max) / 2);
+    if (widthOf(head(middle), style) <= width) min = middle;
+    else max = middle - 1;
   }
-  return head(least);
+  return head(min);
 }
 
-/** A text on one line: smaller where it must be, to `smallest` px, and cut where that is not enough. */
+/** Fits a text on one line: reduces the font size to `smallest` px at least, and then shortens the text. */
 export function shrink(text: string, style: Style, width: number, smallest: number): { text: string; style: Style } {
   const natural = widthOf(text, style);
   const size = natural <= width ? style.size : Math.max(smallest, Math.floor((style.size * width) / natural));
@@ -88,14 +89,14 @@ export function shrink(text: string, style: Style, width: number, smallest: numb
   return { text: cut(text, fitted, width), style: fitted };
 }
 
-/** A text on up to so many lines, broken between words where that is possible; the last line is cut. */
+/** Wraps a text to at most `lines` lines. Breaks between words if possible; shortens the last line. */
 export function wrap(text: string, style: Style, width: number, lines: number): string[] {
   const wrapped: string[] = [];
   let rest = text;
   while (wrapped.length < lines - 1 && widthOf(rest, style) > width) {
     const head = cut(rest, style, width).slice(0, -ELLIPSIS.length);
     const space = rest[head.length] === ' ' ? head.length : head.lastIndexOf(' ');
-    // A single word that is longer than the line is broken where the line ends.
+    // A word that is longer than the line is broken at the end of the line.
     const end = space > head.length / 3 ? space : head.length;
     wrapped.push(rest.slice(0, end).trim());
     rest = rest.slice(end).trim();

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { ComputeBudgetProgram, Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
+import { bytesOf, type Key, keyOf, SYSTEM_PROGRAM } from '../keys.ts';
+import type { Accounts } from './accounts.ts';
+import type { Blockhashes } from './blockhashes.ts';
+import type { SlotClock } from './slots.ts';
+import type { SvmAccount } from './svm.ts';
+import { describeError, type TransactionError } from './transaction-errors.ts';
+import { parseTransaction, type WireTransaction } from './wire.ts';
+
+/** 9 million SOL: the largest round balance whose lamports are exact as a JSON number. */
+const FAUCET_LAMPORTS = 9_000_000_000_000_000n;
+
+const MAX_ATTEMPTS = 10;
+
+/** The parts of the chain that the faucet uses. */
+interface Chain {
+  readonly clock: SlotClock;
+  readonly hashes: Blockhashes;
+  readonly accounts: Accounts;
+  tick(): number;
+  land(tx: WireTransaction): TransactionError | null;
+  setAccounts(accounts: readonly (readonly [Key, SvmAccount | null])[]): void;
+}
+
+/** Sends airdrops as ordinary transfers from an account whose balance it refills. */
+export class Faucet {
+  readonly #chain: Chain;
+  readonly #keypair: Keypair;
+  #given = 0;
+
+  constructor(chain: Chain, seed: Buffer) {
+    this.#chain = chain;
+    this.#keypair = Keypair.fromSeed(createHash('sha256').update('faucet').update(seed).digest());
+  }
+
+  /** Sends lamports to an address. @returns the signature */
+  airdrop(to: Key, lamports: bigint): string {
+    this.#fill();
+    for (let tries = 1; ; tries++) {
+      const wire = this.#transfer(to, lamports);
+      const error = this.#chain.land(wire);
+      if (error === null) return wire.signature;
+      // With short slots a blockhash expires fast, and it may expire while the process is blocked.
+      if (error !== 'BlockhashNotFound' || tries === MAX_ATTEMPTS) throw new Error(`airdrop: ${describeError(error)}`);
+    }
+  }
+
+  #transfer(to: Key, lamports: bigint): WireTransaction {
+    const tx = new Transaction({ feePayer: this.#keypair.publicKey, blockhash: this.#blockhash(), lastValidBlockHeight: 0 });
+    // A different unit limit makes each airdrop a different transaction.
+    tx.add(ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 + (this.#given++ % 1_000_000) }));
+    tx.add(SystemProgram.transfer({ fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(bytesOf(to)), lamports }));
+    tx.sign(this.#keypair);
+    return parseTransaction(tx.serialize({ verifySignatures: false }));
+  }
+
+  #blockhash(): string {
+    const { clock, hashes } = this.#chain;
+    return hashes.textOf(clock.lastBlock(this.#chain.tick() - 1));
+  }
+
+  #fill(): void {
+    const key = keyOf(this.#keypair.publicKey.toBytes());
+    if ((this.#chain.accounts.newest(key)?.lamports ?? 0n) > FAUCET_LAMPORTS / 2n) return;
+    this.#chain.setAccounts([[key, { lamports: FAUCET_LAMPORTS, owner: SYSTEM_PROGRAM, data: new Uint8Array(), executable: false }]]);
+  }
+}

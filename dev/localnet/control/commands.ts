@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { NODES } from '../rpc/node.ts';
+
+const slots = z.number().int().min(0).max(10_000_000);
+const node = z.enum(NODES);
+/** Maximum lag, slots. The cluster stores account states of the last 512 slots only. */
+const MAX_LAG_SLOTS = 400;
+const address = z.string().min(32).max(44);
+
+/** A fault and the requests that it affects. Without `times` it stays active until it is cleared. */
+export const FaultRule = z.strictObject({
+  /**
+   * - `drop`: a sent transaction is accepted and never lands
+   * - `loseReply`: the transaction lands, and the connection is closed (or `status` is returned) instead of the response
+   * - `late`: the transaction lands `slots` later; `last`: in the last block for which its blockhash is valid
+   * - `fork`: the transaction lands, and `slots` later, before it is finalized, a fork replaces its block
+   * - `delay`: responses are sent `ms` later
+   * - `rateLimit`: the request fails with 429 and Retry-After (`retryAfter` seconds)
+   * - `fail`: the request fails with `status` (default 503) and has no effect
+   * - `cut`: the connection is closed and the request has no effect
+   */
+  kind: z.enum(['drop', 'loseReply', 'late', 'fork', 'delay', 'rateLimit', 'fail', 'cut']),
+  /** Only requests to this node. Default: all nodes. */
+  node: node.optional(),
+  /** Only requests that call one of these methods. */
+  methods: z.array(z.string()).optional(),
+  /** Only transactions with this account key, and other calls with this address in their parameters. */
+  mentions: address.optional(),
+  /** Only this transaction. */
+  signature: z.string().optional(),
+  /** Maximum number of hits. Default: unlimited. */
+  times: z.number().int().min(1).optional(),
+  /** Probability of a hit per matching request. The same `seed` gives the same sequence. */
+  probability: z.number().min(0).max(1).optional(),
+  seed: z.number().int().optional(),
+  slots: slots.optional(),
+  last: z.boolean().optional(),
+  ms: z.number().int().min(0).max(600_000).optional(),
+  status: z.number().int().min(400).max(599).optional(),
+  retryAfter: z.number().int().min(0).optional(),
+});
+export type FaultRule = z.input<typeof FaultRule>;
+
+const Data = z.base64();
+export const AccountUpdate = z.strictObject({
+  address,
+  /** If missing, the account is closed. */
+  account: z
+    .strictObject({ lamports: z.number().int().min(0), owner: address, data: Data.default(''), executable: z.boolean().default(false) })
+    .optional(),
+});
+
+/** Schemas of the commands: one per path below /control/. */
+export const COMMANDS = {
+  status: z.strictObject({}),
+  fault: FaultRule,
+  clear: z.strictObject({ id: z.number().int().optional() }),
+  advance: z.strictObject({ slots }),
+  skip: z.strictObject({ slots }),
+  pause: z.strictObject({}),
+  resume: z.strictObject({}),
+  /** The difference to the system time, or the new current time. */
+  time: z.union([z.strictObject({ offsetMs: z.number().int() }), z.strictObject({ at: z.iso.datetime() })]),
+  fork: z.strictObject({ signature: z.string() }),
+  lag: z.strictObject({ node: node.default('first'), slots: slots.max(MAX_LAG_SLOTS) }),
+  /** Deletes a node's history before a slot. Without `before`: all of it. */
+  purge: z.strictObject({ node: node.default('first'), before: slots.optional() }),
+  accounts: z.strictObject({ accounts: z.array(AccountUpdate).min(1).max(10_000) }),
+  freeze: z.strictObject({ tokenAccount: address, frozen: z.boolean() }),
+  beacon: z.strictObject({
+    stopped: z.boolean().optional(),
+    delayMs: z.number().int().min(0).max(600_000).optional(),
+    wrong: z.boolean().optional(),
+  }),
+} as const;
+
+export type CommandName = keyof typeof COMMANDS;
+export type Command<Name extends CommandName> = z.input<(typeof COMMANDS)[Name]>;
+
+/** Response of the command `status`. */
+export const ClusterStatus = z.object({
+  slot: z.number(),
+  blockHeight: z.number(),
+  confirmedSlot: z.number(),
+  finalizedSlot: z.number(),
+  unixMs: z.number(),
+  paused: z.boolean(),
+  transactions: z.number(),
+  faults: z.array(z.object({ id: z.number(), kind: z.string(), hits: z.number() })),
+});
+export type ClusterStatus = z.output<typeof ClusterStatus>;

@@ -1,0 +1,16 @@
+import type { Beacon } from '../beacon/beacon.ts';
+import type { Chain } from '../cluster/chain.ts';
+import type { Node } from '../rpc/node.ts';
+import type { Faults } from './faults.ts';
+
+/** The parts of a localnet that its HTTP server exposes. */
+export interface LocalnetServices {
+  readonly chain: Chain;
+  readonly beacon: Beacon;
+  readonly faults: Faults;
+  /** The RPC nodes at `/` and `/second`. */
+  readonly first: Node;
+  readonly second: Node;
+  /** Handles the body of `POST /faucet`. @throws CommandError */
+  readonly faucet: (body: unknown) => Promise<object>;
+}

@@ -1,0 +1,72 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { output } from './binaries.ts';
+import { errorCode, isAlive } from './child.ts';
+
+const LOCK_FILE = 'owner';
+
+/** Locks a folder until `unlockFolder` or the end of this process. @throws when another running process holds the lock */
+export async function lockFolder(folder: string): Promise<void> {
+  const file = join(folder, LOCK_FILE);
+  const mine = identity(process.pid);
+  while (!create(file, mine)) {
+    const owner = lockOwner(folder);
+    if (owner !== undefined) throw new Error(`${folder} is in use by process ${owner}: stop that first`);
+    rmSync(file, { force: true });
+  }
+  // Two processes may find the same dead owner, and the second may delete the lock file of the first. The content decides.
+  await sleep(20);
+  if (read(file) !== mine) throw new Error(`${folder} is in use by another process that started at the same moment`);
+}
+
+/** Removes this process's lock from a folder. */
+export function unlockFolder(folder: string): void {
+  const file = join(folder, LOCK_FILE);
+  if (read(file) === identity(process.pid)) rmSync(file, { force: true });
+}
+
+/** Returns the id of the running process that holds the lock of a folder. */
+export function lockOwner(folder: string): number | undefined {
+  const content = read(join(folder, LOCK_FILE));
+  const pid = Number(content?.split(' ')[0]);
+  return pid > 0 && isAlive(pid) && identity(pid) === content ? pid : undefined;
+}
+
+function create(file: string, content: string): boolean {
+  try {
+    writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a process id with its start time, because the system reuses process ids. */
+function identity(pid: number): string {
+  return `${pid} ${startOf(pid)}`;
+}
+
+function startOf(pid: number): string {
+  try {
+    if (process.platform !== 'linux') return output('ps', ['-o', 'lstart=', '-p', String(pid)]);
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field is the program name in brackets and may contain spaces, so fields are counted after the last bracket.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    // A zombie counts as ended: in a container without an init process, zombies are never removed.
+    if (fields[0] === 'Z') return 'ended';
+    const started = fields[19];
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${started}`;
+  } catch {
+    return '';
+  }
+}

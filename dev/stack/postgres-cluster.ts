@@ -1,0 +1,101 @@
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findPostgres, type PostgresBinaries } from './binaries.ts';
+import { Child, describeExit, type Identity } from './child.ts';
+
+/** The database role that owns all objects. The cluster has no other. */
+export const ROLE = 'coinop';
+
+/** The port number in the name of the unix socket. PostgreSQL opens no TCP port. */
+export const PORT = '5432';
+
+const SHARED_SETTINGS = {
+  listen_addresses: '',
+  port: PORT,
+  unix_socket_permissions: '0700',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // The parent process redirects standard error to the log file.
+  logging_collector: 'off',
+  log_min_messages: 'warning',
+  // Each API and worker process has its own connection pool.
+  max_connections: '200',
+  // Compilation takes longer than the short statements of the service.
+  jit: 'off',
+  random_page_cost: '1.1',
+  work_mem: '8MB',
+};
+
+/** Settings with which a commit survives a power cut, as in production, so benchmarks are realistic. Sized for two cores. */
+const DURABLE_SETTINGS = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  shared_buffers: '256MB',
+  effective_cache_size: '1GB',
+  maintenance_work_mem: '128MB',
+  max_wal_size: '2GB',
+  checkpoint_timeout: '15min',
+  max_worker_processes: '4',
+  max_parallel_workers: '2',
+  max_parallel_workers_per_gather: '1',
+};
+
+/** Settings for data that is deleted after the run: no wait for the disk, minimal write-ahead log. */
+const EPHEMERAL_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  shared_buffers: '128MB',
+  max_wal_size: '1GB',
+};
+
+/** Returns the settings as command line arguments. They are not stored in the data folder, so a change applies at the next start. */
+export function settingsArguments(durable: boolean): string[] {
+  const settings = { ...SHARED_SETTINGS, ...(durable ? DURABLE_SETTINGS : EPHEMERAL_SETTINGS) };
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/** Returns an environment without the caller's PGHOST, PGDATA, PGOPTIONS, locale and time zone. */
+export function postgresEnvironment(): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+}
+
+/** Returns the installed PostgreSQL for a data folder: the version that created it, or the newest for a new folder. */
+export function postgresFor(data: string): PostgresBinaries {
+  const versionFile = join(data, 'PG_VERSION');
+  const major = existsSync(versionFile) ? Number(readFileSync(versionFile, 'utf8').trim()) : undefined;
+  const found = findPostgres(major);
+  if (found) return found;
+  if (major === undefined) throw new Error('PostgreSQL (14 or newer) is not installed: run bin/setup');
+  throw new Error(`PostgreSQL ${major} created ${data} and is not installed: install that version, or delete the folder and its data`);
+}
+
+/** Creates the data folder if it is missing. A rename at the end makes it appear complete or not at all. */
+export async function ensureCluster(binaries: PostgresBinaries, data: string, durable: boolean, user: Identity | undefined): Promise<void> {
+  if (existsSync(join(data, 'PG_VERSION'))) return;
+  const unfinished = `${data}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  const initdb = new Child({
+    command: join(binaries.directory, 'initdb'),
+    args: ['-D', unfinished, '-U', ROLE, '--encoding=UTF8', '--locale=C', '--auth=trust', ...(durable ? [] : ['--no-sync'])],
+    cwd: join(data, '..'),
+    env: postgresEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    user,
+    orphanSignal: 'SIGTERM',
+    exitSignal: 'SIGKILL',
+  });
+  let errorOutput = '';
+  initdb.process.stdout?.resume();
+  initdb.process.stderr?.on('data', (chunk) => (errorOutput += String(chunk)));
+  const exit = await initdb.exited;
+  if (exit.code !== 0) throw new Error(`initdb ${describeExit(exit)}\n${errorOutput.trim()}`);
+  // Any client of the unix socket is trusted: the permissions of the socket's folder exclude other users.
+  const accessRules = join(unfinished, 'pg_hba.conf');
+  writeFileSync(accessRules, 'local all all trust\n', { mode: 0o600 });
+  if (user) chownSync(accessRules, user.uid, user.gid);
+  renameSync(unfinished, data);
+}

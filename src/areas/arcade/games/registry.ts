@@ -1,0 +1,76 @@
+import { LockMode, raw } from '@mikro-orm/core';
+import { canonicalize } from '#lib/canonical.ts';
+import { ttlCache } from '#lib/ttl-cache.ts';
+import { type App, perApp } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { GameRow } from '../entities.ts';
+import { type ExpectedVersions, matchesExpected, staleVersion } from '../versions.ts';
+import type { Game, GameDefinition } from './definition.ts';
+
+/** Maximum age of the cached registry, ms, so that a changed game takes effect in every process within a second. */
+const MAX_AGE_MS = 1_000;
+
+const selectGames = statement<{ id: string; version: number; definition: GameDefinition; secret: string | null }>(
+  'select_games',
+  'select id, version, definition, secret from games order by id collate "C"',
+);
+
+type Games = ReadonlyMap<string, Game>;
+const registry = perApp((app) =>
+  ttlCache<'games', Games>(MAX_AGE_MS, async () => {
+    const rows = await app.db.query(selectGames);
+    return new Map(rows.map(({ id, version, definition, secret }) => [id, { ...definition, id, version, secret }]));
+  }),
+);
+
+/** Returns every game by id, ordered by id; at most one second old. */
+export function loadGames(app: App): Promise<Games> {
+  return app.state(registry).get('games');
+}
+
+/** Returns a game, at most one second old; null when it does not exist. */
+export async function findGame(app: App, id: string): Promise<Game | null> {
+  return (await loadGames(app)).get(id) ?? null;
+}
+
+/** Evicts this process's cached registry, so that the next call reads the database. Other processes see a change within a second. */
+export function invalidateGames(app: App): void {
+  app.state(registry).delete('games');
+}
+
+const insertGame = statement<{ id: string }>(
+  'insert_game',
+  'insert into games (id, version, definition, secret) values ($1, 1, $2, $3) on conflict do nothing returning id',
+);
+const insertVersion = statement('insert_game_version', 'insert into game_versions (game_id, version, definition) values ($1, $2, $3)');
+
+/** A new configuration of a game. `secret`: null removes the secret, undefined keeps it. */
+interface GameChange {
+  id: string;
+  definition: GameDefinition;
+  secret: string | null | undefined;
+}
+
+/**
+ * Creates a game or gives it a new version. A game that does not change keeps its version.
+ * @throws 412 when `expected` does not match the game's version
+ */
+export async function putGame(tx: Tx, { id, definition, secret }: GameChange, expected: ExpectedVersions): Promise<{ game: Game; created: boolean }> {
+  const text = JSON.stringify(definition);
+  if (matchesExpected(expected, 0) && (await tx.query(insertGame, [id, text, secret ?? null])).length > 0) {
+    await tx.query(insertVersion, [id, 1, text]);
+    return { game: { ...definition, id, version: 1, secret: secret ?? null }, created: true };
+  }
+  const row = await tx.em.findOne(GameRow, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!row || !matchesExpected(expected, row.version)) throw staleVersion();
+  const next = secret === undefined ? row.secret : secret;
+  if (canonicalize(row.definition) !== canonicalize(definition) || row.secret !== next) {
+    row.version += 1;
+    row.definition = definition;
+    row.secret = next;
+    row.updatedAt = raw('app_now()');
+    await tx.query(insertVersion, [id, row.version, text]);
+  }
+  return { game: { ...definition, id, version: row.version, secret: next ?? null }, created: false };
+}

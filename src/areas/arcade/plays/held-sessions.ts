@@ -1,0 +1,267 @@
+import { type RawData, WebSocket } from 'ws';
+import { z } from 'zod';
+import { unavailable } from '#lib/errors.ts';
+import type { App } from '#platform/app.ts';
+import { type GapCause, maxSilenceMs, type PlaySession, readPlaySession, recordGap, type SessionTiming, savePlaySession } from './play-session.ts';
+import type { Presence } from './presence.ts';
+
+/** Close codes of a session's socket (RFC 6455; codes from 4000 on are specific to this service). */
+const CLOSE = { over: 1000, protocol: 1008, restart: 1012, takenOver: 4001, silent: 4008 } as const;
+/** Maximum messages of a socket per window of 10 s. */
+const MAX_MESSAGES = 20;
+const MESSAGE_WINDOW_MS = 10_000;
+/** Timeout of the closing handshake, ms. */
+const CLOSE_TIMEOUT_MS = 1_000;
+/** Maximum attempts to claim a session that other processes claim at the same time. */
+const MAX_CLAIM_ATTEMPTS = 5;
+
+const Heartbeat = z.strictObject({ type: z.literal('heartbeat') });
+
+/** The play of a session. Instants are ms since 1970. */
+export interface SessionPlay {
+  id: string;
+  startedAt: number;
+  /** Start of the play plus the maximum duration of a play in its game. */
+  endsAt: number;
+  /** Retention of the session in Redis after the last heartbeat, ms. */
+  keepMs: number;
+}
+
+/** A session whose socket this process holds, or whose end this process has not saved yet. */
+interface OpenSession {
+  readonly play: SessionPlay;
+  state: PlaySession;
+  socket: WebSocket | null;
+  /** Time of the last counted heartbeat, monotonic ms. */
+  countedAt: number;
+  /** Time of the last sign of life, monotonic ms: an opened socket or a counted heartbeat. */
+  lastSignAt: number;
+  /** Timer that closes a silent socket. */
+  silence: NodeJS.Timeout | undefined;
+  unsaved: boolean;
+  saving: Promise<void> | null;
+}
+
+/**
+ * The sessions whose sockets this process holds. Their state in memory is authoritative, and Redis has a copy for other
+ * processes, so an outage or a data loss of Redis does not break a session.
+ */
+export class HeldSessions {
+  readonly #app: App;
+  readonly #presence: Presence;
+  readonly #timing: SessionTiming;
+  readonly #sessions = new Map<string, OpenSession>();
+  stopping = false;
+
+  constructor(app: App, presence: Presence, timing: SessionTiming) {
+    this.#app = app;
+    this.#presence = presence;
+    this.#timing = timing;
+  }
+
+  #now(): number {
+    return this.#app.clock.now().getTime();
+  }
+
+  /**
+   * Makes this process the holder of a play's session, and records the silence before the claim.
+   * @throws 503 when other processes claim the session during every attempt
+   */
+  async claim(play: SessionPlay): Promise<PlaySession> {
+    const { redis, config } = this.#app;
+    for (let tries = 0; tries < MAX_CLAIM_ATTEMPTS; tries++) {
+      const known = await readPlaySession(redis, config.redis.prefix, play.id);
+      const own = this.#sessions.get(play.id);
+      const before = own && (known === null || known.holder === this.#presence.id) ? own.state : known;
+      const now = this.#now();
+      const state = nextSession(before, this.#presence.id, now);
+      const from = before?.last ?? play.startedAt;
+      if (now - from > maxSilenceMs(this.#timing)) recordGap(state, await this.#causeOf(before, from), from, now, this.#timing);
+      if (await savePlaySession(redis, config.redis.prefix, play.id, state, known, play.keepMs)) return state;
+    }
+    throw unavailable('the session is being opened elsewhere, try again');
+  }
+
+  /**
+   * Decides whether the client or the service caused a silence. The holder's process records when a client leaves or is
+   * silent. Without this mark, or when that process died or heartbeats were lost, the service is the cause.
+   */
+  async #causeOf(before: PlaySession | null, from: number): Promise<GapCause> {
+    if (from < (await this.#presence.announce())) return 'service';
+    if (before === null) return 'client';
+    return before.left === 'client' && (await this.#presence.isAlive(before.holder)) ? 'client' : 'service';
+  }
+
+  /** Attaches a socket to a claimed session, and closes the socket that was open before. */
+  open(play: SessionPlay, state: PlaySession, socket: WebSocket): void {
+    const now = performance.now();
+    const session = this.#sessions.get(play.id) ?? {
+      play,
+      state,
+      socket,
+      countedAt: -Infinity,
+      lastSignAt: now,
+      silence: undefined,
+      unsaved: false,
+      saving: null,
+    };
+    if (session.socket !== socket) closeInBackground(session.socket, CLOSE.takenOver, 'the session goes on over another connection');
+    Object.assign(session, { state, socket, lastSignAt: now });
+    this.#sessions.set(play.id, session);
+    this.#listen(session, socket);
+    this.#startSilenceTimer(session, this.#timing.silenceMs);
+  }
+
+  /** Records that the client of a claimed session left before its socket was open. */
+  async abandon(play: SessionPlay, state: PlaySession): Promise<void> {
+    const known = { holder: state.holder, last: state.last };
+    await savePlaySession(this.#app.redis, this.#app.config.redis.prefix, play.id, { ...state, left: 'client' }, known, play.keepMs);
+  }
+
+  #listen(session: OpenSession, socket: WebSocket): void {
+    const times: number[] = [];
+    const flooded = () => {
+      times.push(performance.now());
+      if (times.length <= MAX_MESSAGES) return false;
+      return performance.now() - (times.shift() ?? 0) < MESSAGE_WINDOW_MS;
+    };
+    const isCurrent = () => session.socket === socket && socket.readyState === WebSocket.OPEN && !this.stopping;
+    socket.on('message', (data, isBinary) => {
+      if (!isCurrent()) return;
+      if (flooded()) this.#end(session, 'client', CLOSE.protocol, 'too many messages');
+      else if (isBinary || !isHeartbeat(data)) this.#end(session, 'client', CLOSE.protocol, 'a message must be {"type":"heartbeat"}');
+      else this.#onHeartbeat(session, socket);
+    });
+    socket.on('ping', () => {
+      if (isCurrent() && flooded()) this.#end(session, 'client', CLOSE.protocol, 'too many messages');
+    });
+    // A protocol error such as an oversize frame closes the socket; the `close` event follows.
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      if (session.socket === socket && !this.stopping) this.#end(session, 'client', CLOSE.over, '');
+    });
+  }
+
+  #onHeartbeat(session: OpenSession, socket: WebSocket): void {
+    const at = performance.now();
+    if (at - session.countedAt < this.#timing.minIntervalMs) return;
+    const now = this.#now();
+    if (now > session.play.endsAt) {
+      this.#end(session, 'client', CLOSE.over, 'the play is over');
+      return;
+    }
+    const { state } = session;
+    // Measures the silence with the monotonic clock, so that a wall clock that is adjusted breaks no session.
+    const silent = at - session.lastSignAt;
+    const hasStalled = now - silent < this.#presence.stalledAt;
+    recordGap(state, hasStalled ? 'service' : 'client', now - Math.round(silent), now, this.#timing);
+    state.last = now;
+    state.count += 1;
+    session.countedAt = at;
+    session.lastSignAt = at;
+    session.silence?.refresh();
+    const answer = JSON.stringify({ type: 'heartbeat', beats: state.count, at: new Date(now).toISOString() });
+    // Answers after Redis has the heartbeat, so that a killed process loses no heartbeat that it acknowledged.
+    void this.#save(session).then(() => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(answer);
+    });
+  }
+
+  /** Closes the session's socket when no heartbeat arrives for `afterMs`. */
+  #startSilenceTimer(session: OpenSession, afterMs: number): void {
+    clearTimeout(session.silence);
+    const dueAt = performance.now() + afterMs;
+    session.silence = setTimeout(() => {
+      if (performance.now() - session.lastSignAt < afterMs) return this.#startSilenceTimer(session, afterMs);
+      // After a stall of this process, waits once more, so that the process first reads the messages that arrived.
+      if (performance.now() - Math.max(dueAt, session.lastSignAt + afterMs) > this.#timing.refreshMs)
+        return this.#startSilenceTimer(session, this.#timing.refreshMs);
+      this.#end(session, 'client', CLOSE.silent, 'no heartbeat came');
+    }, afterMs).unref();
+  }
+
+  #end(session: OpenSession, left: GapCause, code: number, reason: string): void {
+    const { socket } = session;
+    if (!socket) return;
+    clearTimeout(session.silence);
+    session.socket = null;
+    session.state.left = left;
+    void this.#save(session);
+    closeInBackground(socket, code, reason);
+  }
+
+  /** Copies a session to Redis. Repeats the copy if the session changes during it. After a failure, the next refresh retries. */
+  #save(session: OpenSession): Promise<void> {
+    session.unsaved = true;
+    session.saving ??= this.#write(session).finally(() => {
+      session.saving = null;
+      if (session.socket === null && !session.unsaved && this.#sessions.get(session.play.id) === session) this.#sessions.delete(session.play.id);
+    });
+    return session.saving;
+  }
+
+  async #write(session: OpenSession): Promise<void> {
+    const { redis, config, log } = this.#app;
+    try {
+      while (session.unsaved) {
+        session.unsaved = false;
+        if (await savePlaySession(redis, config.redis.prefix, session.play.id, session.state, { holder: this.#presence.id }, session.play.keepMs))
+          continue;
+        clearTimeout(session.silence);
+        closeInBackground(session.socket, CLOSE.takenOver, 'the session goes on over another connection');
+        session.socket = null;
+      }
+    } catch (err) {
+      session.unsaved = true;
+      log.debug({ err, playId: session.play.id }, 'a play session cannot be saved to Redis; the next presence refresh retries');
+    }
+  }
+
+  /** Saves the sessions again that Redis does not have yet. */
+  flush(): void {
+    for (const session of this.#sessions.values()) if (session.unsaved) void this.#save(session);
+  }
+
+  /** Records that the service ends the sessions, then closes every socket. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    const open = [...this.#sessions.values()].filter((session) => session.socket !== null);
+    for (const session of open) session.state.left = 'service';
+    await Promise.all([...this.#sessions.values()].map((session) => this.#save(session)));
+    await Promise.all(
+      open.map(async (session) => {
+        clearTimeout(session.silence);
+        await closeSocket(session.socket, CLOSE.restart, 'the service restarts, connect again');
+      }),
+    );
+    this.#sessions.clear();
+  }
+}
+
+/** Returns the state of a session after a claim. @param before state before the claim */
+function nextSession(before: PlaySession | null, holder: string, now: number): PlaySession {
+  if (before) return { ...before, holder, left: '', last: now };
+  return { holder, left: '', first: now, last: now, count: 0, clientGap: 0, clientGapAt: 0, serviceGap: 0, serviceGapAt: 0 };
+}
+
+function isHeartbeat(data: RawData): boolean {
+  try {
+    return Heartbeat.safeParse(JSON.parse(String(data))).success;
+  } catch {
+    return false;
+  }
+}
+
+function closeInBackground(socket: WebSocket | null, code: number, reason: string): void {
+  void closeSocket(socket, code, reason);
+}
+
+/** Closes a socket, and terminates it when the peer does not answer in time. */
+async function closeSocket(socket: WebSocket | null, code: number, reason: string): Promise<void> {
+  if (!socket || socket.readyState === WebSocket.CLOSED) return;
+  const done = new Promise((resolve) => socket.once('close', resolve));
+  socket.close(code, reason);
+  const timer = setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS);
+  await done;
+  clearTimeout(timer);
+}

@@ -1,0 +1,74 @@
+import { randomInt } from 'node:crypto';
+import { appendActivities, COUNTER_SHARDS } from '#areas/points';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+
+/** Maximum plays of a wallet without a score within an hour. */
+export const MAX_UNFINISHED_PLAYS = 200;
+
+const lockPlays = statement('lock_plays', 'select pg_advisory_xact_lock(hashtextextended($1, 4201))');
+
+// The subquery per row keeps the planner from hashing all scores. app_now() is volatile, so a subquery evaluates it once.
+const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number | null }>(
+  'insert_play',
+  `with recent as materialized (
+     select p.started_at from plays p
+     where p.wallet = $2 and p.started_at > (select app_now() - interval '1 hour') and (select s.play_id from scores s where s.play_id = p.id) is null
+     order by p.started_at desc limit ${MAX_UNFINISHED_PLAYS}),
+   play as (
+     insert into plays (id, wallet, game_id, started_at)
+     select $1::uuid, $2, $3, app_now() where (select count(*) from recent) < ${MAX_UNFINISHED_PLAYS} returning started_at),
+   counted as (
+     insert into game_counters as c (game_id, shard, plays) select $3, $4::smallint, 1 from play
+     on conflict (game_id, shard) do update set plays = c.plays + 1)
+   select (select ${instant('started_at')} from play) as "startedAt",
+          (select ceil(extract(epoch from min(started_at) + interval '1 hour' - app_now()))::int from recent) as "retryAfterSec"`,
+);
+
+/**
+ * Starts a play. A lock serializes the starts of one wallet, so that the limit is exact.
+ * @throws 429 when the wallet left too many plays unfinished in the last hour
+ */
+export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise<{ playId: string; startedAt: string }> {
+  const playId = newId();
+  await tx.query(lockPlays, [wallet]);
+  const { startedAt, retryAfterSec } = (await tx.query(insertPlay, [playId, wallet, gameId, randomInt(COUNTER_SHARDS)]))[0] ?? {};
+  if (!startedAt) {
+    throw fail(429, `there must be fewer than ${MAX_UNFINISHED_PLAYS} plays without a score within an hour, finish some or wait`, {
+      'Retry-After': String(Math.max(1, retryAfterSec ?? 1)),
+    });
+  }
+  await appendActivities(tx, [{ kind: 'play', sourceId: playId, wallet, gameId, amount: 0 }]);
+  return { playId, startedAt };
+}
+
+/** Returns the WebSocket URL for the heartbeats of a play. */
+export function heartbeatUrl(publicUrl: URL, gameId: string, playId: string): string {
+  const url = new URL(`/game/${gameId}/session?playId=${playId}`, publicUrl);
+  url.protocol = publicUrl.protocol === 'https:' ? 'wss:' : 'ws:';
+  return url.href;
+}
+
+/** A play of the requesting wallet. */
+interface OwnPlay {
+  id: string;
+  /** ms since 1970. */
+  startedAt: number;
+  ageMs: number;
+  /** Whether a score names this play. */
+  used: boolean;
+}
+
+const selectOwnPlay = statement<OwnPlay>(
+  'select_own_play',
+  `select p.id, extract(epoch from p.started_at)::float8 * 1000 as "startedAt", extract(epoch from app_now() - p.started_at)::float8 * 1000 as "ageMs",
+          exists (select from scores s where s.play_id = p.id) as used
+   from plays p where p.id = $1 and p.wallet = $2 and p.game_id = $3`,
+);
+
+/** Finds a play by id, wallet and game; null when there is none. */
+export async function findOwnPlay(db: Queryable, id: string, wallet: string, gameId: string): Promise<OwnPlay | null> {
+  return (await db.query(selectOwnPlay, [id, wallet, gameId]))[0] ?? null;
+}

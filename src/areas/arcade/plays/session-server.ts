@@ -1,0 +1,112 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type Koa from 'koa';
+import { WebSocketServer } from 'ws';
+import { fail, type HttpError, unavailable } from '#lib/errors.ts';
+import { Id } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
+import { originAllowed } from '#platform/auth/origin.ts';
+import { openSessions, walletOfUpgrade } from '#platform/auth/sessions.ts';
+import { toHttpError } from '#platform/http/errors.ts';
+import { normalizeTarget, respondAndClose } from '#platform/http/server.ts';
+import { findGame } from '../games/registry.ts';
+import { HeldSessions, type SessionPlay } from './held-sessions.ts';
+import { SESSION_TIMING, type SessionTiming } from './play-session.ts';
+import { findOwnPlay } from './plays.ts';
+import { Presence } from './presence.ts';
+
+/** Maximum size of a WebSocket frame, bytes. A heartbeat has 20 bytes. */
+const MAX_FRAME_BYTES = 256;
+/** Retention of a session in Redis after the longest play of its game, ms, so that late scores find it. */
+const SESSION_RETENTION_MS = 86_400_000;
+
+/** The WebSocket endpoint of play sessions on an HTTP server. */
+export interface SessionServer {
+  /** Records that the service ends the sessions, and closes their sockets. Call it before waiting for the server's connections. */
+  close(): Promise<void>;
+}
+
+const isWebSocket = (request: IncomingMessage): boolean => request.headers.upgrade?.toLowerCase() === 'websocket';
+
+/**
+ * Serves `/game/{id}/session?playId=` on an HTTP server: WebSockets for the heartbeats of plays.
+ * Ignores other upgrades that clients offer (h2c), and serves these requests as plain HTTP.
+ */
+export function attachSessionServer(server: Server, app: App, koa: Koa, timing: SessionTiming = SESSION_TIMING): SessionServer {
+  const loginSessions = openSessions(app, koa);
+  const presence = new Presence(app, timing);
+  const sessions = new HeldSessions(app, presence, timing);
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, clientTracking: false });
+  sockets.on('wsClientError', (error, socket) => refuse(socket, fail(400, `the WebSocket handshake must be valid: ${error.message}`)));
+
+  async function admit(request: IncomingMessage): Promise<SessionPlay> {
+    const { gameId, playId } = parseTarget(request);
+    if (!originAllowed(app.config, request.headers)) throw fail(403, 'Origin must be that of this service or an allowed one');
+    const wallet = await walletOfUpgrade(koa, loginSessions, request);
+    if (wallet === null) throw fail(401, 'a session is required, sign in first');
+    const id = Id.safeParse(playId);
+    if (!id.success) throw fail(400, 'playId is required and must be a UUID');
+    const game = await findGame(app, gameId);
+    if (!game) throw fail(404, 'no such game');
+    const play = await findOwnPlay(app.db, id.data, wallet, game.id);
+    if (!play) throw fail(404, 'playId must be a play of yours in this game');
+    if (game.verification !== 'heartbeat') throw fail(409, 'the game does not verify by heartbeat');
+    if (play.used) throw fail(409, 'playId must be a play that has no score yet');
+    const { maxDurationMs } = game.caps;
+    if (play.ageMs > maxDurationMs) throw fail(409, 'playId must be a play that is not over');
+    return {
+      id: play.id,
+      startedAt: Math.round(play.startedAt),
+      endsAt: Math.round(play.startedAt) + maxDurationMs,
+      keepMs: maxDurationMs + SESSION_RETENTION_MS,
+    };
+  }
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const fault = normalizeTarget(request);
+    if (fault !== null) throw fail(400, fault);
+    if (sessions.stopping) throw unavailable('the service restarts, connect again');
+    const play = await admit(request);
+    const state = await sessions.claim(play);
+    let opened = false;
+    if (!sessions.stopping) {
+      sockets.handleUpgrade(request, socket, head, (webSocket) => {
+        opened = true;
+        sessions.open(play, state, webSocket);
+      });
+    }
+    if (!opened) await sessions.abandon(play, state);
+    if (sessions.stopping && !opened) throw unavailable('the service restarts, connect again');
+  }
+
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => undefined);
+    upgrade(request, socket, head).catch((error) => {
+      const refusal = toHttpError(error);
+      if (refusal.status >= 500)
+        app.log[refusal.status === 500 ? 'error' : 'warn']({ err: error }, 'a WebSocket upgrade failed; the client gets an error response');
+      refuse(socket, refusal);
+    });
+  });
+  Object.assign(server, { shouldUpgradeCallback: isWebSocket });
+  presence.start(() => sessions.flush());
+
+  return {
+    async close() {
+      await sessions.stop();
+      await presence.stop();
+      sockets.close();
+    },
+  };
+}
+
+/** Parses the ids of the game and the play from the URL of an upgrade. */
+function parseTarget(request: IncomingMessage): { gameId: string; playId: string | null } {
+  const { pathname, searchParams } = URL.parse(request.url ?? '', 'http://localhost') ?? {};
+  const gameId = /^\/game\/([a-z0-9-]+)\/session$/.exec(pathname ?? '')?.[1];
+  if (gameId === undefined) throw fail(404, 'no such resource');
+  return { gameId, playId: searchParams?.get('playId') ?? null };
+}
+
+/** Sends an error response to an upgrade request. */
+const refuse = (socket: Duplex, { status, message, headers }: HttpError): void => respondAndClose(socket, status, message, headers);

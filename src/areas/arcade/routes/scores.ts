@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { Id } from '#lib/scalars.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { findGame } from '../games/registry.ts';
+import { decideScore, voidScore } from '../scores/decide.ts';
+import { listHeldScores, readScore } from '../scores/moderation.ts';
+import { DecisionRequest, ScoreDetail, ScoreReceipt, ScoreRequest, VoidRequest } from '../scores/schemas.ts';
+import { submitScore } from '../scores/submit.ts';
+
+const postScore = route({
+  method: 'post',
+  path: '/arcade/score',
+  auth: 'session',
+  summary: 'Submit a score',
+  description:
+    'A worker validates the score: the game exists, the score is in range, the play is the caller’s own, unused and long enough, its session is unbroken and the signature is valid. ' +
+    'A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. The response is sent after the commit. After a 503, send the same ' +
+    'score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, ' +
+    '403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. ' +
+    'The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409.',
+  body: ScoreRequest,
+  returns: { 200: ScoreReceipt },
+  fails: [403, 404, 409],
+  idempotent: true,
+  handler: async ({ app, wallet, body, idempotencyKey }) => reply(200, await submitScore(app, wallet, body, idempotencyKey)),
+});
+
+const getHeldScores = route({
+  method: 'get',
+  path: '/admin/scores',
+  auth: { admin: 'moderation' },
+  summary: 'List held scores, oldest first',
+  query: PageQuery.extend({ status: z.literal('held').default('held') }),
+  returns: { 200: z.array(ScoreDetail) },
+  fails: [],
+  handler: async ({ app, query }) => {
+    const { scores, total } = await listHeldScores(app.db, query.limit, query.offset);
+    return reply(200, scores, { 'X-Total-Count': String(total) });
+  },
+});
+
+const ScoreParams = z.strictObject({ id: Id });
+
+const postDecision = route({
+  method: 'post',
+  path: '/admin/scores/{id}/decision',
+  auth: { admin: 'moderation' },
+  summary: 'Accept or reject a held score',
+  description: 'An accepted score counts on the day of the decision, within the caps of that day.',
+  params: ScoreParams,
+  body: DecisionRequest,
+  returns: { 200: ScoreDetail },
+  fails: [404, 409],
+  handler: async ({ app, admin, params, body }) => {
+    const held = await readScore(app.db, params.id);
+    if (!held) throw fail(404, 'no such score');
+    const game = await findGame(app, held.gameId);
+    if (!game) throw fail(404, 'no such game');
+    await decideScore(app, game, params.id, body.decision, { by: admin, reason: body.reason });
+    return reply(200, (await readScore(app.db, params.id)) ?? held);
+  },
+});
+
+const postVoid = route({
+  method: 'post',
+  path: '/admin/scores/{id}/void',
+  auth: { admin: 'moderation' },
+  summary: 'Void an accepted score',
+  description: 'A ledger row of the current day takes its points back. The wallet’s best scores are recomputed from its remaining scores.',
+  params: ScoreParams,
+  body: VoidRequest,
+  returns: { 200: ScoreDetail },
+  fails: [404, 409],
+  handler: async ({ app, admin, params, body }) => {
+    await voidScore(app, params.id, { by: admin, reason: body.reason });
+    const score = await readScore(app.db, params.id);
+    if (!score) throw fail(404, 'no such score');
+    return reply(200, score);
+  },
+});
+
+export const scoreRoutes = { session: [postScore], admin: [getHeldScores, postDecision, postVoid] };

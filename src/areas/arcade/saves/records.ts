@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { canonicalize } from '#lib/canonical.ts';
+import { fail } from '#lib/errors.ts';
+import { newId } from '#lib/ids.ts';
+import { instant, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+
+/** Previous hash of the first record of a chain. */
+const GENESIS = Buffer.alloc(32);
+
+/** Returns the hash of a record: SHA-256(previous hash ‖ canonical JSON of the record). */
+function recordHash(previous: Uint8Array, record: unknown): Buffer {
+  return createHash('sha256').update(previous).update(canonicalize(record)).digest();
+}
+
+/** A stored record in the hash chain of its wallet and game. Hashes are hex. */
+interface RecordedEntry {
+  recordId: string;
+  /** Number of the record in its chain, from 1 on without gaps. */
+  sequence: number;
+  hash: string;
+  previousHash: string;
+  recordedAt: string;
+}
+
+/** Maximum records that a chain can grow by per minute and per day. */
+export const MAX_RECORDS = { minute: 60, day: 1_000 } as const;
+
+const lockChain = statement('lock_record_chain', `select pg_advisory_xact_lock(hashtextextended($1, 4202))`);
+// A chain has no gaps, so the time of the record `limit - 1` places back tells whether the limit is reached, and for how long.
+const selectLast = statement<{ sequence: number; hash: Buffer; waitSec: number | null }>(
+  'select_last_record',
+  `select last.sequence, last.hash, ceil(extract(epoch from greatest(
+     (select at + interval '1 minute' from game_records r where r.wallet = $1 and r.game_id = $2 and r.sequence = last.sequence - ${MAX_RECORDS.minute - 1}),
+     (select at + interval '1 day' from game_records r where r.wallet = $1 and r.game_id = $2 and r.sequence = last.sequence - ${MAX_RECORDS.day - 1})
+   ) - app_now()))::int as "waitSec"
+   from (select sequence, hash from game_records where wallet = $1 and game_id = $2 order by sequence desc limit 1) last`,
+);
+const insertRecord = statement<{ recordedAt: string }>(
+  'insert_game_record',
+  `insert into game_records (wallet, game_id, sequence, id, record, previous_hash, hash, at) values ($1, $2, $3, $4, $5, $6, $7, app_now())
+   returning ${instant('at')} as "recordedAt"`,
+);
+
+const tooMany = (waitSec: number) =>
+  fail(429, `there must be at most ${MAX_RECORDS.minute} records of a game a minute and ${MAX_RECORDS.day} a day, try again later`, {
+    'Retry-After': String(waitSec),
+  });
+
+/**
+ * Appends a record to the hash chain of a wallet in a game. A lock serializes appends, so that the limits are exact.
+ * @throws 429 when the chain reached its limit for the last minute or day
+ */
+export async function appendRecord(tx: Tx, wallet: string, gameId: string, record: unknown): Promise<RecordedEntry> {
+  await tx.query(lockChain, [`${wallet} ${gameId}`]);
+  const last = (await tx.query(selectLast, [wallet, gameId]))[0] ?? { sequence: 0, hash: GENESIS, waitSec: null };
+  if (last.waitSec !== null && last.waitSec > 0) throw tooMany(last.waitSec);
+  const entry = { recordId: newId(), sequence: last.sequence + 1, hash: recordHash(last.hash, record) };
+  const rows = await tx.query(insertRecord, [wallet, gameId, entry.sequence, entry.recordId, JSON.stringify(record), last.hash, entry.hash]);
+  const recordedAt = rows[0]?.recordedAt;
+  if (recordedAt === undefined) throw new Error('the statement insert_game_record returned no row');
+  return { ...entry, hash: entry.hash.toString('hex'), previousHash: last.hash.toString('hex'), recordedAt };
+}

@@ -1,0 +1,52 @@
+import { appendActivities } from '#areas/points';
+import type { Submission } from '#jobs/scores.ts';
+import type { App } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+
+/** The error for a score that cannot count for the battle that it names. */
+export interface BattleRefusal {
+  readonly status: 400 | 403 | 404 | 409;
+  readonly error: string;
+}
+
+/**
+ * Returns the refused submissions by id: those that cannot count for the battles that they name. The area `battles`
+ * implements it, because the arcade does not import that area.
+ */
+export type AdmitScores = (app: App, submissions: readonly Submission[]) => Promise<ReadonlyMap<string, BattleRefusal>>;
+
+/** SQL: the key of a battle's advisory lock. */
+const lockKeyOf = (id: string) => `hashtextextended(${id}::text, 4203)`;
+const lockBattles = statement('lock_battles_of_scores', `select pg_advisory_xact_lock_shared(${lockKeyOf('b')}) from unnest($1::uuid[]) as b`);
+
+/**
+ * SQL: tries to take a battle's exclusive lock. With the lock, every earlier activity that names the battle is committed, and
+ * no further activity that names it can get its time before this transaction ends.
+ * @param id SQL expression of the battle's id
+ */
+export const tryLockBattle = (id: string): string => `pg_try_advisory_xact_lock(${lockKeyOf(id)})`;
+
+/** The fields of a score that its activity contains. */
+interface ScoreActivity {
+  readonly id: string;
+  readonly wallet: string;
+  readonly gameId: string;
+  readonly normalized: number;
+  readonly battleId: string | null;
+}
+
+/** Appends the activities of accepted or voided scores. Takes the shared locks of their battles before the activities get their time. */
+export async function appendScoreActivities(tx: Tx, kind: 'score' | 'void', scores: readonly ScoreActivity[]): Promise<void> {
+  const battles = [...new Set(scores.flatMap(({ battleId }) => battleId ?? []))];
+  await Promise.all([
+    battles.length > 0 && tx.query(lockBattles, [battles]),
+    appendActivities(
+      tx,
+      scores.map(({ id, wallet, gameId, normalized, battleId }) => ({
+        ...{ kind, sourceId: id, wallet, gameId, battleId },
+        amount: kind === 'score' ? normalized : -normalized,
+      })),
+    ),
+  ]);
+}

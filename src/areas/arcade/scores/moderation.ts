@@ -1,0 +1,53 @@
+import type { Mode } from '#areas/points';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { ScoreDetail, ScoreStatus } from './schemas.ts';
+
+/** The fields of a score that a decision needs. */
+export interface ScoreToDecide {
+  id: string;
+  wallet: string;
+  gameId: string;
+  status: ScoreStatus;
+  normalized: number;
+  points: number;
+  personalBest: boolean;
+  mode: Mode;
+  battleId: string | null;
+  day: number;
+  /** Whether its points count for reward epochs; false for a score without points. */
+  rewards: boolean;
+  /** The wallet's all-time best on the game's board when this row was read. */
+  best: number;
+}
+
+const COLUMNS = `s.id, s.wallet, s.game_id as "gameId", s.status, s.normalized, s.points, s.personal_best as "personalBest", s.mode, s.battle_id as "battleId", s.day,
+  coalesce((select rewards from ledger l where l.source_id = s.id::text and l.source = 'score' and l.wallet = s.wallet and l.reason = 'score' and l.mode = s.mode), false) as rewards,
+  coalesce((select total from standings b where b.board = 'game:' || s.game_id and b.mode = s.mode and b.wallet = s.wallet), 0)::float8 as best`;
+const select = statement<ScoreToDecide>('select_scores_to_decide', `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id`);
+const lock = statement<ScoreToDecide>(
+  'lock_scores_to_decide',
+  `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id for update of s`,
+);
+
+/** Reads scores by id, and locks them by default. Precondition for `locked`: the wallet is locked first, because every writer locks in this order. */
+export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' | 'unlocked' = 'locked'): Promise<ScoreToDecide[]> {
+  return await tx.query(how === 'locked' ? lock : select, [ids]);
+}
+
+const DETAIL = `id as "scoreId", wallet, game_id as "gameId", status, score::float8 as score, normalized as "normalizedScore", points as "pointsAwarded", mode,
+  play_id as "playId", duration_ms as "durationMs", reasons, ${instant('at')} as "submittedAt", ${instant('decided_at')} as "decidedAt", decided_by as "decidedBy"`;
+const listHeld = statement<ScoreDetail>('list_held_scores', `select ${DETAIL} from scores where status = 'held' order by at, id limit $1 offset $2`);
+const countHeld = statement<{ n: number }>('count_held_scores', `select count(*)::int as n from scores where status = 'held'`);
+const detail = statement<ScoreDetail>('score_detail', `select ${DETAIL} from scores where id = $1`);
+
+/** Lists held scores, oldest first, with their total number. */
+export async function listHeldScores(db: Queryable, limit: number, offset: number): Promise<{ scores: ScoreDetail[]; total: number }> {
+  const [scores, count] = await Promise.all([db.query(listHeld, [limit, offset]), db.query(countHeld)]);
+  return { scores, total: count[0]?.n ?? 0 };
+}
+
+/** Reads a score with the details for moderators. */
+export async function readScore(db: Queryable, scoreId: string): Promise<ScoreDetail | undefined> {
+  return (await db.query(detail, [scoreId]))[0];
+}

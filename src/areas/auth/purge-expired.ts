@@ -1,0 +1,28 @@
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+
+/** Maximum rows that one call deletes per table. */
+const MAX_BATCH_SIZE = 5_000;
+
+const purgeStatement = (name: string, table: 'nonces' | 'sessions', key: string) =>
+  statement<{ count: number }>(
+    name,
+    `with deleted as (
+       delete from ${table} where ${key} in (
+         select ${key} from ${table} where expires_at <= app_now() order by expires_at limit ${MAX_BATCH_SIZE} for update skip locked)
+       returning 1)
+     select count(*)::int as count from deleted`,
+  );
+const deleteExpiredNonces = purgeStatement('delete_expired_nonces', 'nonces', 'nonce');
+const deleteExpiredSessions = purgeStatement('delete_expired_sessions', 'sessions', 'key');
+
+/**
+ * Deletes expired nonces and sessions, one batch of each. Other queries ignore expired rows, so this only saves space.
+ * @returns the numbers of deleted rows, and whether more expired rows may exist
+ */
+export async function purgeExpiredAuth(tx: Tx): Promise<{ nonces: number; sessions: number; more: boolean }> {
+  const [nonces] = await tx.query(deleteExpiredNonces);
+  const [sessions] = await tx.query(deleteExpiredSessions);
+  const deleted = { nonces: nonces?.count ?? 0, sessions: sessions?.count ?? 0 };
+  return { ...deleted, more: deleted.nonces === MAX_BATCH_SIZE || deleted.sessions === MAX_BATCH_SIZE };
+}

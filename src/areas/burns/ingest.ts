@@ -1,0 +1,75 @@
+import { type App, perApp } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { readFoundBurns } from './found-burns.ts';
+import { fillGaps, listNewest } from './history.ts';
+
+const selectWatched = statement<{ mint: string; ended: boolean }>(
+  'select_watched_mints',
+  `select mint, bool_or(state = 'ended') as ended from burn_events where state <> 'pending' and final_at is null group by mint order by mint`,
+);
+/**
+ * Marks ended events as final: when the history is listed to 5 minutes after the end and all found transactions are read, or 7 days after the
+ * end in any case, because transactions that no RPC node has for so long do not come back.
+ */
+const finalizeEnded = statement<{ id: string; isComplete: boolean }>(
+  'finalize_burn_events',
+  `with done as (
+     select id, ends_at + interval '5 minutes' <= $2::timestamptz and not exists (select from burn_gaps g where g.mint = e.mint)
+       and not exists (select from burn_transactions f where f.mint = e.mint and f.read_at is null and (f.block_time is null or f.block_time < e.ends_at)) as "isComplete"
+     from burn_events e where e.mint = $1 and e.state = 'ended' and e.final_at is null for no key update)
+   update burn_events e set final_at = app_now() from done
+   where e.id = done.id and (done."isComplete" or e.ends_at + interval '7 days' <= app_now()) returning e.id::text, done."isComplete"`,
+);
+const purgeExpired = statement(
+  'purge_burn_transactions',
+  `delete from burn_transactions where signature = any(array(
+     select signature from burn_transactions where read_at < app_now() - interval '1 day' order by read_at limit 1000 for update skip locked))`,
+);
+const selectOldestRead = statement<{ old: boolean }>(
+  'select_oldest_read_burn_transaction',
+  `select read_at < app_now() - interval '1 day' as old from burn_transactions where read_at is not null order by read_at limit 1`,
+);
+
+/** Whether a run is in progress in this process. */
+const progress = perApp(() => ({ isRunning: false }));
+
+/**
+ * Reads finalized burns from the chain and credits them, while an event is open. A crash or concurrent runs in several processes neither lose
+ * a burn nor credit it twice. Within one process, a call during a run returns at once.
+ */
+export async function ingestBurns(app: App): Promise<void> {
+  const state = app.state(progress);
+  if (state.isRunning) return;
+  state.isRunning = true;
+  try {
+    for (const { mint, ended } of await app.db.query(selectWatched)) await ingestMint(app, mint, ended);
+    if ((await app.db.query(selectOldestRead))[0]?.old) await app.tx((tx) => tx.query(purgeExpired));
+  } finally {
+    state.isRunning = false;
+  }
+}
+
+/** Lists and reads the transactions of a mint. @param ended whether an ended event is not final yet */
+async function ingestMint(app: App, mint: string, ended: boolean): Promise<void> {
+  const { connection } = app.chain;
+  let chainHead = { slot: 0, at: 0 };
+  const readChainHead = async () => {
+    const slot = await rpc(() => connection.getSlot('finalized'));
+    chainHead = { slot, at: (await rpc(() => connection.getBlockTime(slot))) ?? 0 };
+  };
+  const steps = [() => listNewest(app, mint, chainHead.slot), () => fillGaps(app, mint), () => readFoundBurns(app, mint)];
+  const failures: unknown[] = [];
+  // A failed step does not stop the next one: an RPC node that cannot list signatures may still return transactions.
+  for (const step of ended ? [readChainHead, ...steps] : steps) await step().catch((error: unknown) => failures.push(error));
+  if (ended) await finalizeEvents(app, mint, failures.length > 0 ? 0 : chainHead.at);
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Marks events as final. @param at block time up to which the history is listed, seconds since 1970 */
+async function finalizeEvents(app: App, mint: string, at: number): Promise<void> {
+  for (const { id, isComplete } of await app.tx((tx) => tx.query(finalizeEnded, [mint, new Date(at * 1_000).toISOString()]))) {
+    if (!isComplete)
+      app.log.error({ burnEvent: id }, 'burns of an event may be missing: its history could not be read within 7 days; the event is final');
+  }
+}

@@ -1,0 +1,82 @@
+import type { PublicKey } from '@solana/web3.js';
+import { type Currency, payoutBatch, sumOwedByTreasury } from '#areas/payouts';
+import type { App } from '#platform/app.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { rpc } from '#platform/solana/solana.ts';
+import { type PendingSpend, pendingSpends } from '#platform/solana/submission/index.ts';
+import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
+
+const OPEN = `r.state in ('active', 'closing', 'committed')`;
+const sumReserved = statement<{ amount: string }>(
+  'sum_reserved_for_rounds',
+  `select (
+     coalesce((select sum((p->>'amount')::numeric) from rounds r, jsonb_array_elements(r.prizes) p where ${OPEN} and r.kind = 'chat' and p->>'mint' = $1), 0)
+     + coalesce((select sum(r.ticket_price * r.entries) from rounds r where ${OPEN} and r.kind = 'legacy' and $1 = 'usdc'), 0))::text as amount`,
+);
+
+/** Returns the tokens that are reserved for open rounds: the prizes of started chat rounds and the ticket prices of legacy rounds; base units. */
+export async function readReserved(db: Queryable, currency: Currency): Promise<bigint> {
+  return BigInt((await db.query(sumReserved, [currency]))[0]?.amount ?? 0);
+}
+
+const lock = statement('lock_treasury', `select pg_advisory_xact_lock(hashtext('coinop-treasury'))`);
+
+/** Locks the treasury until the transaction ends, so that no two transactions reserve the same tokens. */
+export async function lockTreasury(tx: Tx): Promise<void> {
+  await tx.query(lock);
+}
+
+/**
+ * State of outgoing payments just before the treasury's balance is read. Tokens that leave after this time may still be in the balance.
+ */
+export interface OutflowMarker {
+  /** Time by the database's clock. */
+  readonly at: Date;
+  /** In-flight transactions other than payouts, by currency. */
+  readonly outgoing: Readonly<Record<Currency, readonly PendingSpend[]>>;
+}
+
+const readClock = statement<{ at: Date }>('read_clock', 'select app_now() as at');
+
+/** Reads the outflow marker. Call it before `readHoldings`. */
+export async function readOutflowMarker(app: App): Promise<OutflowMarker> {
+  const [[clock], usdc, reward] = await Promise.all([
+    app.db.query(readClock),
+    readOutgoing(app, app.db, 'usdc'),
+    readOutgoing(app, app.db, 'reward'),
+  ]);
+  if (!clock) throw new Error('the database returned no time');
+  return { at: clock.at, outgoing: { usdc, reward } };
+}
+
+/**
+ * Returns the treasury tokens that are not free, base units: reserved for rounds, owed, or in other in-flight transactions (for a reward
+ * epoch). Tokens that left since `marker` are included, so that the sum can be subtracted from a balance that was read after the marker.
+ */
+export async function readObligations(app: App, db: Queryable, currency: Currency, marker: OutflowMarker): Promise<bigint> {
+  const [forRounds, owed, now] = await Promise.all([
+    readReserved(db, currency),
+    sumOwedByTreasury(db, currency, marker.at),
+    readOutgoing(app, db, currency),
+  ]);
+  const all = new Map([...marker.outgoing[currency], ...now].map(({ signature, amount }) => [signature, amount]));
+  return [...all.values()].reduce((sum, amount) => sum + amount, forRounds + owed);
+}
+
+/** Reads in-flight transactions without payouts: payouts are counted as owed. */
+const readOutgoing = (app: App, db: Queryable, currency: Currency) => pendingSpends(db, mintOf(app, currency).toBase58(), payoutBatch);
+
+export const mintOf = ({ chain }: Pick<App, 'chain'>, currency: Currency): PublicKey => (currency === 'usdc' ? chain.usdcMint : chain.rewardMint);
+
+/** Reads the treasury's finalized balance of each currency, base units. A frozen account counts as 0. @throws 503 when the RPC node does not answer */
+export async function readHoldings(app: App): Promise<Readonly<Record<Currency, bigint>>> {
+  const treasury = app.chain.address('treasury');
+  const accounts = (['usdc', 'reward'] as const).map((currency) => associatedTokenAddress(treasury, mintOf(app, currency)));
+  const found = await rpc(() => app.chain.connection.getMultipleAccountsInfo(accounts, 'finalized'));
+  const [usdc = 0n, reward = 0n] = found.map((account) => {
+    const tokens = decodeTokenAccount(account);
+    return tokens && !tokens.frozen && tokens.owner.equals(treasury) ? tokens.amount : 0n;
+  });
+  return { usdc, reward };
+}

@@ -1,0 +1,150 @@
+import type { LedgerEntry, Mode, OpenDay } from '#areas/points';
+import { findLinkedWallets } from '#areas/social';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { questCompleted } from './events.ts';
+import { readActiveDays, streakOn } from './metrics.ts';
+import { applyMultiplier, multiplierOf, type QuestFactors, RULE, STREAK_DAYS } from './multiplier.ts';
+import type { Quest } from './rows.ts';
+
+/** A completion that is not recorded yet. */
+export interface QuestCompletion {
+  readonly wallet: string;
+  readonly quest: Quest;
+  readonly windowKey: string;
+  /** The day number (UTC) of the completion. The streak is computed for this day. */
+  readonly day: number;
+}
+
+/** A completion with its points. */
+export interface QuestAward extends QuestCompletion {
+  readonly points: number;
+  readonly factors: QuestFactors;
+}
+
+/** Newly recorded completions, and the ledger entries that the caller must append. */
+interface RecordedCompletions {
+  readonly awards: readonly QuestAward[];
+  readonly entries: readonly LedgerEntry[];
+}
+
+/** The unique key of a completion. */
+interface CompletionKey {
+  readonly wallet: string;
+  readonly questId: string;
+  readonly windowKey: string;
+}
+
+const keyText = ({ wallet, questId, windowKey }: CompletionKey) => `${wallet} ${windowKey} ${questId}`;
+
+/** Recorded completions. `at` is ms since 1970. */
+interface CompletionLookup {
+  find(key: CompletionKey): { readonly at: number; readonly points: number } | undefined;
+}
+
+const selectCompletions = statement<CompletionKey & { at: number; points: number }>(
+  'select_quest_completions',
+  `select c.* from unnest($1::text[]) as w(wallet), unnest($2::text[]) as k(window_key), lateral (
+     select wallet, quest_id as "questId", window_key as "windowKey", points, floor(extract(epoch from at) * 1000)::float8 as at
+     from quest_completions q where q.wallet = w.wallet and q.window_key = k.window_key offset 0) c`,
+);
+
+/** Reads the completions of several wallets in several windows, with one query. */
+export async function readCompletions(db: Queryable, wallets: readonly string[], windowKeys: readonly string[]): Promise<CompletionLookup> {
+  const rows = await db.query(selectCompletions, [[...new Set(wallets)], [...new Set(windowKeys)]]);
+  const found = new Map(rows.map((row) => [keyText(row), row]));
+  return { find: (key) => found.get(keyText(key)) };
+}
+
+const insertCompletions = statement<CompletionKey>(
+  'insert_quest_completions',
+  `insert into quest_completions (wallet, window_key, quest_id, version, points, by, at)
+   select c.wallet, c.window_key, c.quest_id, c.version, c.points, $6, $7
+   from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) as c(wallet, window_key, quest_id, version, points)
+   order by 1, 2, 3 on conflict do nothing returning wallet, quest_id as "questId", window_key as "windowKey"`,
+);
+const selectPlayers = statement<{ wallet: string; mode: Mode; banned: boolean }>(
+  'select_players_of_quests',
+  'select wallet, mode, banned_at is not null as banned from players where wallet = any($1::text[])',
+);
+
+/** Inputs of a completion besides the wallet's activities. */
+export interface CompletionContext {
+  /** Whether each wallet holds enough of the reward token. A missing wallet means: unknown. */
+  readonly holdings: ReadonlyMap<string, boolean>;
+  /** Counts also activities that no batch has counted yet towards the streak. Slower: use it for single wallets only. */
+  readonly includeUncounted?: boolean;
+  /** The name of the admin token that completes the quest manually. */
+  readonly by?: string;
+}
+
+/**
+ * Records completions in `quest_completions`. Skips banned wallets and completions that are recorded already, so each gives points once.
+ * @returns the new completions. The caller must append `entries` to the ledger in the same transaction.
+ */
+export async function recordCompletions(
+  tx: Tx,
+  open: OpenDay,
+  completed: readonly QuestCompletion[],
+  context: CompletionContext,
+): Promise<RecordedCompletions> {
+  if (completed.length === 0) return { awards: [], entries: [] };
+  const wallets = [...new Set(completed.map(({ wallet }) => wallet))];
+  const days = completed.map(({ day }) => day);
+  const [players, linked, active] = await Promise.all([
+    tx.query(selectPlayers, [wallets]),
+    findLinkedWallets(tx, wallets),
+    readActiveDays(tx, wallets, Math.min(...days) - STREAK_DAYS, Math.max(...days), context.includeUncounted),
+  ]);
+  const playerOf = new Map(players.map((player) => [player.wallet, player]));
+  const awards = completed.flatMap((one): QuestAward[] => {
+    const { wallet, quest, day } = one;
+    if (playerOf.get(wallet)?.banned) return [];
+    const inputs = { streakDays: streakOn(active.get(wallet), day), linked: linked.has(wallet), holding: context.holdings.get(wallet) ?? null };
+    const basisPoints = multiplierOf(inputs);
+    const basePoints = quest.definition.points;
+    const factors = { rule: RULE, questVersion: quest.version, basePoints, basisPoints, ...inputs };
+    return [{ ...one, points: applyMultiplier(basePoints, basisPoints), factors }];
+  });
+  const inserted = await tx.query(insertCompletions, [
+    awards.map(({ wallet }) => wallet),
+    awards.map(({ windowKey }) => windowKey),
+    awards.map(({ quest }) => quest.id),
+    awards.map(({ quest }) => quest.version),
+    awards.map(({ points }) => points),
+    context.by ?? null,
+    open.at.toISOString(),
+  ]);
+  const insertedKeys = new Set(inserted.map(keyText));
+  const recorded = awards.filter(({ wallet, quest, windowKey }) => insertedKeys.has(keyText({ wallet, questId: quest.id, windowKey })));
+  emitCompleted(tx, recorded);
+  const entries = recorded.map(
+    ({ wallet, quest, windowKey, points, factors }): LedgerEntry => ({
+      wallet,
+      mode: playerOf.get(wallet)?.mode ?? 'regular',
+      kind: 'quest',
+      reason: 'quest',
+      source: 'quest',
+      sourceId: `${quest.id}:${windowKey}`,
+      points,
+      rewards: true,
+      factors: { ...factors },
+    }),
+  );
+  return { awards: recorded, entries };
+}
+
+/** Emits `quest_completed` to each wallet. */
+function emitCompleted(tx: Tx, awards: readonly QuestAward[]): void {
+  tx.emitAll(
+    questCompleted,
+    awards.map(({ quest, windowKey, points }) => ({
+      questId: quest.id,
+      title: quest.definition.title,
+      window: windowKey,
+      points,
+      task: quest.definition.task,
+    })),
+    awards.map(({ wallet }) => wallet),
+  );
+}

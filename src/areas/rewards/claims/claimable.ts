@@ -1,0 +1,51 @@
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { type EpochState, STATUS } from '../epochs/epochs.ts';
+
+/** A reward that a wallet has not claimed yet. */
+interface Claimable {
+  epoch: number;
+  amount: string;
+  /** Index of the leaf. */
+  index: number;
+  /**
+   * `computed`: claimable as soon as the root is on the chain; `committed`: claimable; `claiming`: a claim is in flight;
+   * `settled`: settled off-chain.
+   */
+  status: EpochState | 'claiming';
+  expiresAt: string | null;
+}
+
+// `offset 0` forces one index lookup per epoch, even when PostgreSQL made the plan while the table was small.
+// A fork can drop a confirmed claim; then the reward is listed again.
+const unclaimedStatement = (name: string, states: string) =>
+  statement<{ total: number } & (Claimable | { epoch: null })>(
+    name,
+    `with unclaimed as materialized (
+       select e.epoch, l.amount::text as amount, l.index, ${instant('e.expires_at')} as "expiresAt",
+         case when l.claim in ('queued', 'submitted') and e.state = 'committed' then 'claiming' else ${STATUS} end as status
+       from epochs e, lateral (
+         select l.index, l.amount, c.state as claim from reward_leaves l left join claims c on c.epoch = l.epoch and c.index = l.index
+         where l.epoch = e.epoch and l.wallet = $1 and l.amount > 0 and (c.state is null or c.state not in ('confirmed', 'claimed')) offset 0) l
+       where e.state in (${states}) and (e.expires_at is null or e.expires_at > app_now()))
+     select n.total, u.* from (select count(*)::int as total from unclaimed) n
+     left join (select * from unclaimed order by epoch limit $2 offset $3) u on true order by u.epoch`,
+  );
+const statements = {
+  all: unclaimedStatement('select_claimable', `'computed', 'committed', 'settled'`),
+  unsettled: unclaimedStatement('select_claimable_unsettled', `'computed', 'committed'`),
+};
+
+/**
+ * Returns one page of a wallet's unclaimed, unexpired rewards in the order of their epochs, and the total number.
+ * @param which `all` includes epochs that were settled off-chain
+ */
+export async function listClaimable(
+  db: Queryable,
+  which: keyof typeof statements,
+  wallet: string,
+  page: { limit: number; offset: number },
+): Promise<{ rewards: Claimable[]; total: number }> {
+  const rows = await db.query(statements[which], [wallet, page.limit, page.offset]);
+  const rewards = rows.flatMap(({ total: _total, ...reward }) => (reward.epoch === null ? [] : [reward]));
+  return { rewards, total: rows[0]?.total ?? 0 };
+}

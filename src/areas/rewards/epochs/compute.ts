@@ -1,0 +1,119 @@
+import type { App } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { Remote } from '#platform/threads/worker-thread.ts';
+import type { BuildResult, BuiltTree, EpochBuilder } from '../build/builder.ts';
+import { buildFromPages } from '../build/open.ts';
+import { closeImport, findBuildingImport } from '../import/rows.ts';
+import { allocationRules } from '../rules.ts';
+import type { EpochSource } from './epochs.ts';
+import { storeLeaves, storeTree } from './leaf-store.ts';
+import { onComputed } from './on-computed.ts';
+import { pagesOfImport, pointsOfDay, type WalletPage } from './snapshot.ts';
+
+/** A day without points has no closing row. It counts as closed this long after its end, when no transaction of the day is in flight. */
+const EMPTY_DAY_GRACE = '10 minutes';
+
+interface EpochToCompute {
+  source: EpochSource;
+  pool: string;
+  cap: string | null;
+  dust: string;
+  settleRequested: boolean;
+  closed: boolean;
+}
+
+/** SQL expression: whether the points of the day `e.epoch` are final. */
+export const IS_DAY_CLOSED = `case when exists (select from closed_periods c where c.period = 'day' and c.bucket = e.epoch) then true
+  else app_now() > to_timestamp((e.epoch + 1) * 86400.0) + interval '${EMPTY_DAY_GRACE}' and not exists (select from ledger l where l.day = e.epoch) end`;
+
+// `skip locked`: a second worker finds no row and stops, so only one worker computes an epoch.
+const lockEpoch = statement<EpochToCompute>(
+  'lock_epoch_to_compute',
+  `select source, pool::text, cap::text, dust::text, settle_requested_at is not null as "settleRequested",
+     ${IS_DAY_CLOSED} as closed
+   from epochs e where epoch = $1 and state = 'computing' for update of e skip locked`,
+);
+const finishEpoch = statement<{ undistributed: string }>(
+  'finish_epoch',
+  `update epochs set state = case when $3 > 0 then 'computed' else 'empty' end, wallets = $2, leaves = $3, total = $4::numeric,
+     undistributed = pool - $4::numeric, points = $5::int8, root = $6, computed_at = app_now()
+   where epoch = $1 returning undistributed::text`,
+);
+const analyze = { text: 'analyze reward_leaves, reward_trees' };
+/** Minimum number of wallets for an immediate `analyze`, so that the query planner knows the new size of the tables. */
+const ANALYZE_FROM_WALLETS = 1_000;
+
+/** The result of computing an epoch. */
+interface ComputeResult {
+  wallets: number;
+  leaves: number;
+  total: bigint;
+}
+
+/**
+ * Computes amounts, leaves and tree of an epoch in the state `computing`, in one transaction. A crash stores nothing.
+ * When two workers run it at once, one does the work. Does nothing while the day is not closed.
+ */
+export async function computeEpoch(app: App, epoch: number): Promise<void> {
+  const begin = performance.now();
+  const result = await app.tx(async (tx): Promise<ComputeResult | null> => {
+    const row = (await tx.query(lockEpoch, [epoch]))[0];
+    if (!row) return null;
+    if (row.source === 'import') return await computeImport(app, tx, epoch, row);
+    if (!row.closed) return null;
+    return await buildFromPages(pointsOfDay(tx, epoch), async (builder, pages) => {
+      const allocated = await builder.allocate(allocationRules(row));
+      return await storeEpoch(tx, { epoch, ...row }, builder, pages, { ...allocated, points: String(allocated.points) });
+    });
+  });
+  if (!result) return;
+  app.log.info({ epoch, ...result, total: String(result.total), ms: Math.round(performance.now() - begin) }, 'an epoch is computed');
+  if (result.wallets >= ANALYZE_FROM_WALLETS)
+    await app.db.query(analyze).catch((err) => app.log.warn({ err }, 'analyze of the reward tables failed; autovacuum runs it later'));
+}
+
+/** Computes an imported epoch. If the tree does not have the announced root, refuses the import and deletes the epoch. */
+async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToCompute): Promise<ComputeResult | null> {
+  const imported = await findBuildingImport(tx, epoch);
+  if (!imported) throw new Error(`epoch ${epoch} is imported, but its import row does not exist`);
+  return await buildFromPages(pagesOfImport(tx, imported.id), async (builder, pages) => {
+    const sums = await builder.useValuesAsAmounts();
+    // When the caller announced a root, the tree is built and compared before anything is stored.
+    const tree = imported.root === null ? undefined : await builder.tree(epoch);
+    const root = tree && Buffer.from(tree.root).toString('hex');
+    if (imported.root !== null && imported.root !== root) {
+      await closeImport(tx, imported.id, { refusedBecause: `root must be that of the distribution, which is ${root}` });
+      app.log.warn({ epoch, root }, 'an import is refused because its root differs from the computed root');
+      return null;
+    }
+    const stored = await storeEpoch(tx, { epoch, ...row }, builder, pages, { ...sums, points: null, ...(tree === undefined ? {} : { tree }) });
+    await closeImport(tx, imported.id, 'done');
+    return stored;
+  });
+}
+
+/** Stores leaves and tree, and sets the epoch to `computed` or `empty`. */
+async function storeEpoch(
+  tx: Tx,
+  { epoch, source, settleRequested }: Pick<EpochToCompute, 'source' | 'settleRequested'> & { epoch: number },
+  builder: Remote<EpochBuilder>,
+  pages: readonly WalletPage[],
+  built: BuildResult & { points: string | null; tree?: BuiltTree | null },
+): Promise<ComputeResult> {
+  const { wallets, leaves, total, points } = built;
+  const builtPages = await builder.pages();
+  // The tree is built while the database stores the leaves.
+  const buildingTree = built.tree === undefined ? builder.tree(epoch) : Promise.resolve(built.tree);
+  buildingTree.catch(() => undefined);
+  await storeLeaves(tx, epoch, source, pages, builtPages);
+  const tree = await buildingTree;
+  if (tree) await storeTree(tx, epoch, tree);
+  const root = tree && Buffer.from(tree.root);
+  const finished = (await tx.query(finishEpoch, [epoch, wallets, leaves, String(total), points, root]))[0];
+  if (!finished) throw new Error(`epoch ${epoch} does not exist any more`);
+  const { undistributed } = finished;
+  const state = leaves > 0 ? 'computed' : 'empty';
+  await onComputed(tx, { epoch, state, leaves, total: String(total), undistributed, root: root?.toString('hex') ?? null, settleRequested });
+  return { wallets, leaves, total };
+}

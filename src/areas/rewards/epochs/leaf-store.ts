@@ -1,0 +1,58 @@
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import type { BuiltPage, BuiltTree } from '../build/builder.ts';
+import type { EpochSource } from './epochs.ts';
+import type { WalletPage } from './snapshot.ts';
+import { CHUNK_BYTES, CHUNK_LEVELS } from './tree-chunks.ts';
+
+/** Maximum subtrees per statement. */
+const CHUNKS_PER_STATEMENT = 512;
+const BYTES_PER_STATEMENT = CHUNKS_PER_STATEMENT * CHUNK_BYTES;
+
+const insertComputed = statement(
+  'insert_computed_leaves',
+  `insert into reward_leaves (epoch, index, wallet, points, amount)
+   select $1, l.* from unnest($2::int[], $3::text[], $5::int8[], $4::numeric[]) as l(index, wallet, points, amount)`,
+);
+const insertImported = statement(
+  'insert_imported_leaves',
+  `insert into reward_leaves (epoch, index, wallet, amount) select $1, l.* from unnest($2::int[], $3::text[], $4::numeric[]) as l(index, wallet, amount)`,
+);
+
+/** Inserts the leaves of an epoch, one statement per page. At most two statements are in flight. */
+export async function storeLeaves(
+  tx: Tx,
+  epoch: number,
+  source: EpochSource,
+  pages: readonly WalletPage[],
+  built: readonly BuiltPage[],
+): Promise<void> {
+  let before: Promise<unknown> = Promise.resolve();
+  for (const [i, { indexes, amounts }] of built.entries()) {
+    const { wallets = '', values = '' } = pages[i] ?? {};
+    const given = [epoch, indexes, `{${wallets}}`, amounts];
+    const now = source === 'computed' ? tx.query(insertComputed, [...given, `{${values}}`]) : tx.query(insertImported, given);
+    now.catch(() => undefined);
+    await before;
+    before = now;
+  }
+  await before;
+}
+
+const insertChunks = statement(
+  'insert_tree_chunks',
+  `insert into reward_trees (epoch, level, chunk, hashes)
+   select $1, 0, $2::int + i, substring($3::bytea from i * ${CHUNK_BYTES} + 1 for ${CHUNK_BYTES})
+   from generate_series(0, (octet_length($3::bytea) - 1) / ${CHUNK_BYTES}) i`,
+);
+const insertRoots = statement('insert_tree_roots', `insert into reward_trees (epoch, level, chunk, hashes) values ($1, ${CHUNK_LEVELS}, 0, $2)`);
+
+const bytes = (array: Uint8Array) => Buffer.from(array.buffer, array.byteOffset, array.length);
+
+/** Inserts a tree: the leaf hashes of each subtree, and one row with the roots of all subtrees. */
+export async function storeTree(tx: Tx, epoch: number, { leaves, roots }: BuiltTree): Promise<void> {
+  for (let at = 0; at < leaves.length; at += BYTES_PER_STATEMENT) {
+    await tx.query(insertChunks, [epoch, at / CHUNK_BYTES, bytes(leaves.subarray(at, at + BYTES_PER_STATEMENT))]);
+  }
+  await tx.query(insertRoots, [epoch, bytes(roots)]);
+}

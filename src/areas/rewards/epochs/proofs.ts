@@ -1,0 +1,104 @@
+import { coalesce } from '#lib/coalesce.ts';
+import { fail } from '#lib/errors.ts';
+import { buildTree, rootOf } from '#lib/merkle.ts';
+import { type App, perApp } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
+import { CHUNK_LEAVES, CHUNK_LEVELS, proofThrough } from './tree-chunks.ts';
+
+/** A wallet's leaf of an epoch and its Merkle proof. Immutable. */
+export interface RewardProof {
+  epoch: number;
+  wallet: string;
+  index: number;
+  /** Base units as text. */
+  amount: string;
+  /** Sibling hashes from the leaf to the root, hex. */
+  proof: string[];
+  root: string;
+}
+
+interface ProofRow {
+  state: string;
+  root: Buffer | null;
+  index: number | null;
+  amount: string | null;
+  hashes: Buffer | null;
+}
+interface ProofRequest {
+  epoch: number;
+  wallet: string;
+}
+
+// Three index lookups per request: the epoch, the wallet's leaf, the hashes of its subtree.
+const selectProofs = statement<ProofRow & { n: number }>(
+  'select_proofs',
+  `select a.n::int as n, e.state, e.root, l.index, l.amount::text as amount, t.hashes
+   from unnest($1::int[], $2::text[]) with ordinality as a(epoch, wallet, n)
+   cross join lateral (select epoch, state, root from epochs where epoch = a.epoch offset 0) e
+   left join lateral (select index, amount from reward_leaves where epoch = e.epoch and wallet = a.wallet and amount > 0 offset 0) l on true
+   left join lateral (select hashes from reward_trees where epoch = e.epoch and level = 0 and chunk = l.index / ${CHUNK_LEAVES} offset 0) t on true`,
+);
+
+/** Maximum proofs per query. Concurrent requests share one query, because that costs a fraction of single queries. */
+const MAX_PER_QUERY = 2_000;
+const proofReader = perApp((app) =>
+  coalesce(async (requests: readonly ProofRequest[]) => {
+    const rows = await app.db.query(selectProofs, [requests.map(({ epoch }) => epoch), requests.map(({ wallet }) => wallet)]);
+    return new Map(
+      rows.flatMap((row) => {
+        const request = requests[row.n - 1];
+        return request ? [[request, row] as const] : [];
+      }),
+    );
+  }, MAX_PER_QUERY),
+);
+
+const selectRoots = statement<{ hashes: Buffer }>(
+  'select_subtree_roots',
+  `select hashes from reward_trees where epoch = $1 and level = ${CHUNK_LEVELS} and chunk = 0`,
+);
+
+/** Maximum cached upper trees per process. One takes 2 MB for a million leaves. */
+const MAX_CACHED_TREES = 16;
+type UpperTree = readonly Uint8Array[];
+const upperTrees = perApp(() => new Map<number, Promise<UpperTree>>());
+
+/** Returns the tree of an epoch's subtree roots. Caches the trees used latest. */
+function upperTreeOf(app: App, epoch: number, root: Buffer): Promise<UpperTree> {
+  const trees = app.state(upperTrees);
+  const tree = trees.get(epoch) ?? loadUpperTree(app, epoch, root);
+  // Deleting first moves the entry to the end of the map, so that the first entries are those unused longest.
+  trees.delete(epoch);
+  trees.set(epoch, tree);
+  tree.catch(() => trees.delete(epoch));
+  for (const oldest of trees.keys()) {
+    if (trees.size <= MAX_CACHED_TREES) break;
+    trees.delete(oldest);
+  }
+  return tree;
+}
+
+async function loadUpperTree(app: App, epoch: number, root: Buffer): Promise<UpperTree> {
+  const roots = (await app.db.query(selectRoots, [epoch]))[0]?.hashes;
+  const tree = roots && buildTree(new Uint8Array(roots));
+  if (!tree || !root.equals(rootOf(tree))) throw new Error(`the stored tree of epoch ${epoch} does not have its root`);
+  return tree;
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+
+/**
+ * Returns the proof of a wallet's leaf.
+ * @throws 404 when the epoch does not exist, is still being computed, or has no leaf of this wallet
+ */
+export async function readProof(app: App, epoch: number, wallet: string): Promise<RewardProof> {
+  const request = { epoch, wallet };
+  const row = (await app.state(proofReader)('proofs', request)).get(request);
+  if (!row) throw fail(404, `epoch ${epoch} does not exist`);
+  if (row.state === 'computing') throw fail(404, `epoch ${epoch} is still being computed`);
+  const { root, index, amount, hashes } = row;
+  if (root === null || index === null || amount === null) throw fail(404, `epoch ${epoch} has no reward for this wallet`);
+  if (hashes === null) throw new Error(`the tree of epoch ${epoch} has no subtree for leaf ${index}`);
+  const upperTree = await upperTreeOf(app, epoch, root);
+  return { epoch, wallet, index, amount, proof: proofThrough(new Uint8Array(hashes), upperTree, index).map(hex), root: hex(root) };
+}

@@ -1,0 +1,20 @@
+import type { GaugeReader } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
+import { ageSeconds, type GaugeRow, readSamples } from '#platform/observability/metrics/sql-gauges.ts';
+
+const unfinishedEpochs = statement<GaugeRow>(
+  'metrics_epochs',
+  `select jsonb_build_object('epoch_unfinished_seconds', coalesce((select ${ageSeconds(`case k.state when 'computed' then computed_at else created_at end`)}
+     from epochs e where e.state = k.state order by epoch limit 1), 0)) as values, jsonb_build_object('state', k.state) as labels
+   from (values ('computing'), ('computed')) as k(state)`,
+);
+
+/** Reads how long epochs have been unfinished. */
+export const epochGauges: GaugeReader = {
+  cacheMs: 5_000,
+  gauges: {
+    coinop_epoch_unfinished_seconds:
+      'Time that the oldest epoch has been in a state: computing, or computed without its root on the chain; 0 when there is none.',
+  },
+  read: (app) => readSamples(app, unfinishedEpochs),
+};

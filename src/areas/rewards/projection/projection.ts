@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { allocate, type Shares } from '#lib/allocation.ts';
+import type { App } from '#platform/app.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { buildFromPages } from '../build/open.ts';
+import { readRules } from '../config.ts';
+import { pointsOfDay } from '../epochs/snapshot.ts';
+import { allocationRules, RewardRules } from '../rules.ts';
+import { distributionCurve } from './curve.ts';
+
+/** Minimum pause between two computations, as a multiple of the latest duration: after a computation of 1 s, 20 s pass. */
+const COST_FACTOR = 20;
+
+const Units = z.codec(z.string(), z.bigint(), { decode: (text) => BigInt(text), encode: (value) => String(value) });
+const StoredShares = z.object({
+  cap: Units,
+  dust: Units,
+  cappedFrom: Units.nullable(),
+  rest: Units,
+  points: Units,
+  remainder: Units,
+  lastEqual: z.string().nullable(),
+}) satisfies z.ZodType<Shares>;
+const Curve = z.array(z.object({ top: z.number(), wallets: z.number(), amount: z.string(), share: z.number() }));
+
+/** The rewards of the current day as if it ended now: the parameters that determine each amount, and the distribution curve. */
+export const Projection = z.object({
+  rules: RewardRules,
+  shares: StoredShares,
+  /** Number of wallets with points. */
+  participants: z.int(),
+  points: Units,
+  /** Sum of the amounts, base units. */
+  total: Units,
+  curve: Curve,
+});
+export type Projection = z.output<typeof Projection>;
+
+/** The stored projection of the current day, and whether it is stale. */
+export interface ProjectionStatus {
+  day: number;
+  /** Present number of ledger rows of the day. */
+  entries: string;
+  /** Null while none is stored. */
+  projection: z.input<typeof Projection> | null;
+  at: string | null;
+  tookMs: number;
+  /** Whether points or rules changed after the computation. */
+  stale: boolean;
+  /** Whether the minimum pause after the latest computation has passed. */
+  due: boolean;
+}
+
+const selectProjectionStatus = statement<ProjectionStatus>(
+  'select_projection_status',
+  `with today as materialized (select app_day() as day),
+   given as (select coalesce(sum(t.entries), 0)::int8 as entries from point_totals t, today d where t.day = d.day and mode = 'regular' and kind <> 'conversion'),
+   rules as (select coalesce(max(version), 0) as version from settings where name = 'rewards')
+   select d.day, g.entries::text as entries, p.projection, ${instant('p.at')} as at, coalesce(p.took_ms, 0) as "tookMs",
+     (p.entries, p.rules_version) is distinct from (g.entries, r.version) as stale,
+     coalesce(app_now() > p.at + make_interval(secs => greatest(0.5, p.took_ms * ${COST_FACTOR} / 1000.0)), true) as due
+   from today d cross join given g cross join rules r left join reward_projections p on p.day = d.day`,
+);
+
+/** Reads the stored projection of the current day and its freshness. */
+export async function readProjectionStatus(db: Queryable): Promise<ProjectionStatus> {
+  const row = (await db.query(selectProjectionStatus))[0];
+  if (!row) throw new Error('the database returned no day');
+  return row;
+}
+
+const upsertProjection = statement(
+  'upsert_projection',
+  `insert into reward_projections (day, entries, rules_version, projection, took_ms, at) values ($1, $2::int8, $3, $4, $5, app_now())
+   on conflict (day) do update set entries = excluded.entries, rules_version = excluded.rules_version, projection = excluded.projection,
+     took_ms = excluded.took_ms, at = excluded.at`,
+);
+const deleteOldProjections = statement('delete_old_projections', 'delete from reward_projections where day < $1::int - 1');
+
+/**
+ * Computes and stores the projection of the current day with the function that also computes the epoch.
+ * Does nothing when the stored projection is fresh or the minimum pause has not passed.
+ */
+export async function projectDay(app: App): Promise<void> {
+  // The entries are counted before the points are read, so the projection never claims to include points that it lacks.
+  const { day, entries, stale, due } = await readProjectionStatus(app.db);
+  if (!stale || !due) return;
+  const begin = performance.now();
+  await app.tx(async (tx) => {
+    const { rules, version } = await readRules(tx);
+    const projection = await buildFromPages(pointsOfDay(tx, day), async (builder) => {
+      const { shares, wallets, points, total, curve } = await builder.allocate(allocationRules(rules));
+      return Projection.encode({ rules, shares, participants: wallets, points, total, curve: [...curve] });
+    });
+    const tookMs = Math.round(performance.now() - begin);
+    await tx.query(upsertProjection, [day, entries, version, JSON.stringify(projection), tookMs]);
+    await tx.query(deleteOldProjections, [day]);
+  });
+}
+
+/** Returns the projection of a day without points. */
+export function emptyProjection(rules: RewardRules): Projection {
+  const { shares, amounts, total } = allocate(allocationRules(rules), new BigInt64Array(0), () => '');
+  return { rules, shares, participants: 0, points: 0n, total, curve: distributionCurve(amounts, BigInt(rules.pool)) };
+}

@@ -1,0 +1,17 @@
+import { PublicKey } from '@solana/web3.js';
+
+/** The wallet that a name resolves to, or the reason why payments to the name are rejected. */
+export type NameResolution = { readonly wallet: PublicKey } | { readonly refused: string };
+
+export const NO_SUCH_NAME: NameResolution = { refused: 'no such name' };
+
+/** The account at the name's address does not have the layout of the registry. */
+export const UNREADABLE_NAME: NameResolution = { refused: 'the name cannot be read: its account has an unexpected layout' };
+
+/** Resolves to the address that the owner has set, which may be a program's. The zero address marks an abandoned name. */
+export const resolvesTo = (wallet: PublicKey): NameResolution =>
+  wallet.equals(PublicKey.default) ? { refused: 'the name has no owner: it points to the zero address' } : { wallet };
+
+/** Resolves to the owner. Rejects an owner that is a program, because a program may not be able to use tokens sent to it. */
+export const resolvesToOwner = (owner: PublicKey): NameResolution =>
+  PublicKey.isOnCurve(owner.toBytes()) ? resolvesTo(owner) : { refused: 'the owner of the name is a program, not a wallet' };

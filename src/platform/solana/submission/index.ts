@@ -1,0 +1,20 @@
+/** The public API of submission: signs transactions, stores them, sends them and polls them until they are final or expired. */
+
+export { type ListedTransaction, listTransactions } from './listing.ts';
+export { retryManual } from './manual.ts';
+export { outflowLeft, type PendingSpend, pendingSpends, TOKEN_ACCOUNTS } from './outflows.ts';
+export { pause, resume, selectPause } from './pauses.ts';
+export { pollPending } from './poll.ts';
+export { signAndSend } from './sign.ts';
+export { type SubmissionStatus, subjectsBySignature, submissionOf, submissionStatuses } from './status.ts';
+export { enqueueDue, retry, submit } from './submit.ts';
+export type {
+  ChainError,
+  ComposeOutcome,
+  FailedTransaction,
+  LandedTransaction,
+  SignedAttempt,
+  Spend,
+  TransactionDraft,
+  TransactionType,
+} from './transaction-type.ts';

@@ -1,0 +1,55 @@
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { TransactionType } from './transaction-type.ts';
+
+/** The state of a transaction. `live`: an attempt may still land, or has landed. */
+export interface SubmissionStatus {
+  readonly subject: string;
+  readonly state: 'queued' | 'live' | 'confirmed' | 'finalized' | 'failed' | 'manual';
+  readonly live: boolean;
+}
+
+const selectStatuses = statement<SubmissionStatus>(
+  'read_submission_statuses',
+  `select t.subject, t.state, t.state = 'finalized' or exists (
+     select 1 from chain_attempts a where a.transaction_id = t.id and a.state in ('signed', 'sent', 'confirmed')) as live
+   from chain_transactions t where t.kind = $1 and t.subject = any($2::text[])`,
+);
+
+/** Returns the states of transactions of a type. Subjects without a transaction are left out. */
+export async function submissionStatuses(
+  db: Queryable,
+  type: Pick<TransactionType, 'name'>,
+  subjects: readonly string[],
+): Promise<SubmissionStatus[]> {
+  return await db.query(selectStatuses, [type.name, subjects]);
+}
+
+const selectSubmission = statement<{ state: SubmissionStatus['state']; signature: string | null }>(
+  'read_submission',
+  'select state, signature from chain_transactions where kind = $1 and subject = $2',
+);
+
+/** Returns the state of one transaction and the signature that landed; undefined when the subject has no transaction. */
+export async function submissionOf(
+  db: Queryable,
+  type: Pick<TransactionType, 'name'>,
+  subject: string,
+): Promise<{ state: SubmissionStatus['state']; signature: string | null } | undefined> {
+  return (await db.query(selectSubmission, [type.name, subject]))[0];
+}
+
+const selectSubjects = statement<{ signature: string; subject: string }>(
+  'subjects_of_signatures',
+  `select a.signature, t.subject from chain_attempts a join chain_transactions t on t.id = a.transaction_id
+   where a.signature = any($2::text[]) and t.kind = $1`,
+);
+
+/** Returns the subject of each signature that this service signed for this type. Other signatures are left out. */
+export async function subjectsBySignature(
+  db: Queryable,
+  type: Pick<TransactionType, 'name'>,
+  signatures: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.query(selectSubjects, [type.name, signatures]);
+  return new Map(rows.map(({ signature, subject }) => [signature, subject]));
+}

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readConfig } from '#config';
+import { openContext } from '#context';
+import { clockOffsetSec } from '#dev/stack/dev.ts';
+import { createDatabase, testRedisUrl } from '#test/support/database.ts';
+
+const migrate = join(import.meta.dirname, '../../../src/migrate.ts');
+const TEN_DAYS_SEC = 864_000;
+/** Maximum time between two readings of a clock in one test, ms. */
+const TOLERANCE_MS = 60_000;
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+/** Migrates the database with an offset. @returns how far `app_now()` and the clock of a process are ahead of the system time, s */
+async function offsetsAfterMigration(offsetSec: number): Promise<{ sql: number; process: number }> {
+  const env = { DATABASE_URL: database.url, REDIS_URL: testRedisUrl(), CLOCK_OFFSET_SEC: String(offsetSec), LOG_LEVEL: 'fatal' };
+  await promisify(execFile)(process.execPath, [migrate], { env: { PATH: process.env.PATH, ...env } });
+  const app = await openContext(readConfig(env), 'test-clock');
+  try {
+    const [row] = await app.db.query<{ ms: number }>({ text: 'select (extract(epoch from app_now()) * 1000)::float8 as ms' });
+    const secondsAhead = (ms: number) => (TOLERANCE_MS / 1_000) * Math.round((ms - Date.now()) / TOLERANCE_MS);
+    return { sql: secondsAhead(row?.ms ?? 0), process: secondsAhead(app.clock.now().getTime()) };
+  } finally {
+    await app.close();
+  }
+}
+
+test('CLOCK_OFFSET_SEC shifts app_now() and app.clock by the same offset, and a later migration without an offset resets both', async () => {
+  expect(await offsetsAfterMigration(TEN_DAYS_SEC)).toEqual({ sql: TEN_DAYS_SEC, process: TEN_DAYS_SEC });
+  expect(await offsetsAfterMigration(2 * TEN_DAYS_SEC)).toEqual({ sql: 2 * TEN_DAYS_SEC, process: 2 * TEN_DAYS_SEC });
+  expect(await offsetsAfterMigration(0)).toEqual({ sql: 0, process: 0 });
+});
+
+test('processes that migrate at the same time leave one offset', async () => {
+  const offsets = await Promise.all(Array.from({ length: 3 }, () => offsetsAfterMigration(TEN_DAYS_SEC)));
+  expect(offsets).toEqual(Array.from({ length: 3 }, () => ({ sql: TEN_DAYS_SEC, process: TEN_DAYS_SEC })));
+});
+
+test('production refuses a clock offset', () => {
+  const production = {
+    NODE_ENV: 'production',
+    SESSION_KEYS: 'x'.repeat(32),
+    RECEIPT_KEY: Buffer.alloc(32).toString('base64'),
+    PUBLIC_URL: 'https://coinop.test',
+    CLOCK_OFFSET_SEC: '1',
+  };
+  expect(() => readConfig(production)).toThrow('configuration: CLOCK_OFFSET_SEC must be 0 or unset in production');
+});
+
+test('bin/dev --at gives the offset to the system time in seconds and accepts only a future time on the localnet', () => {
+  const now = Date.parse('2026-12-27T06:00:00Z');
+  const at = ['--at', '2026-12-28T06:00:00Z'];
+  expect(clockOffsetSec(at, {}, now)).toBe(86_400);
+  expect(clockOffsetSec(['--at=2026-12-27T07:00:01+01:00'], {}, now)).toBe(1);
+  expect(clockOffsetSec([], {}, now)).toBe(0);
+  expect(clockOffsetSec([], { CLOCK_OFFSET_SEC: '-60' }, now)).toBe(-60);
+  expect(() => clockOffsetSec(['--at', '2026-12-26T06:00:00Z'], {}, now)).toThrow('--at must be a future time');
+  expect(() => clockOffsetSec(['--at', 'tomorrow'], {}, now)).toThrow('--at must be a future time');
+  expect(() => clockOffsetSec(at, { SOLANA_RPC_URL: 'https://rpc.test' }, now)).toThrow('unset SOLANA_RPC_URL');
+});

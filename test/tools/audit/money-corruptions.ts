@@ -1,0 +1,163 @@
+import { type Corruption, HOURS_AGO, one } from './corruption.ts';
+
+const CLAIM = `(select id::text from claims limit 1)`;
+
+/** Corruptions of payments, transactions, claims, epochs, rounds and logs, and of data outside the database. */
+export const MONEY_CORRUPTIONS: readonly Corruption[] = [
+  [
+    'payments',
+    `update payments set signature = 'another' where ${one('payments', `cause_kind = 'test'`)}`,
+    /is completed with signature another, but 1 transactions have paid it/,
+  ],
+  [
+    'payments',
+    `insert into payout_findings (signature, lane, address, slot, transfers, verdict, payments)
+     select 'again', 0, '', 0, '[]', 'matched', array[id] from payments where cause_kind = 'test' limit 1`,
+    /but 2 transactions have paid it/,
+  ],
+  ['payments', `update payments set state = 'batched' where ${one('payments', `cause_kind = 'test'`)}`, /is batched, but in 0 live batches/],
+  [
+    'payments',
+    `update payments set cause_id = 'another' where ${one('payments', `cause_kind = 'test'`)}`,
+    /has an id that does not match its cause test another/,
+  ],
+  [
+    'payout-batches',
+    `update chain_transactions set state = 'failed' where kind = 'payout-batch'`,
+    /is paid with signature \w+, but its transaction is failed/,
+  ],
+  ['payout-batches', `delete from payout_batches where ${one('payout_batches')}`, /^batch \S+ is\s+with signature/],
+  ['payout-batches', `update payout_batches set members_hash = 'none'`, /its members do not match its memo/],
+  ['payout-batches', `update payout_batch_members set live = true`, /is paid, but the live flag of member \S+ does not match/],
+  ['payout-batches', `update payout_lanes set batch = (select id from payout_batches limit 1)`, /^lane \d+ has batch/],
+  ['prizes', `delete from payments where cause_kind = 'prize'`, /^prize \S+:1: expected \d+ \w+ for \w+, but/],
+  ['prizes', `update round_winners set amount = amount + 1`, /^prize \S+:1: /],
+  ['refunds', `update payments set amount = amount + 1 where cause_kind = 'refund'`, /^ticket \S+: expected a refund of 999 usdc to/],
+  [
+    'refunds',
+    `update rounds set state = 'void', void_reason = 'no-beacon' where kind = 'legacy'`,
+    /of void round \S+ was paid with \w+ and is not refunded/,
+  ],
+  ['transactions', `update chain_transactions set attempts = attempts + 1`, /but of its \d+ attempts 0 are live/],
+  ['transactions', `update chain_attempts set state = 'sent'`, /is finalized with signature \w+, but of its 1 attempts 1 are live/],
+  ['nonces', `update chain_attempts set nonce = 'same', nonce_account = 'same', last_valid_height = null`, /^nonce same of account same was used by/],
+  ['outflows', `update chain_outflows set reserved = reserved + 1`, /attempts spend \d+, but the circuit breaker has counted/],
+  ['claims', `update reward_leaves set amount = amount + 1`, /^claim \S+ of epoch \d+\/\d+ pays/],
+  ['claims', `update claims set state = 'failed'`, /is failed with signature \w+, but its transaction is finalized/],
+  [
+    'claims',
+    `delete from chain_transactions where subject = ${CLAIM}; update claims set state = 'submitted', proof = ''`,
+    /is submitted with signature \w+, but its transaction is missing/,
+  ],
+  ['claimed-sums', `update epoch_accounts set claims = claims + 1`, /1 claims sum to \d+, but the epoch has 2 claims/],
+  ['epoch-states', `delete from epoch_accounts`, /is committed, but its account was opened at never/],
+  ['epoch-states', `update epochs set expires_at = ${HOURS_AGO}`, /expired at .*, but is still committed/],
+  ['epoch-rules', `update epochs set rules_version = 77`, /has rules version 77, which does not exist/],
+  ['entries', `delete from entries where ${one('entries', 'index = 0')}`, /has count 2, but 1 entries numbered up to 2/],
+  [
+    'entries',
+    `update tickets set state = 'refused', reason = 'none' where state = 'confirmed' and signature is not null`,
+    /is refused, but its entry belongs to/,
+  ],
+  ['commitments', `delete from commitments where sequence = 2`, /^commitment 3 of round \S+ does not follow/],
+  ['commitments', `update commitments set memo = replace(memo, 'count=2', 'count=3')`, /its memo does not match the database: .*count=3/],
+  ['commitments', `delete from commitments`, /is finalized, but has no commitment on the chain/],
+  ['chat-entries', `delete from chat_messages`, /has no message chat/],
+  ['chat-entries', `update chat_messages set entry = gen_random_uuid()`, /references entry \S+ of nobody/],
+  ['outbox', `delete from outbox where publication = (select max(publication) - 3 from outbox)`, /^event \d+ is followed by event \d+/],
+  ['outbox', `update outbox_counter set publication = publication + 1`, /^the last event has number/],
+  ['outbox', `insert into outbox (type, payload, at) values ('none', '{}', ${HOURS_AGO})`, /^1 events have been waiting for a number/],
+  ['record-chains', `update game_records set previous_hash = hash where sequence = 2`, /^record 2 of \w+ in alpha does not follow/],
+  [
+    'webhooks',
+    `insert into webhook_deliveries (source, id, body_hash, body, received_at) values ('x', 'one', '', '', ${HOURS_AGO})`,
+    /^x one has been waiting since/,
+  ],
+  ['guards', `alter table ledger disable trigger ledger_append_only`, /ledger_append_only of ledger is disabled/],
+  ['guards', `drop trigger payments_fixed on payments`, /payments_fixed of payments is missing/],
+  ['for-people', `update chain_transactions set state = 'manual' where subject = ${CLAIM}`, /^transaction claim \S+ has been in state manual/],
+  ['for-people', `insert into chain_pauses (scope, reason) values ('payouts', 'a test')`, /^payouts is paused: a test/],
+  ['for-people', `update payout_watch set held = 'a test'`, /^payouts are paused: a test/],
+  ['for-people', `update payments set state = 'manual' where cause_kind = 'test'`, /is manual/],
+  ['epoch-leaves', `update reward_leaves set points = points + 1 where index = 0`, /^epoch \d+: its leaves give \d+ wallets/],
+  ['epoch-leaves', `delete from reward_leaves where index = 0`, /^epoch \d+: its leaves give \d+ wallets/],
+  [
+    'epoch-points',
+    `update ledger set points = points + 1 where day < app_day() and rewards and mode = 'regular'`,
+    /^epoch \d+: \w+ has \d+ points in the ledger and \d+ in the epoch/,
+  ],
+  [
+    'epoch-roots',
+    `update reward_leaves set amount = amount + 1 where index = 0`,
+    /its leaves have the root [0-9a-f]{64}, but the stored root is [0-9a-f]{64}/,
+  ],
+  ['epoch-roots', `update reward_trees set hashes = sha256(hashes) where level = 0`, /chunk 0 of the stored tree does not match its leaves/],
+  ['epoch-roots', `update reward_trees set hashes = sha256(hashes) where level = 5`, /level 5 of the stored tree does not match its leaves/],
+  ['draws', `update entries set at = at - interval '1 second' where ${one('entries')}`, /^round \S+: entries/],
+  ['draws', `update rounds set audit = replace(audit, '"counter":0', '"counter":1') where kind = 'chat' and state = 'finalized'`, /^round \S+: draw/],
+  ['draws', `update round_winners set wallet = 'nobody'`, /its audit has the winners .* but the database has .*nobody/],
+  ['draws', `update commitments set blockhash = committer`, /^round \S+: commitment.blockhash/],
+  ['admin-audit', `update admin_audit set path = '/elsewhere' where id = 2`, /^entry 2 does not match its hash/],
+  ['admin-audit', `delete from admin_audit where id = 2`, /^entry 2 is missing/],
+  ['record-hashes', `update game_records set record = '{"n": 7}' where sequence = 1`, /^record 1 of \w+ in alpha does not match its hash/],
+  [
+    'boards',
+    `update standings set total = total + 1 where ${one('standings', `board = 'global' and mode = 'regular'`)}`,
+    /^global: \w+ has .* in the database and .* in Redis/,
+  ],
+  [
+    'boards',
+    `delete from standings where ${one('standings', `board = 'global' and mode = 'regular' and total > 0`)}`,
+    /^global: \w+ has nothing in the database and .* in Redis/,
+  ],
+  [
+    'boards',
+    `insert into standings select 'none', mode, wallet, version, total, day, day_value, day_before, day_before_value, week, week_value, week_before,
+     week_before_value, month, month_value, month_before, month_before_value, year, year_value, year_before, year_before_value from standings where board = 'global'`,
+    /^none: the board in Redis is incomplete/,
+  ],
+  [
+    'clip-media',
+    `insert into clips (id, wallet, game_id, type, bytes, sha256, day, state) values (gen_random_uuid(), 'nobody', 'alpha', 'image/gif', 1, sha256(''), 0, 'ready')`,
+    /^clip \S+: its file cannot be read/,
+  ],
+  ['clip-media', `update clips set bytes = bytes + 1 where ${one('clips')}`, /^clip \S+: its file cannot be read to the end/],
+  ['vaults', `update epoch_accounts set claimed = claimed + 1`, /^epoch \d+ has claimed \d+ on the chain, but \d+ in the database/],
+  ['vaults', `update claims set index = index + 1`, /^epoch \d+ has leaf \d+ (not )?claimed on the chain, but not so in the database/],
+  ['vaults', `update claims set state = 'failed'`, /^epoch \d+ has leaf \d+ claimed on the chain, but not so in the database/],
+  ['vaults', `update epochs set root = sha256(root)`, /^epoch \d+ has root/],
+  ['vaults', `update epoch_accounts set address = mint`, /^epoch \d+ has no account on the chain/],
+  ['signatures', `update claims set signature = (select repeat('1', 64))`, /^claim of epoch \S+: transaction 1{64} is not known to the chain/],
+  ['signatures', `update chain_attempts set state = 'failed' where ${one('chain_attempts', `state = 'finalized'`)}`, /has succeeded on the chain/],
+  [
+    'signatures',
+    `update chain_attempts set state = 'sent'; update chain_transactions set state = 'manual'`,
+    /is finalized, but the database waits for an operator/,
+  ],
+  [
+    'treasury',
+    `insert into payments (id, wallet, currency, amount, cause_kind, cause_id, payer, lane)
+     values (gen_random_uuid(), 'nobody', 'usdc', 18446744073709551615, 'test', 'much', 'treasury', 0)`,
+    /^the treasury holds \d+ usdc, but 18446744073709551615 are owed/,
+  ],
+  [
+    'hand-payments',
+    `update payout_batches set state = 'over', signature = null; update payments set amount = amount + 1 where cause_kind = 'test'`,
+    /transaction \w+ has paid only \d+/,
+  ],
+  ['hand-payments', `update payments set signature = repeat('1', 64) where cause_kind = 'test'`, /transaction 1{64} is missing/],
+  ['feed', `update outbox_counter set publication = publication + 1`, /^the event stream ends with \S+, but publication number \d+ exists/],
+  ['feed', `update outbox_counter set publication = publication - 1`, /^the event stream ends with \S+, but the last publication number is/],
+];
+
+/** SQL that creates rows for references that the test history does not use. */
+const FINDING = `insert into payout_findings (signature, lane, address, slot, transfers, verdict, payments) select 'one', lane, '', 0, '[]', 'matched', array[id] from payments limit 1`;
+export const MISSING_ROWS: Readonly<Record<string, string>> = {
+  'board_refreshes: board, wallet of (select distinct board, wallet from standings)': `insert into board_refreshes (board, wallet, version) select board, wallet, 1 from standings limit 1`,
+  'link_attempts: wallet of players': `insert into link_attempts select '', wallet, 'x', 'oauth', '', app_now(), null from players limit 1`,
+  'payout_findings: lane of payout_lanes': FINDING,
+  'payout_findings: id of payments': FINDING,
+  'payments: lane of payout_lanes': `update payments set state = 'batched'`,
+  'quest_completions: wallet of players': 'delete from burns',
+  'reward_imports: epoch of epochs': `insert into reward_imports (id, epoch, state, hash, rows, decided_at) select gen_random_uuid(), epoch, 'done', '', 1, app_now() from epochs limit 1`,
+};

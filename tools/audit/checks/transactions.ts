@@ -1,0 +1,39 @@
+import { DAY, databaseCheck, FROM } from '../check.ts';
+
+const LIVE = `('signed', 'sent', 'confirmed')`;
+
+/** Checks of chain transactions, their attempts, and their daily outflow. */
+export const transactionChecks = [
+  databaseCheck(
+    'transactions',
+    'the state of a transaction matches its attempts, and at most one attempt has landed',
+    `with attempts as (
+       select transaction_id as id, max(n) as last, count(*) filter (where state in ${LIVE}) as live, count(*) filter (where state = 'finalized') as landed,
+         min(signature) filter (where state = 'finalized') as signature, bool_or(state = 'confirmed') as confirmed
+       from chain_attempts group by 1)
+     select format('%s %s is %s with signature %s, but of its %s attempts %s are live and %s have landed (signature %s)', t.kind, t.subject, t.state, t.signature,
+       t.attempts, coalesce(a.live, 0), coalesce(a.landed, 0), a.signature) as what
+     from chain_transactions t left join attempts a using (id)
+     where t.attempts <> coalesce(a.last, 0) or coalesce(a.landed, 0) > 1 or (a.landed = 1 and (t.state <> 'finalized' or t.signature is distinct from a.signature))
+       or case t.state when 'live' then coalesce(a.live, 0) <> 1 or a.confirmed when 'confirmed' then a.confirmed is distinct from true
+         when 'manual' then false else coalesce(a.live, 0) <> 0 end`,
+  ),
+  databaseCheck(
+    'nonces',
+    'of all attempts with the same nonce, at most one has landed',
+    `select format('nonce %s of account %s was used by %s', nonce, nonce_account, string_agg(signature, ', ')) as what
+     from chain_attempts where nonce is not null and state in ('finalized', 'failed') group by nonce_account, nonce having count(*) > 1`,
+  ),
+  databaseCheck(
+    'outflows',
+    'the daily outflow counted by the circuit breaker equals the spending of the attempts of that day',
+    // Attempts are never deleted. A failed transaction spent only its fee.
+    `with spent as (
+       select a.spend_day as day, s->>'asset' as asset, sum((s->>'amount')::numeric) as amount
+       from chain_attempts a, jsonb_array_elements(a.spends) s
+       where a.spend_day >= ${FROM} and a.state <> 'dead' and (a.state <> 'failed' or s->>'asset' = 'sol') group by 1, 2)
+     select format('day %s, %s: attempts spend %s, but the circuit breaker has counted %s', day, asset, s.amount, o.reserved) as what
+     from spent s full join (select * from chain_outflows where day between ${FROM} and ${DAY} + 1) o using (day, asset)
+     where coalesce(s.amount, 0) <> coalesce(o.reserved, 0)`,
+  ),
+];

@@ -1,0 +1,108 @@
+import { registerGame } from '#test/support/areas/arcade.ts';
+import { createWallet, send, signIn, type TestWallet } from '#test/support/wallet.ts';
+import { FollowUps } from './follow-ups.ts';
+import type { Random } from './random.ts';
+import type { Target } from './target.ts';
+
+/** A signed-in wallet. */
+export interface Player {
+  readonly wallet: TestWallet;
+  readonly address: string;
+  cookie: string;
+}
+
+const MAX_VALUES = 200;
+const PLAYERS = 8;
+const IDLE_WALLETS = 12;
+/** Games whose plays can be scored immediately. */
+export const GAMES = ['fuzz-a', 'fuzz-b', 'fuzz-c'] as const;
+
+/** The knowledge of the simulated clients: sessions, and ids from responses. */
+export class ClientState {
+  readonly target: Target;
+  readonly players: Player[] = [];
+  /** Wallets without activity, used as targets of bans and queries. */
+  readonly idleWallets: string[] = [];
+  readonly followUps = new FollowUps();
+  readonly etags: string[] = [];
+  /** All session ids issued so far. */
+  readonly sessionIds = new Set<string>();
+  /** Ids of responses by caller, request and idempotency key. */
+  readonly replies = new Map<string, Readonly<Record<string, string>>>();
+  readonly #known = new Map<string, unknown[]>();
+
+  constructor(target: Target) {
+    this.target = target;
+  }
+
+  /** Signs wallets in, registers the games, and loads existing ids. */
+  async open(): Promise<void> {
+    await Promise.all(Array.from({ length: PLAYERS }, () => this.signIn()));
+    // Idle wallets sign in too, because unknown wallets are rejected.
+    await Promise.all(Array.from({ length: IDLE_WALLETS }, async () => this.idleWallets.push((await signIn(this.target)).wallet)));
+    for (const { address } of this.players) this.remember('wallet', address);
+    // Without a valid admin token the games stay unchanged.
+    await Promise.all(GAMES.map((id) => registerGame(this.target.url, this.target.credentials.admin, id).catch(() => undefined)));
+    // Pays every player once, so that it has a token account and can claim rewards.
+    await Promise.all(
+      this.players.map(({ address: wallet }) =>
+        send(this.target, '/admin/payments', {
+          json: { wallet, currency: 'reward', amount: '1', reference: `fuzz-${wallet}` },
+          headers: { Authorization: `Bearer ${this.target.credentials.admin}` },
+        }).then((response) => response.arrayBuffer()),
+      ),
+    );
+    this.rememberIds(['game'], await (await fetch(`${this.target.url}/config/games`)).json());
+    for (const id of GAMES) this.remember('game', id);
+  }
+
+  /** Signs in a new wallet, or a player that has lost its session. */
+  async signIn(player?: Player): Promise<void> {
+    const wallet = player?.wallet ?? createWallet();
+    const { cookie } = await signIn(this.target, wallet);
+    this.noteCookie(cookie);
+    if (player) player.cookie = cookie;
+    else this.players.push({ wallet, address: wallet.address, cookie });
+  }
+
+  /** Stores the session id of a cookie. */
+  noteCookie(cookie: string): void {
+    const id = /coinop\.sid=([\w-]{20,})/.exec(cookie)?.[1];
+    if (id !== undefined) this.sessionIds.add(id);
+  }
+
+  /** Returns a known value of a kind, or undefined. */
+  recall(kind: string, random: Random): unknown {
+    const values = this.#known.get(kind);
+    return values && values.length > 0 ? random.pick(values) : undefined;
+  }
+
+  remember(kind: string, value: unknown): void {
+    const values = this.#known.get(kind) ?? [];
+    this.#known.set(kind, values);
+    if (values.includes(value)) return;
+    values.push(value);
+    if (values.length > MAX_VALUES) values.splice(MAX_VALUES / 2, 1);
+  }
+
+  /**
+   * Stores ids from a JSON response, by the name of their field and of the object.
+   * @param words names of the object: from the path of the request, or of the field
+   */
+  rememberIds(words: readonly string[], value: unknown, depth = 0): void {
+    if (depth > 4 || typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) {
+      for (const item of value.slice(0, 20)) this.rememberIds(words, item, depth + 1);
+      return;
+    }
+    for (const [key, field] of Object.entries(value)) {
+      if (typeof field === 'object') this.rememberIds([key], field, depth + 1);
+      else if (key === 'id') for (const word of words) this.remember(singular(word), field);
+      else if (/Id$/.test(key)) this.remember(singular(key.slice(0, -2)), field);
+      else if (['wallet', 'code', 'epoch'].includes(key)) this.remember(key, field);
+    }
+  }
+}
+
+/** Returns the singular of a word, because `scores` and `score` are the same kind. */
+export const singular = (word: string): string => word.replace(/(?<=\w\w)s$/, '');

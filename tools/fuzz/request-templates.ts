@@ -1,0 +1,101 @@
+import { TEST_GAME } from '#test/support/areas/arcade.ts';
+import { type ClientState, GAMES, type Player } from './client-state.ts';
+import type { Random } from './random.ts';
+import type { Values } from './values.ts';
+
+/** Values of a request that its schemas do not define; other values are generated. */
+export interface RequestTemplate {
+  readonly player?: Player | undefined;
+  /** Whether only this player may send the request. */
+  readonly isOwn?: boolean;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface TemplateContext {
+  readonly random: Random;
+  readonly state: ClientState;
+  readonly values: Values;
+}
+
+const DAY_MS = 86_400_000;
+const endedDay = (random: Random) => Math.floor(Date.now() / DAY_MS) - random.int(1, 400);
+const idleWallet = ({ random, state }: TemplateContext) => random.pick(state.idleWallets);
+/** Ids with a prefix, so that other games are not changed. */
+const slug = ({ random }: TemplateContext) => `fuzz-${random.int(1, 20)}`;
+const gameOf = ({ random, state }: TemplateContext) => (random.chance(0.6) ? random.pick(GAMES) : String(state.recall('game', random)));
+const amount = ({ random }: TemplateContext) => String(random.int(1, 5_000));
+
+/** A round that ends during the run. */
+const shortRound = (random: Random) => ({
+  title: `Draw ${random.int(1, 99)}`,
+  ...{ picks: 3, range: 9, durationSec: 10 },
+  prizes: [{ amount: '5', mint: random.pick(['usdc', 'reward']) }],
+});
+
+const webhookOf = ({ random, state }: TemplateContext): RequestTemplate => ({
+  params: { source: random.pick(['payment-status', 'chat-bridge', 'x']), id: String(state.recall('webhook', random)) },
+});
+
+export const TEMPLATES: Readonly<Record<string, (kitchen: TemplateContext) => RequestTemplate>> = {
+  'POST /arcade/score': (kitchen) => ({ body: { gameId: gameOf(kitchen), score: kitchen.random.int(0, kitchen.random.pick([1_000, 1_000_000])) } }),
+  'POST /quests': ({ random }) =>
+    random.chance(0.4)
+      ? {
+          body: {
+            title: `Task ${random.int(1, 99)}`,
+            requirement: random.pick([{ type: 'manual' }, { type: 'plays', count: 1 }]),
+            points: 5,
+            repeat: 'daily',
+            task: true,
+          },
+        }
+      : {},
+  'PUT /admin/games/{id}': (kitchen) => ({ params: { id: slug(kitchen) }, ...(kitchen.random.chance(0.7) ? { body: TEST_GAME } : {}) }),
+  'POST /game/{id}/play': (kitchen) => ({ params: { id: gameOf(kitchen) } }),
+  'PUT /admin/cabinets/{id}': (kitchen) => ({ params: { id: slug(kitchen) } }),
+  'POST /admin/cabinet/possess': (kitchen) => ({ body: { cabinetId: slug(kitchen), by: 'ghost' } }),
+  'POST /admin/cabinet/release': (kitchen) => ({ body: { cabinetId: slug(kitchen) } }),
+  // Only idle wallets are banned, because players must be able to continue.
+  'POST /admin/wallets/{wallet}/ban': (kitchen) => ({ params: { wallet: idleWallet(kitchen) } }),
+  'POST /admin/wallets/{wallet}/unban': (kitchen) => ({ params: { wallet: idleWallet(kitchen) } }),
+  'POST /admin/chat/moderate': (kitchen) => {
+    const { random, state } = kitchen;
+    const action = random.pick(['mute', 'unmute', 'ban', 'unban', 'delete', 'back']);
+    if (action === 'delete') return { body: { action, messageId: state.recall('message', random) ?? random.uuid() } };
+    if (action === 'back') return { body: { action: 'unban', wallet: random.pick(state.players).address } };
+    return { body: { action, wallet: idleWallet(kitchen), ...(action === 'mute' ? { minutes: 1 } : {}) } };
+  },
+  'PUT /admin/config/rewards': ({ random }) =>
+    random.chance(0.7) ? { body: { pool: '100000000000', cap: null, dust: '0', expiryDays: 30, automatic: false } } : {},
+  'POST /rewards/trigger-epoch': ({ random }) => ({ body: { epoch: endedDay(random) } }),
+  // Only even days are settled off-chain, so that rewards of odd days can be claimed.
+  'POST /api/rewards/settled-offchain': ({ random }) => ({ body: { epochs: [endedDay(random) & ~1] } }),
+  'POST /api/rewards/epoch/import': (kitchen) => ({
+    body: {
+      epoch: endedDay(kitchen.random),
+      distribution: kitchen.state.players.slice(kitchen.random.int(0, 6)).map(({ address }) => ({ wallet: address, amount: amount(kitchen) })),
+    },
+  }),
+  'POST /round': ({ random }) => ({ body: { ticketPrice: random.pick(['0', '0', '1000000']), maxTickets: random.int(1, 100) } }),
+  'POST /round/{id}/ticket': ({ random }) => (random.chance(0.6) ? { body: {} } : {}),
+  'POST /chat/message': ({ random }) =>
+    random.chance(0.5) ? { body: { text: random.pick(['!enter', '!enter 1 2 3', 'gg', '!enter 5 9 14 22 31']) } } : {},
+  'POST /chat/round': ({ random }) => ({ body: shortRound(random) }),
+  'POST /auto/start': ({ random }) => ({ body: { intervalSec: random.pick([60, 600]), template: shortRound(random) } }),
+  'POST /admin/payments': (kitchen) => ({
+    body: {
+      wallet: idleWallet(kitchen),
+      currency: kitchen.random.pick(['usdc', 'reward']),
+      amount: amount(kitchen),
+      reference: `fuzz-${kitchen.random.int(1, 400)}`,
+    },
+  }),
+  'POST /battle/create': (kitchen) => ({
+    body: { gameId: gameOf(kitchen), maxPlayers: kitchen.random.int(2, 4), durationSec: kitchen.random.int(60, 600) },
+  }),
+  'GET /events': ({ random }) => ({ query: { categories: random.pick(['gameplay', 'chat,round', 'rewards,system']) } }),
+  'GET /admin/webhooks/{source}/{id}': webhookOf,
+  'POST /admin/webhooks/{source}/{id}/replay': webhookOf,
+};

@@ -1,0 +1,95 @@
+import bs58 from 'bs58';
+import { z } from 'zod';
+
+/** Schemas of the published epoch, with the fields that the verification needs. */
+const Amount = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,19})$/)
+  .transform(BigInt);
+const Hash = z.string().regex(/^[0-9a-f]{64}$/);
+const Address = z.string().refine((text) => bs58.decodeUnsafe(text)?.length === 32);
+const Points = z.number().int().transform(BigInt);
+
+const sharedFields = {
+  epoch: z.number().int(),
+  source: z.enum(['computed', 'import']),
+  formulaVersion: z.number().int(),
+  pool: Amount,
+  cap: Amount.nullable(),
+  dust: Amount,
+  points: Points.nullable(),
+  wallets: z.number().int(),
+  leaves: z.number().int(),
+  total: Amount,
+  undistributed: Amount,
+  root: Hash.nullable(),
+};
+
+export const Epoch = z.object({
+  ...sharedFields,
+  status: z.enum(['empty', 'computed', 'committed', 'expired', 'settled']),
+  expiresAt: z.string().nullable(),
+  settleRequestedAt: z.string().nullable(),
+  onChain: z
+    .object({ program: Address, authority: Address, mint: Address, account: Address, vault: Address, claimed: Amount, claims: z.number().int() })
+    .nullable(),
+});
+export type Epoch = z.output<typeof Epoch>;
+
+export const Header = z.object(sharedFields);
+export type Header = z.output<typeof Header>;
+
+export const Line = z.object({ index: z.number().int().nullable(), wallet: Address, points: Points.nullable(), amount: Amount });
+export type Line = z.output<typeof Line>;
+
+/** Thrown when data could not be read: the result is neither success nor failure. */
+export class Unreadable extends Error {}
+
+/** Thrown when a value is wrong: the verification failed. */
+export class VerificationFailure extends Error {}
+
+/** Requests a URL. @throws Unreadable unless the status is 200 */
+export async function get(url: string): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, { signal: AbortSignal.timeout(120_000) });
+  } catch (error) {
+    throw new Unreadable(`${url} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (response.status !== 200) throw new Unreadable(`${url} answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
+  return response;
+}
+
+/** Parses a value with a schema. @throws VerificationFailure with the path of the first invalid value */
+export function read<Shape extends z.ZodType>(name: string, shape: Shape, value: unknown): z.output<Shape> {
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new VerificationFailure(
+    `${name}: ${issue?.path.join('.') || 'it'} is ${JSON.stringify(valueAt(value, issue?.path ?? []))}, which is not valid`,
+  );
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined), value);
+}
+
+/** Parses JSON. @throws VerificationFailure when the text is not JSON */
+export function json(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new VerificationFailure(`${name} is not JSON: ${text.slice(0, 80)}`);
+  }
+}
+
+/** Downloads an epoch and the file of its leaves. */
+export async function download(base: string, epoch: number): Promise<{ epoch: Epoch; header: Header; lines: Line[] }> {
+  const url = new URL(`/api/rewards/epoch/${epoch}`, base).href;
+  const shown = read('the epoch', Epoch, json('the epoch', await (await get(url)).text()));
+  const text = await (await get(`${url}/leaves`)).text();
+  const [first = '', ...rest] = text.trimEnd().split('\n');
+  const header = read('the first line of the leaves', Header, json('the first line of the leaves', first));
+  const lines = rest.map((line, i) => read(`line ${i + 2} of the leaves`, Line, json(`line ${i + 2} of the leaves`, line)));
+  return { epoch: shown, header, lines };
+}
