@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { jobs } from '#jobs/index.ts';
-import { type Recurrence, schedule } from '#jobs/schedule.ts';
+import { schedule } from '#jobs/schedule.ts';
 import type { App } from '#platform/app.ts';
 
 /** Interval at which a worker registers the recurring jobs again, ms: a Redis that lost its data has lost the schedulers as well. */
@@ -9,10 +9,10 @@ const REGISTER_EVERY_MS = 10_000;
 const MAX_SCHEDULERS = 100;
 
 /** The recurring jobs by queue. */
-const recurring: ReadonlyMap<string, readonly { name: string; recurrence: Recurrence }[]> = Map.groupBy(
+const recurring: ReadonlyMap<string, readonly { name: string; everyMs: number }[]> = Map.groupBy(
   (Object.keys(schedule) as (keyof typeof schedule)[]).flatMap((key) => {
-    const recurrence = schedule[key];
-    return recurrence ? [{ name: jobs[key].name, queue: jobs[key].queue, recurrence }] : [];
+    const everyMs = schedule[key];
+    return everyMs === undefined ? [] : [{ name: jobs[key].name, queue: jobs[key].queue, everyMs }];
   }),
   ({ queue }) => queue,
 );
@@ -45,17 +45,12 @@ async function registerQueue(queue: Queue | undefined): Promise<void> {
   const wanted = recurring.get(queue.name) ?? [];
   const registered = await queue.getJobSchedulers(0, MAX_SCHEDULERS - 1);
   const stale = registered.filter(({ key }) => !wanted.some(({ name }) => name === key));
-  const changed = wanted.filter(({ name, recurrence }) => !registered.some((known) => known.key === name && isSame(known, recurrence)));
+  const changed = wanted.filter(({ name, everyMs }) => !registered.some(({ key, every }) => key === name && every === everyMs));
   await Promise.all([
     ...stale.map(({ key }) => queue.removeJobScheduler(key)),
     // A scheduler only triggers runs; the handler reads from the database what is due.
-    ...changed.map(({ name, recurrence }) =>
-      queue.upsertJobScheduler(name, repeatOf(recurrence), { name, data: {}, opts: { removeOnComplete: true, removeOnFail: 100 } }),
+    ...changed.map(({ name, everyMs }) =>
+      queue.upsertJobScheduler(name, { every: everyMs }, { name, data: {}, opts: { removeOnComplete: true, removeOnFail: 100 } }),
     ),
   ]);
 }
-
-const repeatOf = (recurrence: Recurrence) => ('cron' in recurrence ? { pattern: recurrence.cron, tz: 'UTC' } : { every: recurrence.everyMs });
-
-const isSame = (known: { every?: number; pattern?: string }, recurrence: Recurrence): boolean =>
-  'cron' in recurrence ? known.pattern === recurrence.cron : known.every === recurrence.everyMs;

@@ -18,52 +18,59 @@ import { rewardRoutes } from './rewards/routes/index.ts';
 import { socialRoutes } from './social/routes.ts';
 import { walletRoutes } from './wallets/routes.ts';
 
-/** Every route of the service, grouped by who may call it: the map of the API on one screen. */
-export const routes: { readonly [tier: string]: readonly AnyRoute[] } = {
+/** Every route of the service, grouped by who may call it: the map of the API on one screen. `test/contract` holds a route to its group. */
+export const routes = {
+  /** Everyone; a session adds to some responses. */
   public: [
     healthz,
     readyz,
     ...authRoutes.public,
-    ...arcadeRoutes.public,
-    ...eventRoutes.public,
-    ...leaderboardRoutes.public,
+    ...profileRoutes.public,
     ...walletRoutes.public,
-    ...payoutRoutes.public,
+    ...arcadeRoutes.public,
+    ...battleRoutes.public,
+    ...leaderboardRoutes.public,
+    ...questRoutes.public,
     ...rewardRoutes.public,
+    ...payoutRoutes.public,
+    ...lotteryRoutes.public,
+    ...chatRoutes.public,
+    ...burnRoutes.public,
+    ...clipRoutes.public,
+    ...socialRoutes.public,
+    ...eventRoutes.public,
   ],
+  /** Signed-in wallets. */
   session: [
     ...authRoutes.session,
-    ...arcadeRoutes.session,
-    ...leaderboardRoutes.session,
-    ...walletRoutes.session,
-    ...payoutRoutes.session,
-    ...rewardRoutes.session,
-  ],
-  admin: [...adminRoutes.admin, ...arcadeRoutes.admin, ...rewardRoutes.admin],
-  rounds: [...chatRoutes.public, ...chatRoutes.session, ...lotteryRoutes.public, ...lotteryRoutes.session],
-  roundOperations: [...chatRoutes.admin, ...chatRoutes.webhooks, ...lotteryRoutes.admin],
-  growth: [
-    ...referralRoutes.public,
-    ...referralRoutes.session,
-    ...questRoutes.public,
-    ...questRoutes.session,
-    ...questRoutes.admin,
-    ...profileRoutes.public,
     ...profileRoutes.session,
-    ...profileRoutes.admin,
-  ],
-  community: [
-    ...battleRoutes.public,
+    ...walletRoutes.session,
+    ...arcadeRoutes.session,
     ...battleRoutes.session,
-    ...burnRoutes.public,
+    ...leaderboardRoutes.session,
+    ...questRoutes.session,
+    ...referralRoutes.session,
+    ...rewardRoutes.session,
+    ...payoutRoutes.session,
+    ...lotteryRoutes.session,
+    ...chatRoutes.session,
     ...burnRoutes.session,
-    ...burnRoutes.admin,
-    ...socialRoutes.public,
-    ...socialRoutes.session,
-    ...socialRoutes.webhooks,
-    ...clipRoutes.public,
     ...clipRoutes.session,
+    ...socialRoutes.session,
+  ],
+  /** Operators with an admin token of the route's scope, and internal services. */
+  admin: [
+    ...adminRoutes.admin,
+    ...arcadeRoutes.admin,
+    ...profileRoutes.admin,
+    ...questRoutes.admin,
+    ...rewardRoutes.admin,
+    ...payoutRoutes.admin,
+    ...lotteryRoutes.admin,
+    ...chatRoutes.admin,
+    ...burnRoutes.admin,
     ...clipRoutes.admin,
   ],
-  payouts: [...payoutRoutes.admin, ...payoutRoutes.webhooks],
-};
+  /** Services that sign their deliveries. */
+  webhooks: [...payoutRoutes.webhooks, ...chatRoutes.webhooks, ...socialRoutes.webhooks],
+} as const satisfies { readonly [caller: string]: readonly AnyRoute[] };

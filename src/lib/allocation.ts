@@ -38,7 +38,7 @@ export interface Shares {
   readonly lastEqual: string | null;
 }
 
-export interface Allocation {
+interface Allocation {
   readonly shares: Shares;
   /** One amount per wallet, in the order of the wallets; 0 for wallets that get nothing. */
   readonly amounts: BigUint64Array;

@@ -1,4 +1,4 @@
-export interface BatchingOptions {
+interface BatchingOptions {
   /** Maximum items per batch. */
   maxSize: number;
   /** Maximum batches in flight. */

@@ -2,7 +2,7 @@
  * A position in the ranking that all boards use: competition rank "1224" (equal scores share a rank, and the next rank is skipped).
  * Equal scores are listed by address, descending, as `ZRANGE … REV` lists them.
  */
-export interface Standing {
+interface Standing {
   rank: number | null;
   score: number;
   /** Share of the listed wallets that rank no better than this one, in percent with two decimals; null when unranked. */

@@ -1,5 +1,5 @@
 /** Cached values by key. */
-export interface TtlCache<Key, Value> {
+interface TtlCache<Key, Value> {
   get(key: Key): Promise<Value>;
   delete(key: Key): void;
 }

@@ -44,14 +44,14 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 const FOLDERS = ['src', 'jobs', 'workers', 'dev', 'tools', 'test', 'programs', 'packages', 'examples'];
 const files = FOLDERS.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+    .filter((file) => file.endsWith('.ts') && !/node_modules|\bdist\//.test(file))
     .map((file) => join(folder, file)),
 );
 const textOf = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 const imports = [...textOf].flatMap(([from, text]) =>
   importsOf(text).flatMap(({ specifier, isType }) => {
     const to = resolveImport(from, specifier);
-    return to === null ? [] : [{ from, to, specifier, isType }];
+    return to === null || to === 'package.json' ? [] : [{ from, to, specifier, isType }];
   }),
 );
 
@@ -67,7 +67,15 @@ const isPublicApi = (file: string, area: string) => file === `src/areas/${area}/
 /** The smallest folder within which imports are relative. */
 const neighbourhood = (file: string) => {
   const parts = file.split('/');
-  const depth = file.startsWith('src/lib/') ? 2 : parts[0] === 'src' ? 3 : parts[0] === 'test' && parts[1] === 'areas' ? 3 : ['dev', 'tools', 'test'].includes(parts[0] ?? '') ? 2 : 1;
+  const depth = file.startsWith('src/lib/')
+    ? 2
+    : parts[0] === 'src'
+      ? 3
+      : parts[0] === 'test' && parts[1] === 'areas'
+        ? 3
+        : ['dev', 'tools', 'test'].includes(parts[0] ?? '')
+          ? 2
+          : 1;
   return parts.slice(0, Math.min(depth, parts.length - 1)).join('/');
 };
 
@@ -156,6 +164,8 @@ test('only app.clock and app_now() read the time', () => {
 });
 
 test('modules keep no state by application: perApp does', () => {
-  const wrong = [...textOf].filter(([file, text]) => /^(?:src|jobs|workers)\//.test(file) && /new Weak(?:Map|Set)<(?:App\b|Redis\b|Koa\b)/.test(text));
+  const wrong = [...textOf].filter(
+    ([file, text]) => /^(?:src|jobs|workers)\//.test(file) && /new Weak(?:Map|Set)<(?:App\b|Redis\b|Koa\b)/.test(text),
+  );
   expect(wrong.map(([file]) => file)).toEqual([]);
 });

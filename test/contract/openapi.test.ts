@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { routes as byTier } from '#areas/index.ts';
+import { routes as routesByCaller } from '#areas/index.ts';
 import { readConfig } from '#config';
 import { type OpenApi, openApi, operationId } from '#platform/http/openapi/document.ts';
 import { TAGS } from '#platform/http/openapi/tags.ts';
 import { type AnyRoute, errorStatusesOf, isStream } from '#platform/http/route.ts';
 
-const routes: readonly AnyRoute[] = Object.values(byTier).flat();
+const routes: readonly AnyRoute[] = Object.values(routesByCaller).flat();
 const nameOf = (route: AnyRoute) => `${route.method.toUpperCase()} ${route.path}`;
 const successes = (route: AnyRoute) =>
   Object.keys(route.returns)
@@ -48,6 +48,22 @@ test('every $ref in the document names an existing component', () => {
 test('no two routes share a method and path, or an operation id', () => {
   expect(new Set(routes.map(nameOf)).size).toBe(routes.length);
   expect(new Set(routes.map(operationId)).size).toBe(routes.length);
+});
+
+/** The group that a route belongs to by its auth. */
+function callerOf({ auth }: AnyRoute): keyof typeof routesByCaller {
+  if (auth === 'public' || auth === 'optional') return 'public';
+  if (auth === 'session' || (typeof auth === 'object' && 'sessionOrAdmin' in auth)) return 'session';
+  return typeof auth === 'object' && 'webhook' in auth ? 'webhooks' : 'admin';
+}
+
+test('every route is listed under the caller that its auth admits', () => {
+  const misplaced = Object.entries(routesByCaller).flatMap(([caller, group]) =>
+    group
+      .filter((route: AnyRoute) => callerOf(route) !== caller)
+      .map((route: AnyRoute) => `${nameOf(route)}: listed under ${caller}, auth ${callerOf(route)}`),
+  );
+  expect(misplaced).toEqual([]);
 });
 
 test('every route has a summary of one line', () => {

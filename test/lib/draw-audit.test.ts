@@ -36,14 +36,14 @@ const anchorsOf = (landed: LandedCommitment | null): TrustAnchors => ({
 });
 const verify = (what: unknown, own: readonly unknown[] = entries, anchors = anchorsOf(facts.commitment)): RoundVerdict =>
   verifyRound(what, own, anchors);
-const wrong = (verdict: RoundVerdict) => (verdict.ok ? 'nothing' : verdict.where);
+const mismatchPath = (verdict: RoundVerdict) => (verdict.ok ? 'nothing' : verdict.where);
 
 test.each([
   { name: 'chat', round: facts, own: entries },
   ...[legacyParameters()]
     .map((legacy) => ({ legacy, own: entriesOf(legacy, 31, 5, random) }))
     .map(({ legacy, own }) => ({ name: 'legacy', round: finished(legacy, own), own })),
-])('whichever field of a $name round’s audit is changed, verification fails and names it', ({ round, own }) => {
+])('a change of any field of the audit of a $name round is rejected and named', ({ round, own }) => {
   const whole = buildAudit(round);
   const anchors = anchorsOf(round.commitment);
   expect(verify(JSON.parse(JSON.stringify(whole)), own, anchors)).toEqual({ ok: true, state: 'finalized' });
@@ -51,7 +51,7 @@ test.each([
   expect(paths.length).toBeGreaterThan(50);
   for (const path of paths) {
     const changed = tampered(whole, path);
-    const named = wrong(verify(changed, own, anchors));
+    const named = mismatchPath(verify(changed, own, anchors));
     // Changed parameters that are still valid are only found by their hash.
     const isHashed = path[0] === 'parameters' && named === 'parameters';
     // After this change the round id in the parameters differs from the one beside them; either may be reported.
@@ -61,36 +61,36 @@ test.each([
 });
 
 test('an additional field, a missing field and a value in place of null are reported', () => {
-  expect(wrong(verify({ ...audit, more: 1 }))).toBe('more');
-  expect(wrong(verify({ ...audit, beacon: { ...audit.beacon, more: 1 } }))).toBe('beacon.more');
+  expect(mismatchPath(verify({ ...audit, more: 1 }))).toBe('more');
+  expect(mismatchPath(verify({ ...audit, beacon: { ...audit.beacon, more: 1 } }))).toBe('beacon.more');
   const { winners: _, ...less } = audit;
-  expect(wrong(verify(less))).toBe('winners');
-  expect(wrong(verify({ ...audit, winners: null }))).toBe('winners');
-  expect(wrong(verify({ ...audit, winners: audit.winners?.slice(1) }))).toMatch(/^winners/);
-  expect(wrong(verify({ ...audit, winners: [...(audit.winners ?? []), audit.winners?.[0]] }))).toBe('winners[3]');
-  expect(wrong(verify({ ...audit, draw: null }))).toBe('draw');
-  expect(wrong(verify({ ...audit, commitment: null }))).toBe('commitment');
-  expect(wrong(verify(null))).toBe('audit');
-  expect(wrong(verify('{}'))).toBe('audit');
+  expect(mismatchPath(verify(less))).toBe('winners');
+  expect(mismatchPath(verify({ ...audit, winners: null }))).toBe('winners');
+  expect(mismatchPath(verify({ ...audit, winners: audit.winners?.slice(1) }))).toMatch(/^winners/);
+  expect(mismatchPath(verify({ ...audit, winners: [...(audit.winners ?? []), audit.winners?.[0]] }))).toBe('winners[3]');
+  expect(mismatchPath(verify({ ...audit, draw: null }))).toBe('draw');
+  expect(mismatchPath(verify({ ...audit, commitment: null }))).toBe('commitment');
+  expect(mismatchPath(verify(null))).toBe('audit');
+  expect(mismatchPath(verify('{}'))).toBe('audit');
 });
 
 test('a change of any field of an entry is reported', () => {
   const forged = { ...audit, entryHashes: audit.entryHashes.toReversed() };
   for (const path of leavesOf(entries[7])) {
     const changed = entries.map((entry, i) => (i === 7 ? tampered(entry, path) : entry));
-    expect(wrong(verify(audit, changed))).toBe('entries[7]');
+    expect(mismatchPath(verify(audit, changed))).toBe('entries[7]');
     // When the hashes do not match the committed root, they cannot show which entry differs.
-    expect(wrong(verify(forged, changed))).toBe('entries');
+    expect(mismatchPath(verify(forged, changed))).toBe('entries');
   }
   const [first, second, ...rest] = entries;
-  expect(wrong(verify(audit, entries.slice(0, -1)))).toBe('entries[59]');
-  expect(wrong(verify(audit, entries.slice(1)))).toBe('entries[0]');
-  expect(wrong(verify(audit, [...entries, entries.at(-1)]))).toBe('entries[60]');
+  expect(mismatchPath(verify(audit, entries.slice(0, -1)))).toBe('entries[59]');
+  expect(mismatchPath(verify(audit, entries.slice(1)))).toBe('entries[0]');
+  expect(mismatchPath(verify(audit, [...entries, entries.at(-1)]))).toBe('entries[60]');
   // Swapping sibling leaves keeps the root, because pairs are sorted; the index shows the swap.
-  expect(wrong(verify(audit, [second, first, ...rest]))).toBe('entries[0].index');
-  expect(wrong(verify(audit, []))).toBe('entries[0]');
-  expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], wallet: 'nobody' }, ...entries.slice(8)]))).toBe('entries[7].wallet');
-  expect(wrong(verify(audit, [...entries.slice(0, 7), { ...entries[7], more: 1 }, ...entries.slice(8)]))).toBe('entries[7].more');
+  expect(mismatchPath(verify(audit, [second, first, ...rest]))).toBe('entries[0].index');
+  expect(mismatchPath(verify(audit, []))).toBe('entries[0]');
+  expect(mismatchPath(verify(audit, [...entries.slice(0, 7), { ...entries[7], wallet: 'nobody' }, ...entries.slice(8)]))).toBe('entries[7].wallet');
+  expect(mismatchPath(verify(audit, [...entries.slice(0, 7), { ...entries[7], more: 1 }, ...entries.slice(8)]))).toBe('entries[7].more');
 });
 
 test('committed entries that break a rule are reported', () => {
@@ -105,12 +105,12 @@ test('committed entries that break a rule are reported', () => {
   ];
   for (const [own, place] of cases) {
     const cheat = finished(parameters, own);
-    expect(wrong(verify(buildAudit(cheat), own, anchorsOf(cheat.commitment)))).toBe(place);
+    expect(mismatchPath(verify(buildAudit(cheat), own, anchorsOf(cheat.commitment)))).toBe(place);
   }
 });
 
 /** Returns a manipulated round whose other values are all recomputed to be consistent. */
-function cheated(change: { memo?: (memo: string) => string; blockTime?: string; over?: Partial<typeof parameters> }) {
+function verifyManipulated(change: { memo?: (memo: string) => string; blockTime?: string; over?: Partial<typeof parameters> }) {
   const base = finished(chatParameters(change.over), entries);
   const memo = change.memo?.(base.commitment.memo) ?? base.commitment.memo;
   const round = parseMemo(memo)?.beaconRound ?? 0;
@@ -121,33 +121,33 @@ function cheated(change: { memo?: (memo: string) => string; blockTime?: string; 
 
 test('an audit that differs from its commitment is rejected', () => {
   const otherHash = parametersHash(chatParameters({ picks: 4 }));
-  expect(cheated({})).toEqual({ ok: true, state: 'finalized' });
-  expect(wrong(cheated({ memo: (memo) => memo.replace(audit.parametersHash, otherHash) }))).toBe('parameters');
-  expect(wrong(cheated({ memo: (memo) => memo.replace(CHAIN.chainHash, otherHash) }))).toBe('commitment.memo');
-  expect(wrong(cheated({ memo: (memo) => memo.replace(parameters.round, uuidOf('another')) }))).toBe('commitment.memo');
-  expect(wrong(cheated({ memo: (memo) => memo.replace(audit.entries.root ?? '', otherHash) }))).toBe('entries');
-  expect(wrong(cheated({ memo: (memo) => memo.replace('count=60', 'count=61') }))).toBe('entries');
-  expect(wrong(cheated({ over: { leadSec: 179 } }))).toBe('parameters.leadSec');
-  expect(wrong(cheated({ over: { marginSec: 59 } }))).toBe('parameters.marginSec');
+  expect(verifyManipulated({})).toEqual({ ok: true, state: 'finalized' });
+  expect(mismatchPath(verifyManipulated({ memo: (memo) => memo.replace(audit.parametersHash, otherHash) }))).toBe('parameters');
+  expect(mismatchPath(verifyManipulated({ memo: (memo) => memo.replace(CHAIN.chainHash, otherHash) }))).toBe('commitment.memo');
+  expect(mismatchPath(verifyManipulated({ memo: (memo) => memo.replace(parameters.round, uuidOf('another')) }))).toBe('commitment.memo');
+  expect(mismatchPath(verifyManipulated({ memo: (memo) => memo.replace(audit.entries.root ?? '', otherHash) }))).toBe('entries');
+  expect(mismatchPath(verifyManipulated({ memo: (memo) => memo.replace('count=60', 'count=61') }))).toBe('entries');
+  expect(mismatchPath(verifyManipulated({ over: { leadSec: 179 } }))).toBe('parameters.leadSec');
+  expect(mismatchPath(verifyManipulated({ over: { marginSec: 59 } }))).toBe('parameters.marginSec');
   const due = timeOf(CHAIN, audit.beacon?.round ?? 0);
-  expect(cheated({ blockTime: new Date(due - 60_000).toISOString() }).ok).toBe(true);
-  expect(wrong(cheated({ blockTime: new Date(due - 59_000).toISOString() }))).toBe('commitment.blockTime');
+  expect(verifyManipulated({ blockTime: new Date(due - 60_000).toISOString() }).ok).toBe(true);
+  expect(mismatchPath(verifyManipulated({ blockTime: new Date(due - 59_000).toISOString() }))).toBe('commitment.blockTime');
 });
 
 test('a commitment of another key or one that is not on the chain is rejected', () => {
   const stranger = { ...facts.commitment, committer: addressOf('stranger') };
-  expect(wrong(verify(buildAudit({ ...facts, commitment: stranger }), entries, anchorsOf(stranger)))).toBe('commitment.committer');
+  expect(mismatchPath(verify(buildAudit({ ...facts, commitment: stranger }), entries, anchorsOf(stranger)))).toBe('commitment.committer');
   const sibling = finished(parameters, entries, { sequence: 2, previous: commitmentHash(facts.commitment.memo) });
-  expect(wrong(verify(audit, entries, anchorsOf(sibling.commitment)))).toBe('commitment.memo');
+  expect(mismatchPath(verify(audit, entries, anchorsOf(sibling.commitment)))).toBe('commitment.memo');
   const pending = buildAudit({ ...facts, commitment: null, beacon: null });
-  expect(wrong(verify(pending))).toBe('commitment');
+  expect(mismatchPath(verify(pending))).toBe('commitment');
 });
 
 test('without access to the chain an audit is checked for consistency only', () => {
   const offline = anchorsOf(null);
   expect(verify(audit, entries, offline)).toEqual({ ok: true, state: 'finalized' });
   // Without the chain only fields that influence the seed can be checked; the others are taken from the audit.
-  const named = leavesOf(audit.commitment).map((path) => wrong(verify(tampered(audit, ['commitment', ...path]), entries, offline)));
+  const named = leavesOf(audit.commitment).map((path) => mismatchPath(verify(tampered(audit, ['commitment', ...path]), entries, offline)));
   expect(Object.fromEntries(leavesOf(audit.commitment).map((path, i) => [path[0], named[i]]))).toEqual({
     memo: 'commitment.memo',
     committer: 'commitment.committer',
@@ -162,11 +162,11 @@ test('without access to the chain an audit is checked for consistency only', () 
 });
 
 test('a beacon signature of another round or another key is rejected', () => {
-  const change = (signature: string) => wrong(verify(buildAudit({ ...facts, beacon: { chain: CHAIN, signature } })));
+  const change = (signature: string) => mismatchPath(verify(buildAudit({ ...facts, beacon: { chain: CHAIN, signature } })));
   expect(change(signatureOf((audit.beacon?.round ?? 0) + 1))).toBe('beacon.signature');
   expect(change('00'.repeat(48))).toBe('beacon.signature');
   const others = { ...anchorsOf(facts.commitment), beacon: { ...CHAIN, publicKey: '83'.repeat(96) } };
-  expect(wrong(verify(audit, entries, others))).toBe('beacon.chainHash');
+  expect(mismatchPath(verify(audit, entries, others))).toBe('beacon.chainHash');
 });
 
 test('an audit verifies in every state of its round', () => {
@@ -188,7 +188,7 @@ test('an audit verifies in every state of its round', () => {
   });
   expect(verify(committed)).toEqual({ ok: true, state: 'committed' });
   for (const stage of [closing, committed])
-    expect(wrong(verify({ ...stage, draw: audit.draw }, entries, anchorsOf(stage.commitment && facts.commitment)))).toBe('draw');
+    expect(mismatchPath(verify({ ...stage, draw: audit.draw }, entries, anchorsOf(stage.commitment && facts.commitment)))).toBe('draw');
   expect(() => buildAudit({ ...facts, beacon: null })).toThrow('the beacon of the commitment is missing');
   expect(() => buildAudit({ ...facts, commitment: { ...facts.commitment, memo: 'hello' } })).toThrow('is not a commitment');
 });
@@ -205,25 +205,25 @@ test('a void round is accepted only when its reason is true', () => {
   const others = entries.slice(1).map((entry, index) => ({ ...entry, index }));
 
   expect(voided('no-entries', uncommitted, [])).toEqual(isVoid);
-  expect(wrong(voided('no-entries', uncommitted))).toBe('void');
+  expect(mismatchPath(voided('no-entries', uncommitted))).toBe('void');
   expect(voided('late-block', { ...late, ...unsigned })).toEqual(isVoid);
   // The beacon signature exists, but a late round is still not drawn.
   expect(voided('late-block', late)).toEqual(isVoid);
-  expect(wrong(voided('late-block', unsigned))).toBe('void');
+  expect(mismatchPath(voided('late-block', unsigned))).toBe('void');
   expect(voided('no-beacon', unsigned)).toEqual(isVoid);
-  expect(wrong(voided('no-beacon', {}))).toBe('void');
-  expect(wrong(voided('no-beacon', uncommitted))).toBe('void');
-  expect(wrong(voided('no-beacon', { ...late, ...unsigned }))).toBe('commitment.blockTime');
+  expect(mismatchPath(voided('no-beacon', {}))).toBe('void');
+  expect(mismatchPath(voided('no-beacon', uncommitted))).toBe('void');
+  expect(mismatchPath(voided('no-beacon', { ...late, ...unsigned }))).toBe('commitment.blockTime');
   expect(voided('entries-differ', unsigned, others)).toEqual(isVoid);
-  expect(wrong(voided('entries-differ', unsigned))).toBe('void');
-  expect(wrong(voided('entries-differ', uncommitted))).toBe('void');
+  expect(mismatchPath(voided('entries-differ', unsigned))).toBe('void');
+  expect(mismatchPath(voided('entries-differ', uncommitted))).toBe('void');
   // There is no draw, and the frozen entries remain the committed ones.
   for (const reason of ['late-block', 'entries-differ'] as const) {
     expect(buildAudit({ ...facts, entries: others, void: reason })).toMatchObject({ draw: null, winners: null });
   }
   expect(buildAudit({ ...facts, entries: others, void: 'entries-differ' }).entries).toEqual(audit.entries);
   const drawn: Audit = { ...buildAudit({ ...facts, ...unsigned, void: 'no-beacon' }), draw: audit.draw };
-  expect(wrong(verify(drawn))).toBe('draw');
+  expect(mismatchPath(verify(drawn))).toBe('draw');
 });
 
 /** Returns the commitments of `length` rounds, each with the hash of the previous one. */

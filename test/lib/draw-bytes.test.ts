@@ -18,7 +18,7 @@ function turned(value: unknown): unknown {
 }
 
 test.each([{ parameters: chatParameters() }, { parameters: legacyParameters() }])(
-  'the same inputs give the same bytes, in whatever order their fields come',
+  'equal facts give the same bytes of JSON, whatever the order of their fields',
   ({ parameters }) => {
     const entries = entriesOf(parameters, 60, 25, randomGenerator(17));
     const facts = finished(parameters, entries);

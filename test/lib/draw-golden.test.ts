@@ -38,7 +38,7 @@ function landedOf({ commitment }: Audit): LandedCommitment {
 }
 
 test.each(golden.rounds.map((round) => ({ kind: round.audit.parameters.kind, entries: round.entries.length, round })))(
-  'a $kind round of $entries entries is what it was',
+  'a $kind round of $entries entries equals its test vector',
   ({ round: { entries, lines, leaves, ties, audit } }) => {
     const { parameters, commitment, beacon, draw, winners } = audit;
     if (!commitment || !beacon?.signature || !draw || !winners) throw new Error('the test vector is incomplete');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Sequencer from '@jest/test-sequencer';
 
-/** What makes a test file slow, slowest first: real processes, a Solana cluster, a system under load. */
+/** Patterns in the text of slow test files, slowest first: real processes, a Solana cluster, model tests. */
 const SLOW = [/\bstartSystem\(|\bstartTarget\(|chaos\//, /\bstartTestChain\(|\bstartRewardsOnChain\(|[Ll]ocalnet/, /\bmodel\b|\bfuzz\b/];
 
 /** Runs slow files first. Otherwise a slow file that starts last would run alone while the other workers idle. */

@@ -5,7 +5,7 @@ import type { Queryable } from '#platform/db/sql.ts';
 import { FAIL_FAST } from '#platform/redis/connection.ts';
 import { openChain } from '#platform/solana/solana.ts';
 import { openStorage } from '#platform/storage/open.ts';
-import { type Audit, type Check, type Differences, type Scope, setMomentSql } from './check.ts';
+import { type AuditContext, type Check, type Differences, type Scope, setMomentSql } from './check.ts';
 
 /** Default scope of an audit. */
 export const DEFAULT_SCOPE: Scope = { days: 8, epochs: 3, rounds: 20, sample: 500, all: false };
@@ -22,14 +22,14 @@ export interface Options {
   readonly scope?: Scope;
   /** Timeout per SQL statement, ms. */
   readonly statementMs?: number;
-  readonly recheck?: Audit['recheck'];
+  readonly recheck?: AuditContext['recheck'];
   /** Called before each check. */
   readonly onStart?: (check: Check) => void;
   /** Called after each check. */
   readonly onResult?: (result: Result) => void;
 }
 
-const RECHECK: Audit['recheck'] = { attempts: 6, intervalMs: 2_000 };
+const RECHECK: AuditContext['recheck'] = { attempts: 6, intervalMs: 2_000 };
 const STATEMENT_MS = 120_000;
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 10_000;
@@ -54,7 +54,7 @@ const messageOf = (error: unknown): string => {
 };
 
 /** Runs one check. An error becomes the `failure` of its result. */
-async function runCheck(check: Check, audit: Audit, ready: Promise<unknown>): Promise<Result> {
+async function runCheck(check: Check, audit: AuditContext, ready: Promise<unknown>): Promise<Result> {
   const begin = performance.now();
   const ended = (found: Differences, failure: string | null): Result => ({ check, ...found, failure, ms: Math.round(performance.now() - begin) });
   try {
@@ -90,7 +90,7 @@ export async function runChecks(config: Config, checks: readonly Check[], option
   });
   redis.on('error', () => undefined);
   const storage = openStorage(config.storage);
-  const audit: Audit = { config, scope, db: queryable(client), redis, chain: openChain(config), storage, recheck };
+  const audit: AuditContext = { config, scope, db: queryable(client), redis, chain: openChain(config), storage, recheck };
   const results: Result[] = [];
   const add = (result: Result) => {
     results.push(result);

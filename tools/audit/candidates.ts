@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Audit, DifferenceList, type Differences } from './check.ts';
+import { type AuditContext, DifferenceList, type Differences } from './check.ts';
 
 /** Maximum candidates that are compared again. */
 const MAX_RECHECKED = 1_000;
@@ -18,7 +18,7 @@ export class Candidates<Key> {
    * Compares the candidates again until none differs or the attempts are used up.
    * @param compare returns the keys that still differ, with one sentence each
    */
-  async confirm({ recheck }: Pick<Audit, 'recheck'>, compare: (keys: readonly Key[]) => Promise<Map<Key, string>>): Promise<Differences> {
+  async confirm({ recheck }: Pick<AuditContext, 'recheck'>, compare: (keys: readonly Key[]) => Promise<Map<Key, string>>): Promise<Differences> {
     let different = new Map<Key, string>();
     const beyond = this.#total - this.#keys.length;
     for (let i = 0; i < recheck.attempts && this.#keys.length > 0; i++) {

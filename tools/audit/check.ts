@@ -19,7 +19,7 @@ export interface Scope {
 }
 
 /** The dependencies of checks. Checks are read-only. */
-export interface Audit {
+export interface AuditContext {
   readonly config: Config;
   readonly scope: Scope;
   /** The database: one snapshot per check, but the current state for `live` checks. */
@@ -47,7 +47,7 @@ export interface Check {
   /** A difference is a warning for operators and not a violation. */
   readonly warnsOnly?: true;
   /** @throws when the comparison was not possible */
-  run(audit: Audit): Promise<Differences>;
+  run(audit: AuditContext): Promise<Differences>;
 }
 
 /** Maximum differences that are listed. */
@@ -95,7 +95,7 @@ export async function differences(db: Queryable, sql: string): Promise<Differenc
  * Creates a check of the database against itself.
  * @param sql see `differences`
  */
-export const databaseCheck = (name: string, invariant: string, sql: string | ((audit: Audit) => string)): Check => ({
+export const databaseCheck = (name: string, invariant: string, sql: string | ((audit: AuditContext) => string)): Check => ({
   name,
   invariant,
   run: (audit) => differences(audit.db, typeof sql === 'string' ? sql : sql(audit)),

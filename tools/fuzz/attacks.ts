@@ -7,7 +7,7 @@ import { Connection, headerOf } from './connection.ts';
 import type { OwnTarget, Target } from './target.ts';
 
 const MB = 1024 * 1024;
-/** Maximum processor time of the API process before it answers another client, ms. */
+/** Maximum processor time of the API process before it responses another client, ms. */
 const MAX_COMPUTE_MS = 4_000;
 
 /**
@@ -166,26 +166,26 @@ export async function socketFloods(target: OwnTarget, n: number): Promise<string
     const faults: string[] = [];
     const { player, playId } = await beginPlay(target);
     const credentials = { playId, cookie: player.cookie };
-    const closing = async (what: string, codes: readonly number[], flood: (client: SessionClient) => void) => {
+    const expectClose = async (what: string, codes: readonly number[], flood: (client: SessionClient) => void) => {
       const client = await SessionClient.open(target.url, credentials);
       flood(client);
       const closed = await Promise.race([client.closed, sleep(20_000, { code: 0, reason: 'still open' }, { ref: false })]);
       if (!codes.includes(closed.code)) faults.push(`${what}: ${closed.code} ${closed.reason}`);
       client.socket.terminate();
     };
-    await closing('a frame of 16 MB', [1009, ABNORMAL_CLOSURE], (client) => client.send(Buffer.alloc(16 * MB)));
-    await closing('a message in 100,000 fragments', [1009, ABNORMAL_CLOSURE], (client) => {
+    await expectClose('a frame of 16 MB', [1009, ABNORMAL_CLOSURE], (client) => client.send(Buffer.alloc(16 * MB)));
+    await expectClose('a message in 100,000 fragments', [1009, ABNORMAL_CLOSURE], (client) => {
       for (let i = 0; i < 100_000; i++) client.socket.send('{', { fin: false });
     });
-    await closing('many messages', [1008, ABNORMAL_CLOSURE], (client) => {
+    await expectClose('many messages', [1008, ABNORMAL_CLOSURE], (client) => {
       for (let i = 0; i < n; i++) client.send();
     });
-    await closing('many pings', [1008, ABNORMAL_CLOSURE], (client) => {
+    await expectClose('many pings', [1008, ABNORMAL_CLOSURE], (client) => {
       for (let i = 0; i < n; i++) client.socket.ping();
     });
-    await closing('no JSON', [1008], (client) => client.send('['.repeat(200)));
-    await closing('another type', [1008], (client) => client.send({ type: 'admin' }));
-    await closing('binary', [1008], (client) => client.send(Buffer.from('{"type":"heartbeat"}')));
+    await expectClose('a message that is not JSON', [1008], (client) => client.send('['.repeat(200)));
+    await expectClose('a message of an unknown type', [1008], (client) => client.send({ type: 'admin' }));
+    await expectClose('a binary message', [1008], (client) => client.send(Buffer.from('{"type":"heartbeat"}')));
     // Only the latest connection of a play stays open.
     const clients = await Promise.all(
       Array.from({ length: Math.min(n, 200) }, () => SessionClient.open(target.url, credentials).catch((error: unknown) => String(error))),
@@ -218,7 +218,7 @@ export async function forms(target: OwnTarget): Promise<string[]> {
     ['an empty boundary', 'multipart/form-data; boundary=', part('gameId')],
     ['a boundary of 8 KB', `multipart/form-data; boundary=${'b'.repeat(8_000)}`, part('gameId')],
     ['another boundary', 'multipart/form-data; boundary=c', part('gameId').repeat(10_000)],
-    ['what is almost the boundary', 'multipart/form-data; boundary=aaaaaaaaaaaaaaaaaaaab', `--${'a'.repeat(2 * MB)}`],
+    ['text that is almost the boundary', 'multipart/form-data; boundary=aaaaaaaaaaaaaaaaaaaab', `--${'a'.repeat(2 * MB)}`],
     [
       'a form in a form',
       type,
@@ -231,7 +231,7 @@ export async function forms(target: OwnTarget): Promise<string[]> {
     for (const [what, contentType, body] of shapes) {
       const head = `POST /clip/upload HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n`;
       const outcome = await connection.send({ bytes: Buffer.from(head + body), methods: ['POST'], timeoutMs: 30_000 });
-      const [answer] = outcome.answers;
+      const [answer] = outcome.responses;
       if (!answer || ![400, 413, 415].includes(answer.status)) faults.push(`${what}: ${answer?.status ?? outcome.end}`);
       if (answer && Object.keys(JSON.parse(answer.body.toString())).join() !== 'error') faults.push(`${what}: ${answer.body}`);
     }
@@ -252,8 +252,8 @@ export async function hugeHeads(target: Target): Promise<string[]> {
   for (const [what, header] of shapes) {
     const connection = new Connection(portOf(target));
     const bytes = Buffer.from(`GET /healthz HTTP/1.1\r\nHost: x\r\n${header}\r\n`);
-    const { answers, end } = await connection.send({ bytes, methods: ['GET'], timeoutMs: 30_000 });
-    const [answer] = answers;
+    const { responses, end } = await connection.send({ bytes, methods: ['GET'], timeoutMs: 30_000 });
+    const [answer] = responses;
     connection.close();
     // The service may close the connection before the client has read the response.
     if (!answer && end === 'closed') continue;

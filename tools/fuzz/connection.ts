@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** A response as received. */
-export interface Answer {
+export interface ReceivedResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -11,20 +11,20 @@ export interface Answer {
 }
 
 /** The result of sending bytes. */
-export interface Outcome {
-  readonly answers: readonly Answer[];
+export interface SendResult {
+  readonly responses: readonly ReceivedResponse[];
   /** Received bytes that are not a complete response. */
   readonly rest: Buffer;
-  readonly end: 'complete' | 'closed' | 'late';
+  readonly end: 'complete' | 'closed' | 'timeout';
 }
 
-export const headerOf = (answer: Answer, name: string): string | undefined => answer.headers.find(([one]) => one === name)?.[1];
+export const headerOf = (response: ReceivedResponse, name: string): string | undefined => response.headers.find(([one]) => one === name)?.[1];
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Parses responses from the bytes of a connection. */
-class AnswerReader {
-  readonly answers: Answer[] = [];
+class ResponseReader {
+  readonly responses: ReceivedResponse[] = [];
   rest: Buffer = Buffer.alloc(0);
   /** Whether the current response has no length, so that it ends with the connection. */
   isEndless = false;
@@ -62,7 +62,7 @@ class AnswerReader {
       return [text.slice(0, colon).toLowerCase(), text.slice(colon + 1).trim()];
     });
     const value = (name: string) => headers.find(([one]) => one === name)?.[1];
-    const hasNone = this.#methods[this.answers.length] === 'HEAD' || status === 204 || status === 304;
+    const hasNone = this.#methods[this.responses.length] === 'HEAD' || status === 204 || status === 304;
     const length = value('content-length');
     const body = hasNone
       ? { bytes: Buffer.alloc(0), end: start }
@@ -73,7 +73,7 @@ class AnswerReader {
           : { bytes: this.rest.subarray(start, start + Number(length)), end: start + Number(length) };
     this.isEndless = body.end === Number.POSITIVE_INFINITY;
     if (body.end > this.rest.length) return false;
-    this.answers.push({ status, headers, body: body.bytes, ms: performance.now() - this.#since });
+    this.responses.push({ status, headers, body: body.bytes, ms: performance.now() - this.#since });
     this.rest = this.rest.subarray(body.end);
     return true;
   }
@@ -118,11 +118,11 @@ export class Connection {
   }
 
   /** Sends bytes and reads the responses. A response without a length is closed shortly after it begins. */
-  async send(sending: OutgoingRequest): Promise<Outcome> {
+  async send(sending: OutgoingRequest): Promise<SendResult> {
     const isReused = this.#socket !== null;
     const outcome = await this.#exchange(sending);
     // The service may have closed the idle connection just before.
-    const isStale = isReused && outcome.end === 'closed' && outcome.answers.length === 0 && outcome.rest.length === 0;
+    const isStale = isReused && outcome.end === 'closed' && outcome.responses.length === 0 && outcome.rest.length === 0;
     return isStale ? await this.#exchange(sending) : outcome;
   }
 
@@ -131,32 +131,32 @@ export class Connection {
     this.#socket = null;
   }
 
-  #exchange({ bytes, methods, halfCloses = false, disconnectAfterMs, timeoutMs }: OutgoingRequest): Promise<Outcome> {
+  #exchange({ bytes, methods, halfCloses = false, disconnectAfterMs, timeoutMs }: OutgoingRequest): Promise<SendResult> {
     const socket = this.#socket ?? connect(this.#port, '127.0.0.1');
     this.#socket = socket;
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
-    const reader = new AnswerReader(methods, performance.now());
+    const { promise, resolve } = Promise.withResolvers<SendResult>();
+    const reader = new ResponseReader(methods, performance.now());
     let leave: NodeJS.Timeout | undefined;
-    const late = setTimeout(() => done('late'), timeoutMs);
+    const timeout = setTimeout(() => done('timeout'), timeoutMs);
     const disconnect = disconnectAfterMs === undefined ? undefined : setTimeout(() => socket.resetAndDestroy(), disconnectAfterMs);
-    const done = (end: Outcome['end']) => {
-      for (const timer of [late, leave, disconnect]) clearTimeout(timer);
+    const done = (end: SendResult['end']) => {
+      for (const timer of [timeout, leave, disconnect]) clearTimeout(timer);
       socket.removeAllListeners().on('error', () => undefined);
-      const { answers, rest } = reader;
-      const closes = answers.some((answer) => headerOf(answer, 'connection') === 'close');
-      if (end !== 'complete' || closes || halfCloses || answers.length > methods.length || rest.length > 0) this.close();
-      resolve({ answers, rest, end });
+      const { responses, rest } = reader;
+      const closes = responses.some((response) => headerOf(response, 'connection') === 'close');
+      if (end !== 'complete' || closes || halfCloses || responses.length > methods.length || rest.length > 0) this.close();
+      resolve({ responses, rest, end });
     };
     socket.on('data', (chunk) => {
       reader.push(chunk);
       // Waits one turn of the event loop, because further bytes would be an unexpected response.
-      if (reader.answers.length >= methods.length) setImmediate(() => done('complete'));
+      if (reader.responses.length >= methods.length) setImmediate(() => done('complete'));
       else if (reader.isEndless) leave ??= setTimeout(() => socket.destroy(), 100);
     });
     socket.on('error', () => undefined);
     socket.on('close', () => {
       reader.finish();
-      done(reader.answers.length >= methods.length ? 'complete' : 'closed');
+      done(reader.responses.length >= methods.length ? 'complete' : 'closed');
     });
     if (halfCloses) socket.end(bytes);
     else socket.write(bytes);

@@ -24,7 +24,7 @@ export interface Schema {
   readonly allOf?: readonly Schema[];
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;

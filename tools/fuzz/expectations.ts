@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClientState } from './client-state.ts';
-import { type Answer, headerOf, type Outcome } from './connection.ts';
+import { headerOf, type ReceivedResponse, type SendResult } from './connection.ts';
 import type { Operation } from './document.ts';
 import type { Draft } from './request-builder.ts';
 
@@ -25,7 +25,7 @@ const SESSION_ID_OR_LONGER = /[\w-]{43,}/g;
 const MAX_MS = 40_000;
 
 /** Returns the secrets and session ids that a text contains. */
-export function findLeaks(text: string, { target, sessionIds }: ClientState): string[] {
+function findLeaks(text: string, { target, sessionIds }: ClientState): string[] {
   const found = target.secrets.filter((secret) => text.includes(secret)).map(() => 'a secret');
   // Scans the text once, independent of the number of sessions.
   for (const [word] of text.matchAll(SESSION_ID_OR_LONGER)) {
@@ -37,16 +37,16 @@ export function findLeaks(text: string, { target, sessionIds }: ClientState): st
 }
 
 /** Returns the faults of the response to a request; empty when it is correct. */
-export function findFaults(draft: Draft, outcome: Outcome, state: ClientState): string[] {
-  const faults = outcome.answers.flatMap((answer) => [...faultsOfAnswer(draft, answer, state), ...faultsOfReplay(draft, answer, state)]);
-  if (outcome.end === 'late') faults.push(`no response within ${MAX_MS / 1_000} s`);
+export function findFaults(draft: Draft, outcome: SendResult, state: ClientState): string[] {
+  const faults = outcome.responses.flatMap((answer) => [...faultsOfAnswer(draft, answer, state), ...faultsOfReplay(draft, answer, state)]);
+  if (outcome.end === 'timeout') faults.push(`no response within ${MAX_MS / 1_000} s`);
   const isWhole = !draft.isUndocumented || draft.mutations.length === 0;
-  if (isWhole && outcome.answers.length === 0 && outcome.end === 'closed') faults.push('the connection was closed without a response');
-  if (isWhole && outcome.answers.length > 1) faults.push('one request got two responses');
+  if (isWhole && outcome.responses.length === 0 && outcome.end === 'closed') faults.push('the connection was closed without a response');
+  if (isWhole && outcome.responses.length > 1) faults.push('one request got two responses');
   return faults;
 }
 
-function faultsOfAnswer(draft: Draft, answer: Answer, state: ClientState): string[] {
+function faultsOfAnswer(draft: Draft, answer: ReceivedResponse, state: ClientState): string[] {
   const { status, headers, ms } = answer;
   const header = (name: string) => headerOf(answer, name);
   const faults: string[] = [];
@@ -77,7 +77,7 @@ function faultsOfAnswer(draft: Draft, answer: Answer, state: ClientState): strin
  * Checks that responses to the same caller with the same idempotency key have the same ids, even if the body differs. Other fields (state,
  * signature) may change.
  */
-function faultsOfReplay(draft: Draft, { status, body }: Answer, { replies }: ClientState): string[] {
+function faultsOfReplay(draft: Draft, { status, body }: ReceivedResponse, { replies }: ClientState): string[] {
   const [key, ...others] = draft.headers.filter(([name]) => name === 'Idempotency-Key');
   if (draft.isUndocumented || !key || others.length > 0 || status >= 300 || !takesKey(draft.operation)) return [];
   const callers = draft.headers.filter(([name]) => name === 'Cookie' || name === 'Authorization');
@@ -98,7 +98,7 @@ function idsIn(text: string): Readonly<Record<string, string>> {
 }
 const takesKey = ({ parameters }: Operation) => parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'Idempotency-Key');
 
-function isDeclared(draft: Draft, answer: Answer): boolean {
+function isDeclared(draft: Draft, answer: ReceivedResponse): boolean {
   if (draft.isUndocumented)
     return (
       answer.status < 400 ||

@@ -10,7 +10,7 @@ const DISCONNECT_DELAYS_MS = [0, 1, 5, 30] as const;
 const escaped = (text: string) => encodeURIComponent(text).replaceAll('%20', '+');
 
 /** Returns the request target: path and query. */
-export function targetOf({ path, query }: Draft): string {
+function targetOf({ path, query }: Draft): string {
   const text = query.map(([name, value]) => (value === '' ? escaped(name) : `${escaped(name)}=${escaped(value)}`)).join('&');
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }
@@ -41,20 +41,23 @@ const chunks = (body: Buffer, size: number, extension = '') => {
   }
   return Buffer.concat([...parts, latin1('0\r\n\r\n')]);
 };
-const one = (draft: Draft, bytes: Buffer, halfCloses = true) => ({ bytes, methods: [draft.method], halfCloses });
+const singleRequest = (draft: Draft, bytes: Buffer, halfCloses = true) => ({ bytes, methods: [draft.method], halfCloses });
 
 /** Unusual, wrong or ambiguous framings. Two servers may interpret an ambiguous request differently. */
 const FRAMINGS: Readonly<Record<string, Framing>> = {
   chunked: (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(draft, headOf(draft, host, ['Transfer-Encoding: chunked']), chunks(draft.body ?? latin1(''), random.pick([1, 7, 4_096]))),
       false,
     ),
   'chunk extensions': (draft, host) =>
-    one(draft, whole(draft, headOf(draft, host, ['Transfer-Encoding: chunked']), chunks(draft.body ?? latin1('{}'), 1, `;${'x'.repeat(4_000)}`))),
+    singleRequest(
+      draft,
+      whole(draft, headOf(draft, host, ['Transfer-Encoding: chunked']), chunks(draft.body ?? latin1('{}'), 1, `;${'x'.repeat(4_000)}`)),
+    ),
   'wrong chunks': (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(
         draft,
@@ -73,18 +76,21 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
       ),
     ),
   'length too large': (draft, host, random) =>
-    one(draft, whole(draft, headOf(draft, host, [`Content-Length: ${(draft.body?.length ?? 0) + random.pick([1, 100, 300_000, 2 ** 40])}`]))),
+    singleRequest(
+      draft,
+      whole(draft, headOf(draft, host, [`Content-Length: ${(draft.body?.length ?? 0) + random.pick([1, 100, 300_000, 2 ** 40])}`])),
+    ),
   'length too small': (draft, host) => ({
     bytes: whole(draft, headOf(draft, host, ['Content-Length: 1']), Buffer.concat([draft.body ?? latin1(''), latin1('{}x')])),
     methods: [draft.method, 'GET'],
     halfCloses: true,
   }),
   'length wrong': (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(draft, headOf(draft, host, [`Content-Length: ${random.pick(['-1', '1e3', '0x10', '', '٣', '+1', '1,1', '99999999999999999999'])}`])),
     ),
-  'two lengths': (draft, host) => one(draft, whole(draft, headOf(draft, host, ['Content-Length: 2', 'Content-Length: 3']))),
+  'two lengths': (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, ['Content-Length: 2', 'Content-Length: 3']))),
   'length and chunked': (draft, host) => ({
     bytes: whole(
       draft,
@@ -95,7 +101,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
     halfCloses: true,
   }),
   'strange encoding': (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(
         draft,
@@ -105,15 +111,18 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
         chunks(draft.body ?? latin1('{}'), 64),
       ),
     ),
-  'http/1.0': (draft, host) => one(draft, whole(draft, headOf(draft, host, lengthOf(draft), 'HTTP/1.0')), false),
+  'http/1.0': (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, lengthOf(draft), 'HTTP/1.0')), false),
   version: (draft, host, random) =>
-    one(draft, whole(draft, headOf(draft, host, lengthOf(draft), random.pick(['HTTP/2.0', 'HTTP/1.2', 'HTTP/0.9', 'HTTP/1.1x', 'http/1.1', ''])))),
-  'no host': (draft, host) => one(draft, whole(draft, headOf(draft, host, lengthOf(draft)).replace(/\r\nHost: [^\r]*/, ''))),
-  'two hosts': (draft, host) => one(draft, whole(draft, headOf(draft, host, ['Host: evil.example', ...lengthOf(draft)])), false),
-  'line feeds': (draft, host) => one(draft, whole(draft, headOf(draft, host, lengthOf(draft)).replaceAll('\r\n', '\n'))),
-  folded: (draft, host) => one(draft, whole(draft, headOf(draft, host, ['X-Folded: a\r\n b', ...lengthOf(draft)]))),
+    singleRequest(
+      draft,
+      whole(draft, headOf(draft, host, lengthOf(draft), random.pick(['HTTP/2.0', 'HTTP/1.2', 'HTTP/0.9', 'HTTP/1.1x', 'http/1.1', '']))),
+    ),
+  'no host': (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, lengthOf(draft)).replace(/\r\nHost: [^\r]*/, ''))),
+  'two hosts': (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, ['Host: evil.example', ...lengthOf(draft)])), false),
+  'line feeds': (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, lengthOf(draft)).replaceAll('\r\n', '\n'))),
+  folded: (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, ['X-Folded: a\r\n b', ...lengthOf(draft)]))),
   'wrong header': (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(
         draft,
@@ -124,7 +133,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
       ),
     ),
   'wrong method': (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(
         draft,
@@ -132,7 +141,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
       ),
     ),
   'wrong target': (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(
         draft,
@@ -151,7 +160,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
     methods: [draft.method, 'GET'],
     halfCloses: true,
   }),
-  'huge header': (draft, host) => one(draft, whole(draft, headOf(draft, host, [`X-Huge: ${'h'.repeat(70_000)}`, ...lengthOf(draft)]))),
+  'huge header': (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, [`X-Huge: ${'h'.repeat(70_000)}`, ...lengthOf(draft)]))),
   'disconnect during the body': (draft, host, random) => {
     const { body } = draft;
     const half = body?.subarray(0, Math.ceil(body.length / 2));
@@ -164,10 +173,10 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
   'disconnect before the response': (draft, host, random) => ({
     ...{ bytes: whole(draft, headOf(draft, host, lengthOf(draft))), methods: [draft.method], disconnectAfterMs: random.pick(DISCONNECT_DELAYS_MS) },
   }),
-  'no end': (draft, host) => one(draft, latin1(headOf(draft, host, lengthOf(draft)).slice(0, -2))),
-  'wrong expectation': (draft, host) => one(draft, whole(draft, headOf(draft, host, ['Expect: miracles', ...lengthOf(draft)]))),
+  'no end': (draft, host) => singleRequest(draft, latin1(headOf(draft, host, lengthOf(draft)).slice(0, -2))),
+  'wrong expectation': (draft, host) => singleRequest(draft, whole(draft, headOf(draft, host, ['Expect: miracles', ...lengthOf(draft)]))),
   upgrade: (draft, host, random) =>
-    one(
+    singleRequest(
       draft,
       whole(
         draft,

@@ -112,7 +112,7 @@ export function hostileText(random: Random, maxLength = 300_000): string {
 }
 
 /** Returns any hostile value. */
-export function hostileValue(random: Random): unknown {
+function hostileValue(random: Random): unknown {
   const kind = random.int(0, 9);
   if (kind <= 3) return hostileText(random);
   if (kind <= 6) return random.pick(NUMBERS);
@@ -122,7 +122,7 @@ export function hostileValue(random: Random): unknown {
 }
 
 /** Keys that exist on every object or promise. */
-export const PROTOTYPE_KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'then', 'toJSON'] as const;
+const PROTOTYPE_KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'then', 'toJSON'] as const;
 
 function nested(depth: number, isArray: boolean): unknown {
   let value: unknown = 0;

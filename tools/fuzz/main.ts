@@ -43,7 +43,7 @@ async function run(target: Target, own: OwnTarget | null): Promise<readonly stri
   const began = performance.now();
   const given = { requests, seed, connections, onFault: (fault: string) => print(`\n${fault}`) };
   const { report, after } = own
-    ? await fuzzOwnTarget(own, given, (answered, memory) => print(`${answered} requests: ${memory}`))
+    ? await fuzzOwnTarget(own, given, (completed, memory) => print(`${completed} requests: ${memory}`))
     : { report: await fuzz(target, given), after: [] };
   const seconds = (performance.now() - began) / 1_000;
   if (options.verbose) printTallies(report);

@@ -188,8 +188,8 @@ const PATHS: Readonly<Record<string, Mutation>> = {
 export function mutateHeaders(draft: Draft, random: Random, state: ClientState): void {
   const times = random.chance(0.2) ? 3 : 1;
   for (let i = 0; i < times; i++) {
-    const [name, twist] = random.pick(Object.entries(HEADERS));
-    twist(draft, random, state);
+    const [name, mutation] = random.pick(Object.entries(HEADERS));
+    mutation(draft, random, state);
     draft.mutations.push(name);
     // Responses to these headers do not depend on the operation.
     if (name === 'many' || name === 'host' || name === 'origin' || name === 'site') draft.isUndocumented = true;
@@ -197,8 +197,8 @@ export function mutateHeaders(draft: Draft, random: Random, state: ClientState):
 }
 
 export function mutatePath(draft: Draft, random: Random, state: ClientState): void {
-  const [name, twist] = random.pick(Object.entries(PATHS));
-  twist(draft, random, state);
+  const [name, mutation] = random.pick(Object.entries(PATHS));
+  mutation(draft, random, state);
   draft.mutations.push(name);
   draft.isUndocumented = true;
 }

@@ -32,19 +32,19 @@ async function measureMemory(target: OwnTarget): Promise<MemoryUse> {
 export async function fuzzOwnTarget(
   target: OwnTarget,
   options: RunOptions,
-  onMemory?: (answered: number, describeMemory: string) => void,
+  onMemory?: (completed: number, describeMemory: string) => void,
 ): Promise<{ report: Report; after: readonly string[] }> {
   const opened = target.openFiles();
   const tenth = Math.ceil(options.requests / 10);
   const quarter = Math.ceil(options.requests / 4);
-  let answered = 0;
+  let completed = 0;
   let atQuarter: Promise<MemoryUse | null> = Promise.resolve(null);
   const report = await fuzz(target, {
     ...options,
     cpuMs: target.cpuMs,
-    onAnswer(draft, outcome) {
-      options.onAnswer?.(draft, outcome);
-      const at = ++answered;
+    onResult(draft, outcome) {
+      options.onResult?.(draft, outcome);
+      const at = ++completed;
       if (at !== quarter && (at % tenth !== 0 || !onMemory)) return;
       // `checkAfterwards` reports a process that exited.
       const measured = measureMemory(target).catch(() => null);
@@ -55,7 +55,7 @@ export async function fuzzOwnTarget(
   const after = await checkAfterwards(target, report.state);
   if (!target.api.isRunning || !target.worker.isRunning) return { report, after };
   const [before, now] = [await atQuarter, await measureMemory(target)];
-  onMemory?.(answered, `${describeMemory(now)} at the end`);
+  onMemory?.(completed, `${describeMemory(now)} at the end`);
   if (before) {
     after.push(...growthFault('the heap of the API', now.api - before.api, MAX_HEAP_GROWTH));
     after.push(...growthFault('the heap of the worker', now.worker - before.worker, MAX_HEAP_GROWTH));

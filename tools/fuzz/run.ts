@@ -1,5 +1,5 @@
 import { ClientState } from './client-state.ts';
-import { Connection, headerOf, type Outcome, type OutgoingRequest } from './connection.ts';
+import { Connection, headerOf, type OutgoingRequest, type SendResult } from './connection.ts';
 import { readDocument } from './document.ts';
 import { findFaults } from './expectations.ts';
 import { withHostileFraming, withNormalFraming } from './framing.ts';
@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly connections?: number;
   /** Called with each fault. */
   readonly onFault?: (fault: string) => void;
-  readonly onAnswer?: (draft: Draft, outcome: Outcome) => void;
+  readonly onResult?: (draft: Draft, outcome: SendResult) => void;
   /** Returns the processor time of the service so far, ms; without it stalls are not detected. */
   readonly cpuMs?: () => number;
 }
@@ -44,7 +44,7 @@ const MAX_TIMEOUTS = 30;
 /** Maximum processor time between two responses, ms: one long computation blocks all connections. Algorithms that are not linear exceed it. */
 const MAX_STALL_MS = 500;
 /** Statuses of requests that the HTTP framework rejects before the handler runs; handlers may return some of them too. */
-const REJECTED_BEFORE_HANDLER = /^(?:400|401|403|405|408|413|415|417|431|closed|late)$/;
+const REJECTED_BEFORE_HANDLER = /^(?:400|401|403|405|408|413|415|417|431|closed|timeout)$/;
 
 /** Returns the share of valid requests that certainly reached a handler. */
 export function reachedShare({ tallies }: Report): number {
@@ -63,22 +63,22 @@ export function reachedShare({ tallies }: Report): number {
  * Sends requests generated from the OpenAPI document: half of them valid, the others must be rejected or have a mutated value, header,
  * path or framing. Request n of a seed is always generated in the same way, except for values from earlier responses.
  */
-export async function fuzz(target: Target, { requests, seed, connections = 24, onFault, onAnswer, cpuMs }: RunOptions): Promise<Report> {
+export async function fuzz(target: Target, { requests, seed, connections = 24, onFault, onResult, cpuMs }: RunOptions): Promise<Report> {
   const document = await readDocument(target.url);
   const state = new ClientState(target);
   await state.open();
   const streaming = document.operations.filter(({ bodies }) => Object.keys(bodies).some((type) => type !== 'application/json'));
-  const maker = new RequestBuilder(document, state);
+  const builder = new RequestBuilder(document, state);
   const { port, host } = new URL(target.url);
   const tallies = new Map(document.operations.map(({ name }): [string, Tally] => [name, { valid: new Map(), mutated: new Map() }]));
   const faults: string[] = [];
   let slowestMs = 0;
   let next = 0;
-  let late = 0;
-  let refused = 0;
-  let previous: { draft: Draft; sending: OutgoingRequest } | null = null;
+  let timeouts = 0;
+  let failedSignIns = 0;
+  let previous: { draft: Draft; outgoing: OutgoingRequest } | null = null;
 
-  function make(n: number): { draft: Draft; sending: OutgoingRequest } {
+  function make(n: number): { draft: Draft; outgoing: OutgoingRequest } {
     const random = new Random(seed, n);
     // Operations with streamed bodies are few, but have many error cases, so they are chosen more often.
     const operation = streaming.length > 0 && random.chance(0.05) ? random.pick(streaming) : document.operations[n % document.operations.length];
@@ -87,66 +87,66 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
     // Repeats the previous request concurrently; more often if it has an idempotency key.
     const hasKey = previous?.draft.headers.some(([name]) => name === 'Idempotency-Key');
     if (previous && kind < (hasKey ? 30 : 3)) return previous;
-    const draft = kind >= 58 && kind < 75 ? maker.mutated(operation, random) : maker.valid(operation, random);
+    const draft = kind >= 58 && kind < 75 ? builder.mutated(operation, random) : builder.valid(operation, random);
     if (kind >= 50 && kind < 58) violate(draft, random, state);
     if (kind >= 75 && kind < 87) mutateHeaders(draft, random, state);
     if (kind >= 87 && kind < 92) mutatePath(draft, random, state);
-    previous = { draft, sending: kind >= 92 ? withHostileFraming(draft, host, random) : withNormalFraming(draft, host) };
+    previous = { draft, outgoing: kind >= 92 ? withHostileFraming(draft, host, random) : withNormalFraming(draft, host) };
     return previous;
   }
 
   const inFlight = new Set<string>();
   let [lastCpuMs, stalledMs] = [cpuMs?.() ?? 0, 0];
   /** Reports a stall: the processor time since the previous response is too long. */
-  function noteStall(): void {
+  function checkStall(): void {
     const now = cpuMs?.() ?? 0;
     const ms = now - lastCpuMs;
     lastCpuMs = now;
     stalledMs = Math.max(stalledMs, ms);
     if (ms > MAX_STALL_MS)
-      found(`no response during ${ms} ms of processor time; one of these requests was in progress:\n${[...inFlight].join('\n')}`);
+      reportFault(`no response during ${ms} ms of processor time; one of these requests was in progress:\n${[...inFlight].join('\n')}`);
   }
 
-  function found(fault: string): void {
+  function reportFault(fault: string): void {
     if (faults.length >= MAX_FAULTS) return;
     faults.push(fault);
     onFault?.(fault);
   }
 
-  function note(n: number, draft: Draft, sending: OutgoingRequest, outcome: Outcome): void {
-    onAnswer?.(draft, outcome);
+  function record(n: number, draft: Draft, outgoing: OutgoingRequest, outcome: SendResult): void {
+    onResult?.(draft, outcome);
     const tally = tallies.get(draft.operation.name);
     const counts = draft.mutations.length === 0 ? tally?.valid : tally?.mutated;
-    const status = String(outcome.answers[0]?.status ?? outcome.end);
+    const status = String(outcome.responses[0]?.status ?? outcome.end);
     counts?.set(status, (counts.get(status) ?? 0) + 1);
-    slowestMs = Math.max(slowestMs, ...outcome.answers.map((answer) => answer.ms));
-    for (const fault of findFaults(draft, outcome, state)) found(`${fault}\n${describe(seed, n, draft, sending, outcome)}`);
+    slowestMs = Math.max(slowestMs, ...outcome.responses.map((answer) => answer.ms));
+    for (const fault of findFaults(draft, outcome, state)) reportFault(`${fault}\n${describe(seed, n, draft, outgoing, outcome)}`);
   }
 
   async function sendRequests(): Promise<void> {
     const connection = new Connection(Number(port));
-    while (next < requests && late < MAX_TIMEOUTS) {
+    while (next < requests && timeouts < MAX_TIMEOUTS) {
       const n = next++;
-      const { draft, sending } = make(n);
+      const { draft, outgoing } = make(n);
       // A request with unusual framing gets its own connection, because the service may close it.
       const requestConnection = draft.isUndocumented ? new Connection(Number(port)) : connection;
-      const name = `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.mutations.map((twist) => `, ${twist}`).join('')}`;
+      const name = `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.mutations.map((mutation) => `, ${mutation}`).join('')}`;
       inFlight.add(name);
-      const outcome = await requestConnection.send(sending);
-      noteStall();
+      const outcome = await requestConnection.send(outgoing);
+      checkStall();
       inFlight.delete(name);
       if (requestConnection !== connection) requestConnection.close();
-      if (outcome.end === 'late') late++;
-      note(n, draft, sending, outcome);
+      if (outcome.end === 'timeout') timeouts++;
+      record(n, draft, outgoing, outcome);
       await learnFrom(state, draft, outcome).then(
         () => {
-          refused = 0;
+          failedSignIns = 0;
         },
         (error: unknown) => {
           // A player that could not sign in tries again after the next 401.
-          if (++refused < MAX_TIMEOUTS) return;
-          found(`players cannot sign in: ${error}`);
-          late = MAX_TIMEOUTS;
+          if (++failedSignIns < MAX_TIMEOUTS) return;
+          reportFault(`players cannot sign in: ${error}`);
+          timeouts = MAX_TIMEOUTS;
         },
       );
     }
@@ -160,8 +160,8 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
 const wordsOf = (path: string) => path.split('/').filter((word) => word !== '' && !word.startsWith('{'));
 
 /** Stores values of a response for later requests. */
-async function learnFrom(state: ClientState, draft: Draft, { answers }: Outcome): Promise<void> {
-  const [answer] = answers;
+async function learnFrom(state: ClientState, draft: Draft, { responses }: SendResult): Promise<void> {
+  const [answer] = responses;
   if (!answer) return;
   for (const [name, value] of answer.headers) if (name === 'set-cookie') state.noteCookie(value);
   // Signs a player in again after a logout or a sign-in with another wallet.
@@ -178,12 +178,12 @@ async function learnFrom(state: ClientState, draft: Draft, { answers }: Outcome)
   if (mutations.length === 0) state.followUps.add(draft.operation.name, { state, player, path: draft.path, answer: body });
 }
 
-function describe(seed: number, n: number, draft: Draft, { bytes }: OutgoingRequest, { answers, rest, end }: Outcome): string {
+function describe(seed: number, n: number, draft: Draft, { bytes }: OutgoingRequest, { responses, rest, end }: SendResult): string {
   const shown = (buffer: Buffer, maxBytes: number) => {
     const text = JSON.stringify(buffer.toString('latin1', 0, maxBytes));
     return buffer.length > maxBytes ? `${text}… (${buffer.length} bytes)` : text;
   };
-  const got = answers.map(({ status, body, ms }) => `${status} after ${Math.round(ms)} ms: ${shown(body, 600)}`);
+  const got = responses.map(({ status, body, ms }) => `${status} after ${Math.round(ms)} ms: ${shown(body, 600)}`);
   return [
     `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.mutations.length > 0 ? `, mutated: ${draft.mutations.join(', ')}` : ''}`,
     `  sent     ${shown(bytes, 1_500)}`,

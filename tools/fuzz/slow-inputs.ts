@@ -27,7 +27,7 @@ const PATTERN_MS = 1_000;
 export async function longBodies(document: Document, target: OwnTarget, maxBodies = Number.POSITIVE_INFINITY): Promise<string[]> {
   const state = new ClientState(target);
   await state.open();
-  const maker = new RequestBuilder(document, state);
+  const builder = new RequestBuilder(document, state);
   const { port, host } = new URL(target.url);
   const faults: string[] = [];
   const connection = new Connection(Number(port));
@@ -38,14 +38,14 @@ export async function longBodies(document: Document, target: OwnTarget, maxBodie
       const [first = '', ...others] = largestBodies(document, schema);
       const turned = others.map((_, at) => others[(at + i) % others.length] ?? '');
       for (const body of [first, ...turned].slice(0, maxBodies)) {
-        const draft: Draft = maker.valid(operation, new Random(1, i));
+        const draft: Draft = builder.valid(operation, new Random(1, i));
         draft.body = Buffer.from(body);
         draft.headers = draft.headers.filter(([name]) => name !== 'Content-Type' && !/^(?:x-twitter-)?webhooks?-/.test(name));
         draft.headers.push(['Content-Type', 'application/json']);
-        if (operation.callers.some((caller) => caller.startsWith('webhook'))) maker.sign(draft, operation.callers[0] ?? '', new Random(1, i));
+        if (operation.callers.some((caller) => caller.startsWith('webhook'))) builder.sign(draft, operation.callers[0] ?? '', new Random(1, i));
         const before = target.cpuMs();
-        const { answers, end } = await connection.send({ ...withNormalFraming(draft, host), timeoutMs: 60_000 });
-        const [answer] = answers;
+        const { responses, end } = await connection.send({ ...withNormalFraming(draft, host), timeoutMs: 60_000 });
+        const [answer] = responses;
         const what = `${operation.name} with ${body.slice(0, 60)}…`;
         if (!answer) faults.push(`${what}: ${end}`);
         else if (answer.status >= 500 && answer.status !== 503) faults.push(`${what}: ${answer.status}`);
@@ -61,7 +61,7 @@ export async function longBodies(document: Document, target: OwnTarget, maxBodie
 export async function longQueries(document: Document, target: OwnTarget): Promise<string[]> {
   const state = new ClientState(target);
   await state.open();
-  const maker = new RequestBuilder(document, state);
+  const builder = new RequestBuilder(document, state);
   const { port, host } = new URL(target.url);
   const connection = new Connection(Number(port));
   const faults: string[] = [];
@@ -70,13 +70,14 @@ export async function longQueries(document: Document, target: OwnTarget): Promis
     if (names.length === 0) continue;
     const others = Array.from({ length: 3_000 }, (_, n) => n.toString(36)).join('&');
     for (const query of [`a${'&a'.repeat(6_500)}`, others, `${names[0]}=1${`&${names[0]}=1`.repeat(12_000 / (names[0] ?? '').length / 2)}`]) {
-      const draft = maker.valid(operation, new Random(2, i));
+      const draft = builder.valid(operation, new Random(2, i));
       draft.query = [];
       draft.path = `${draft.path}?${query.slice(0, 13_000)}`;
       const before = target.cpuMs();
-      const { answers, end } = await connection.send({ ...withNormalFraming(draft, host), timeoutMs: 60_000 });
+      const { responses, end } = await connection.send({ ...withNormalFraming(draft, host), timeoutMs: 60_000 });
       const took = target.cpuMs() - before;
-      if (!answers[0] || (answers[0].status >= 500 && answers[0].status !== 503)) faults.push(`${operation.name}: ${answers[0]?.status ?? end}`);
+      if (!responses[0] || (responses[0].status >= 500 && responses[0].status !== 503))
+        faults.push(`${operation.name}: ${responses[0]?.status ?? end}`);
       else if (took > MAX_QUERY_MS) faults.push(`${operation.name} with ?${query.slice(0, 20)}… took ${took} ms`);
     }
   }

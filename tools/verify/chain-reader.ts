@@ -12,7 +12,7 @@ export interface SignedMemo {
 }
 
 /** The change of a wallet's token balance in a transaction. */
-export interface Received {
+export interface BalanceChange {
   readonly wallet: string;
   readonly mint: string;
   readonly amount: bigint;
@@ -25,7 +25,7 @@ export interface ChainReader {
   /** Returns a memo with its block. */
   landed(memo: SignedMemo, committer: string): Promise<LandedCommitment>;
   /** Returns the balance changes of a transaction; null when the node has no finalized successful transaction. */
-  received(signature: string): Promise<Received[] | null>;
+  received(signature: string): Promise<BalanceChange[] | null>;
   /** Returns the first block that the node still has. */
   firstBlock(): Promise<number>;
 }

@@ -6,7 +6,7 @@ import { parseMemo } from '#lib/draw/commitment.ts';
 import { verifyHistory } from '#lib/draw/history.ts';
 import { type TrustAnchors, verifyRound } from '#lib/draw/verify.ts';
 import { verifySignature } from '#platform/solana/beacon/index.ts';
-import type { ChainReader, Received, SignedMemo } from './chain-reader.ts';
+import type { BalanceChange, ChainReader, SignedMemo } from './chain-reader.ts';
 import { Unreadable, VerificationFailure } from './epoch-published.ts';
 import type { Payout, PublishedRound } from './round-published.ts';
 
@@ -147,7 +147,7 @@ function checkOtherEndpoints({ winners, payouts, legacy }: PublishedRound, audit
  */
 export async function checkPayouts(payouts: readonly Payout[], audit: Audit, chain: ChainReader, print: (line: string) => void): Promise<void> {
   const claimed = payouts.filter(({ status }) => status === 'completed');
-  const seen = new Map<string, Received[] | null>();
+  const seen = new Map<string, BalanceChange[] | null>();
   for (const { signature } of claimed) if (signature !== null && !seen.has(signature)) seen.set(signature, await chain.received(signature));
   for (const { place, wallet, prize, signature } of claimed) {
     if (signature === null) {

@@ -49,21 +49,21 @@ async function verify(commandLine: CommandLine): Promise<string> {
   };
   const [beacon, { present, former }] = [await selectBeacon(commandLine, keys), await selectCommitters(commandLine, keys)];
   let shown = await downloadRound(base, id);
-  const ledger = openChainReader(commandLine.rpc);
-  const signedBy = async (key: string): Promise<Committer> => ({ key, memos: await ledger.memosOf(key) });
+  const chain = openChainReader(commandLine.rpc);
+  const signedBy = async (key: string): Promise<Committer> => ({ key, memos: await chain.memosOf(key) });
   const before: Committer[] = [];
   for (const key of former) before.push(await signedBy(key));
   const { key: committer, memos } = findCommitter(before, await signedBy(present), id);
-  const own = await findCommitment(memos, id, ledger.firstBlock);
+  const own = await findCommitment(memos, id, chain.firstBlock);
   print(`${memos.length} memos of ${committer}, all commitments since the first: numbered without gaps or repetitions, each names the previous one`);
   if (own !== null && hasNoCommitment(shown.audit)) {
     // The commitment landed after the download; the service sees it a few seconds later.
     await sleep(5_000);
     shown = await downloadRound(base, id);
   }
-  const landed = own === null ? null : await ledger.landed(own, committer);
+  const landed = own === null ? null : await chain.landed(own, committer);
   const audit = checkRound(shown, { id, beacon, committer, landed, minLeadSec, minMarginSec }, print);
-  if (shown.payouts !== null) await checkPayouts(shown.payouts, audit, ledger, print);
+  if (shown.payouts !== null) await checkPayouts(shown.payouts, audit, chain, print);
   if (audit.void !== null) return 'void';
   return audit.draw !== null ? 'finalized' : audit.commitment !== null ? 'committed, not drawn yet' : 'closing, not committed yet';
 }

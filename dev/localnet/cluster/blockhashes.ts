@@ -11,7 +11,7 @@ export interface Fork {
 
 /**
  * Computes block hashes from the seed, the slot and the fork, so idle slots need no memory. The last 6 bytes contain the slot,
- * encrypted with the seed.
+ * masked with a hash of the seed.
  */
 export class Blockhashes {
   readonly #seed: Buffer;

@@ -3,7 +3,7 @@ import { type Client, ok } from './client.ts';
 import { addressBytes, base58, base64, fromBase64url } from './encoding.ts';
 
 /** The result of `solana:signIn`. */
-export interface SignInOutput {
+interface SignInOutput {
   readonly account: { readonly address: string };
   readonly signedMessage: Uint8Array;
   readonly signature: Uint8Array;

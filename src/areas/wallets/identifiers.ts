@@ -40,7 +40,7 @@ async function resolveWallet(app: App, identifier: Identifier): Promise<string> 
     if (wallet === null) throw fail(404, 'no such handle');
     return wallet;
   }
-  const verdict = await walletOfName(app, identifier.name);
-  if ('refused' in verdict) throw fail(404, verdict.refused);
-  return verdict.wallet;
+  const resolution = await walletOfName(app, identifier.name);
+  if ('refused' in resolution) throw fail(404, resolution.refused);
+  return resolution.wallet;
 }

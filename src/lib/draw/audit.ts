@@ -10,7 +10,7 @@ import { TICKET_LABEL } from './winners.ts';
  * Reasons for a void round; a verifier can check each of them: there are no entries; the block of the commitment was too late for its
  * beacon round; no signature of that beacon round was available within 24 h; the published entries do not match the committed root.
  */
-export const VOID_REASONS = ['no-entries', 'late-block', 'no-beacon', 'entries-differ'] as const;
+const VOID_REASONS = ['no-entries', 'late-block', 'no-beacon', 'entries-differ'] as const;
 export const VoidReason = z.enum(VOID_REASONS);
 export type VoidReason = z.output<typeof VoidReason>;
 

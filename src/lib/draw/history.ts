@@ -3,10 +3,10 @@ import { commitmentHash, MEMO_PREFIX, NO_PREVIOUS, parseMemo } from './commitmen
 import type { Mismatch } from './mismatch.ts';
 
 /** A memo on the chain, and the signature of its transaction. */
-export type LandedMemo = Pick<LandedCommitment, 'memo' | 'signature'>;
+type LandedMemo = Pick<LandedCommitment, 'memo' | 'signature'>;
 
 /** The commitment of each round by round id, or the first error with the signature of its transaction. */
-export type HistoryVerdict<Landed extends LandedMemo> =
+type HistoryVerdict<Landed extends LandedMemo> =
   | { readonly ok: true; readonly byRound: ReadonlyMap<string, Landed> }
   | ({ readonly ok: false } & Mismatch);
 

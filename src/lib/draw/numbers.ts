@@ -4,7 +4,7 @@ import { type Draw, type Integers, stream } from './stream.ts';
 /** Label of the stream of numbers. */
 export const NUMBERS_LABEL = 'numbers/1';
 
-export interface DrawnNumbers {
+interface DrawnNumbers {
   draws: Draw[];
   /** `drawn` is in the order of the draw, `numbers` is ascending. */
   drawn: number[];
@@ -16,7 +16,7 @@ export interface DrawnNumbers {
  * …, picks − 1: draw an integer v from 0 to range − i − 1, then swap the positions i and i + v (zero-based). The first `picks` positions
  * are the numbers.
  */
-export function drawNumbers(integers: Integers, picks: number, range: number): DrawnNumbers {
+function drawNumbers(integers: Integers, picks: number, range: number): DrawnNumbers {
   const row = Array.from({ length: range }, (_, i) => i + 1);
   const draws: Draw[] = [];
   for (let i = 0; i < picks; i++) {

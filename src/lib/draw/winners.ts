@@ -3,7 +3,7 @@ import { NUMBERS_LABEL, winningNumbers } from './numbers.ts';
 import type { ChatParameters, LegacyParameters, Prize, RoundParameters } from './parameters.ts';
 import { type Draw, keyedHash, stream } from './stream.ts';
 
-export const TIE_LABEL = 'tie/1';
+const TIE_LABEL = 'tie/1';
 export const TICKET_LABEL = 'ticket/1';
 
 /** A winner, the prize, and the values that decided. */
@@ -20,7 +20,7 @@ export interface Winner {
 }
 
 /** The result of a draw, with all intermediate values. */
-export interface DrawResult {
+interface DrawResult {
   /** In a legacy round `drawn` is the index of the winning ticket, and `numbers` is empty. */
   draw: { label: typeof NUMBERS_LABEL | typeof TICKET_LABEL; draws: Draw[]; drawn: number[]; numbers: number[] };
   winners: Winner[];

@@ -10,7 +10,7 @@ const MEMO_PROGRAM = Buffer.from(bs58.decode('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqX
 export class MalformedTransaction extends Error {}
 
 /** A transaction whose only instruction is a memo. */
-export interface MemoTransaction {
+interface MemoTransaction {
   /** The memo's bytes. */
   readonly memo: Buffer;
   readonly blockhash: Buffer;

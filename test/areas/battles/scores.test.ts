@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { banWallet, voidBannedScores } from '#areas/arcade';
-import { findGame } from '#areas/arcade/games/registry.ts';
+import { banWallet, findGame, voidBannedScores } from '#areas/arcade';
 import { appendScoreActivities } from '#areas/arcade/scores/activities.ts';
 import { decideScore } from '#areas/arcade/scores/decide.ts';
 import { admitScores, advanceBattles, battleConsumer } from '#areas/battles';
@@ -243,12 +242,7 @@ test('a score is refused if its battle is unknown, of another game, not joined o
   const open = await battles.openBattle(t.app, [stranger], { gameId: STRICT_GAME });
   const plays = new Map<string, string>();
   for (const wallet of [a, stranger]) {
-    const [play] = await sql<{ id: string }>(
-      t.app,
-      `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - interval '1 minute') returning id`,
-      [wallet, STRICT_GAME],
-    );
-    plays.set(wallet, play?.id ?? '');
+    plays.set(wallet, await battles.insertPlay(t.app, wallet, 60));
   }
   const submit = (wallet: string, battleId: string, more: object = {}) =>
     battles.submit(t.app, [

@@ -85,7 +85,7 @@ test('an activity that cannot be consumed is parked and does not block other act
   await drain([consumer('referrals', ({ sourceId }) => sourceId === 'a7'), consumer('quests'), idle]);
   expect([await seen('referrals'), await seen('quests'), await open()]).toEqual([19, 20, 0]);
   expect(await sql(t.app, 'select consumer, kind, source_id, error from activity_failures')).toEqual([
-    { consumer: 'referrals', kind: 'play', source_id: 'a7', error: 'Error: cannot be' },
+    { consumer: 'referrals', kind: 'play', source_id: 'a7', error: 'Error: this activity cannot be consumed' },
   ]);
 });
 

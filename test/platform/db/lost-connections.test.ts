@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { statement } from '#platform/db/sql.ts';
-import { type TestServer, startTestServer } from '#test/support/http/framework.ts';
+import { startTestServer, type TestServer } from '#test/support/http/framework.ts';
 
 let kit: TestServer;
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import type { Storage } from '#platform/storage/storage.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { uploadClip, filesIn, GAME, mp4, upload } from '#test/support/areas/clips.ts';
+import { filesIn, GAME, mp4, upload, uploadClip } from '#test/support/areas/clips.ts';
 import { asAdmin } from '#test/support/areas/quests.ts';
 import { type S3, startS3 } from '#test/support/servers/s3.ts';
 import { signIn } from '#test/support/wallet.ts';

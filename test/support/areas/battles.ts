@@ -88,14 +88,20 @@ export async function score(app: App, wallet: string, battleId: string, value: n
   return outcome.receipt.scoreId;
 }
 
-/** Records a score with a play of one second in STRICT_GAME, which holds scores above 100 per second. */
-export async function tryScore(app: App, wallet: string, battleId: string, value: number): Promise<ScoreOutcome> {
+/** Inserts a play of STRICT_GAME that began `ageSec` seconds ago. @returns id of the play */
+export async function insertPlay(app: App, wallet: string, ageSec: number): Promise<string> {
   const [play] = await sql<{ id: string }>(
     app,
-    `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - interval '1 second') returning id`,
-    [wallet, STRICT_GAME],
+    `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - make_interval(secs => $3)) returning id`,
+    [wallet, STRICT_GAME, ageSec],
   );
-  return await submit(app, [submission(app, { wallet, battleId, score: value, gameId: STRICT_GAME, playId: play?.id ?? '' })]);
+  return play?.id ?? '';
+}
+
+/** Records a score with a play of one second in STRICT_GAME, which holds scores above 100 per second. */
+export async function tryScore(app: App, wallet: string, battleId: string, value: number): Promise<ScoreOutcome> {
+  const playId = await insertPlay(app, wallet, 1);
+  return await submit(app, [submission(app, { wallet, battleId, score: value, gameId: STRICT_GAME, playId })]);
 }
 
 const idle = (name: 'referrals' | 'quests', bit: 1 | 2): Consumer => ({ name, bit, consume: async () => [] });

@@ -126,7 +126,10 @@ export class SseClient {
     while (!isTrue()) {
       if (this.#error) throw this.#error;
       const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`timeout while waiting for: ${condition}; received ${this.messages.length} messages, the last ones are ${this.types.slice(-10)}`);
+      if (left <= 0)
+        throw new Error(
+          `timeout while waiting for: ${condition}; received ${this.messages.length} messages, the last ones are ${this.types.slice(-10)}`,
+        );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, Math.min(left, 50));
         this.#changed = () => {

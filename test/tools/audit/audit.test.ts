@@ -7,7 +7,7 @@ import { eventStreamKey } from '#platform/events/redis-stream.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { createHistory, type History } from '#test/support/areas/history.ts';
 import { runChecks } from '#tools/audit/audit.ts';
-import { type Audit, type Check, type Differences, setMomentSql } from '#tools/audit/check.ts';
+import { type AuditContext, type Check, type Differences, setMomentSql } from '#tools/audit/check.ts';
 import { CHECKS } from '#tools/audit/checks.ts';
 import { GUARDS } from '#tools/audit/guards.ts';
 import { findOrphans, labelOf, OTHER_COLUMNS, REFERENCES } from '#tools/audit/references.ts';
@@ -20,7 +20,7 @@ const SCOPE = { days: 8, epochs: 3, rounds: 20, sample: 500, all: false };
 
 let t: History;
 let db: pg.Client;
-let audit: Audit;
+let audit: AuditContext;
 beforeAll(async () => {
   t = await createHistory();
   db = new pg.Client({ connectionString: t.env.DATABASE_URL });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { routes as byTier } from '#areas/index.ts';
+import { routes as routesByCaller } from '#areas/index.ts';
 import { SCOPES, type Scope } from '#config';
 import { operationId } from '#platform/http/openapi/document.ts';
 import type { AnyRoute } from '#platform/http/route.ts';
@@ -20,7 +20,7 @@ const GAME = 'access-game';
 const INTERNAL = 'access-internal-token-0123456789';
 const scoped = Object.fromEntries(SCOPES.map((scope) => [scope, `access-${scope}-token-0123456789`])) as Record<Scope, string>;
 const webhooks = { 'payment-status': createSecret(), 'chat-bridge': createSecret() };
-const routes: readonly AnyRoute[] = Object.values(byTier).flat();
+const routes: readonly AnyRoute[] = Object.values(routesByCaller).flat();
 
 let t: SocialTest;
 let owner: SignedIn;

@@ -1,7 +1,7 @@
 import { boardKeys } from '#areas/points';
 import { bucketOf, PERIODS, type Span } from '#lib/periods.ts';
 import { Candidates } from '../candidates.ts';
-import { type Audit, type Check, DifferenceList, type Differences } from '../check.ts';
+import { type AuditContext, type Check, DifferenceList, type Differences } from '../check.ts';
 
 /** Standings per comparison: one page blocks Redis for about a millisecond. */
 const PAGE = 2_000;
@@ -38,7 +38,7 @@ interface Columns {
 }
 
 /** Reads a page of standings from the database. */
-async function readDatabase({ db }: Audit, { board, spans }: Board, text: string, last: unknown): Promise<Columns> {
+async function readDatabase({ db }: AuditContext, { board, spans }: Board, text: string, last: unknown): Promise<Columns> {
   const buckets = spans.slice(1).map(({ bucket }) => bucket);
   const [row = {}] = await db.query<Record<string, string | null>>({ text }, [board, ...buckets, last]);
   const split = (list: string | null | undefined) => (row.wallets == null ? [] : (list ?? '').split(','));
@@ -46,7 +46,7 @@ async function readDatabase({ db }: Audit, { board, spans }: Board, text: string
 }
 
 /** Reads the same values of wallets from Redis. */
-async function readRedis({ redis }: Audit, { spans, versions }: Board, wallets: readonly string[]): Promise<Columns> {
+async function readRedis({ redis }: AuditContext, { spans, versions }: Board, wallets: readonly string[]): Promise<Columns> {
   if (wallets.length === 0) return { wallets, columns: [] };
   return { wallets, columns: await Promise.all([redis.hmget(versions, ...wallets), ...spans.map(({ key }) => redis.zmscore(key, ...wallets))]) };
 }
@@ -65,13 +65,17 @@ function different(stored: Lines, shown: Lines, wallets: Iterable<string>): stri
 }
 
 /** Reads wallets from the database and from Redis, and returns those that differ. */
-async function differentOf(audit: Audit, board: Board, wallets: readonly string[]): Promise<{ stored: Lines; shown: Lines; wallets: string[] }> {
+async function differentOf(
+  audit: AuditContext,
+  board: Board,
+  wallets: readonly string[],
+): Promise<{ stored: Lines; shown: Lines; wallets: string[] }> {
   const [stored, shown] = [linesOf(await readDatabase(audit, board, SELECT_SOME, wallets)), linesOf(await readRedis(audit, board, wallets))];
   return { stored, shown, wallets: different(stored, shown, wallets) };
 }
 
 /** Compares every standing with Redis. */
-async function compareAll(audit: Audit, board: Board, candidates: Candidates<string>): Promise<void> {
+async function compareAll(audit: AuditContext, board: Board, candidates: Candidates<string>): Promise<void> {
   let next = readDatabase(audit, board, SELECT_PAGE, '');
   for (;;) {
     const { wallets, columns } = await next;
@@ -91,7 +95,7 @@ async function compareAll(audit: Audit, board: Board, candidates: Candidates<str
  * Finds wallets that a board lists although they have no standing. Scans a board only when it lists more wallets than the database had
  * before and after counting.
  */
-async function findUnknownWallets(audit: Audit, board: Board, candidates: Candidates<string>): Promise<void> {
+async function findUnknownWallets(audit: AuditContext, board: Board, candidates: Candidates<string>): Promise<void> {
   const { db, redis } = audit;
   const buckets = board.spans.slice(1).map(({ bucket }) => bucket);
   const count = async () => {
@@ -120,7 +124,7 @@ async function findUnknownWallets(audit: Audit, board: Board, candidates: Candid
 
 const shownAs = (values: readonly string[] | undefined) => (values ? values.map((value) => value || '-').join('/') : 'nothing');
 
-async function compareBoard(audit: Audit, board: Board): Promise<Differences> {
+async function compareBoard(audit: AuditContext, board: Board): Promise<Differences> {
   const candidates = new Candidates<string>();
   await compareAll(audit, board, candidates);
   await findUnknownWallets(audit, board, candidates);
@@ -133,7 +137,7 @@ async function compareBoard(audit: Audit, board: Board): Promise<Differences> {
 }
 
 /** Returns whether Redis has a complete board that was filled since Redis last started. */
-async function isComplete({ redis }: Audit, { ready }: Board): Promise<boolean> {
+async function isComplete({ redis }: AuditContext, { ready }: Board): Promise<boolean> {
   const [life, since] = await Promise.all([redis.info('server'), redis.get(ready)]);
   return since !== null && life.includes(`run_id:${since}`);
 }
@@ -142,7 +146,7 @@ async function isComplete({ redis }: Audit, { ready }: Board): Promise<boolean> 
  * Waits for boards that are being filled.
  * @returns the boards that stay incomplete
  */
-async function incomplete(audit: Audit, boards: readonly Board[]): Promise<Differences> {
+async function incomplete(audit: AuditContext, boards: readonly Board[]): Promise<Differences> {
   const candidates = new Candidates<Board>();
   for (const board of boards) candidates.add(board);
   return await candidates.confirm(audit, async (left) => {

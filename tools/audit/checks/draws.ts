@@ -5,7 +5,7 @@ import { LEAD_SEC, MARGIN_SEC } from '#lib/draw/parameters.ts';
 import { verifyRound } from '#lib/draw/verify.ts';
 import { instant } from '#platform/db/sql.ts';
 import { verifySignature } from '#platform/solana/beacon/index.ts';
-import { type Audit, type Check, DifferenceList } from '../check.ts';
+import { type AuditContext, type Check, DifferenceList } from '../check.ts';
 
 interface Round {
   readonly id: string;
@@ -30,7 +30,7 @@ const SELECT_ENTRIES = `
   select index, wallet, numbers, source, message_id as "messageId", ${instant('at')} as at
   from entries where round = $1 and index >= $2 order by index limit 10000`;
 
-async function entriesOf({ db }: Audit, round: string): Promise<Entry[]> {
+async function entriesOf({ db }: AuditContext, round: string): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (;;) {
     const page = await db.query<Entry>({ text: SELECT_ENTRIES }, [round, entries.length]);
@@ -45,7 +45,7 @@ function hashesOf(leaves: Buffer | null): string[] {
 }
 
 /** Verifies a round. Returns the first fault, or null. */
-function findFault({ config }: Audit, round: Round, entries: readonly Entry[]): string | null {
+function findFault({ config }: AuditContext, round: Round, entries: readonly Entry[]): string | null {
   const parsed = DrawAudit.safeParse({ ...JSON.parse(round.audit), entryHashes: hashesOf(round.leaves) });
   if (!parsed.success) return `its audit does not match the schema at ${parsed.error.issues[0]?.path.join('.')}`;
   const audit = parsed.data;

@@ -1,6 +1,6 @@
 import bs58 from 'bs58';
 import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/merkle.ts';
-import { type Audit, type Check, DifferenceList, databaseCheck, differences, type Scope } from '../check.ts';
+import { type AuditContext, type Check, DifferenceList, databaseCheck, differences, type Scope } from '../check.ts';
 
 /** Returns SQL of the epochs that are recomputed. */
 const newest = ({ epochs, all }: Scope, columns = 'epoch') =>
@@ -27,7 +27,7 @@ const SELECT_HASHES = `
   select string_agg(hashes, ''::bytea order by chunk) as hashes from reward_trees where epoch = $1 and level = $2 and chunk >= $3 and chunk < $4`;
 
 /** Returns the hashes of stored leaves; null when a leaf is missing or its wallet is not an address. */
-async function leavesOf({ db }: Audit, epoch: number, from: number, to: number): Promise<Uint8Array | null> {
+async function leavesOf({ db }: AuditContext, epoch: number, from: number, to: number): Promise<Uint8Array | null> {
   const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, from, to]);
   const keys = (page?.wallets ?? '').split(',').map((wallet) => bs58.decodeUnsafe(wallet));
   if (keys.length !== to - from || keys.some((key) => key?.length !== WALLET_BYTES)) return null;
@@ -37,7 +37,7 @@ async function leavesOf({ db }: Audit, epoch: number, from: number, to: number):
   return hashes;
 }
 
-async function storedHashes({ db }: Audit, epoch: number, level: number, from: number, to: number): Promise<Uint8Array> {
+async function storedHashes({ db }: AuditContext, epoch: number, level: number, from: number, to: number): Promise<Uint8Array> {
   const [row] = await db.query<{ hashes: Buffer | null }>({ text: SELECT_HASHES }, [epoch, level, from, to]);
   return row?.hashes ?? Buffer.alloc(0);
 }
@@ -54,7 +54,7 @@ function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | n
  * Verifies the root and the stored tree of an epoch. Returns the fault, or null. Holds one page of leaves and the roots of the chunks in
  * memory.
  */
-async function findFault(audit: Audit, { epoch, leaves, root }: Stored): Promise<string | null> {
+async function findFault(audit: AuditContext, { epoch, leaves, root }: Stored): Promise<string | null> {
   if (leaves === 0) return null;
   const roots = new Uint8Array(Math.ceil(leaves / CHUNK_LEAVES) * HASH_BYTES);
   let different: number | null = null;
@@ -94,7 +94,7 @@ export const epochChecks = [
     name: 'epoch-leaves',
     invariant: 'the leaves of an epoch sum to its total and its points, and are numbered without gaps, paid leaves first',
     live: true,
-    run: ({ db, scope }: Audit) =>
+    run: ({ db, scope }: AuditContext) =>
       differences(
         db,
         `with summed as (
@@ -113,7 +113,7 @@ export const epochChecks = [
     name: 'epoch-points',
     invariant: 'the points of an epoch equal the ledger of its day',
     live: true,
-    run: ({ db, scope }: Audit) =>
+    run: ({ db, scope }: AuditContext) =>
       differences(
         db,
         `with chosen as materialized (select epoch from (${newest(scope, 'epoch, source')}) e where source = 'computed'),

@@ -1,7 +1,7 @@
 import type { SignatureStatus } from '@solana/web3.js';
 import { rpc } from '#platform/solana/solana.ts';
 import { Candidates } from '../candidates.ts';
-import type { Audit, Check } from '../check.ts';
+import type { AuditContext, Check } from '../check.ts';
 
 /** Maximum signatures per RPC request. */
 const SIGNATURES_PER_REQUEST = 256;
@@ -32,7 +32,7 @@ const SELECT_RECORDED = (days: string, limit: string) => `
   select a.signature, t.kind || ' ' || t.subject, 'unclear', null
   from chain_transactions t join chain_attempts a on a.transaction_id = t.id and a.state in ('signed', 'sent', 'confirmed') where t.state = 'manual'`;
 
-async function statusesOf({ chain }: Audit, recorded: readonly RecordedSignature[]): Promise<(SignatureStatus | null)[]> {
+async function statusesOf({ chain }: AuditContext, recorded: readonly RecordedSignature[]): Promise<(SignatureStatus | null)[]> {
   const signatures = recorded.map(({ signature }) => signature);
   const options = { searchTransactionHistory: true };
   const { value } = await rpc(() => chain.connection.getSignatureStatuses(signatures, options));

@@ -1,4 +1,4 @@
-import { AT, type Audit, type Check, DifferenceList, databaseCheck } from '../check.ts';
+import { AT, type AuditContext, type Check, DifferenceList, databaseCheck } from '../check.ts';
 
 /** Returns SQL of the clips whose files are checked: the newest, and as many others, different ones each day. */
 const selectClips = (sample: number) => `
@@ -6,7 +6,7 @@ const selectClips = (sample: number) => `
   union (select id::text, bytes from clips where state = 'ready' order by md5(id::text || app_day()) limit ${sample})`;
 
 /** Reads the last byte of a clip from the storage. Returns null, or the error. */
-async function readError({ storage }: Audit, { id, bytes }: { id: string; bytes: number }): Promise<unknown> {
+async function readError({ storage }: AuditContext, { id, bytes }: { id: string; bytes: number }): Promise<unknown> {
   try {
     (await storage.open(id, { start: bytes - 1, end: bytes - 1 })).destroy();
     return null;

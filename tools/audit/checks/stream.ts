@@ -1,7 +1,7 @@
 import { lastPublication } from '#platform/events/outbox.ts';
 import { comparePositions, decodeEntry, type Entry, eventStreamKey, follows, readTail } from '#platform/events/redis-stream.ts';
 import { Candidates } from '../candidates.ts';
-import { AT, type Audit, type Check, databaseCheck } from '../check.ts';
+import { AT, type AuditContext, type Check, databaseCheck } from '../check.ts';
 
 /** Entries per read, about half a megabyte. */
 const PAGE = 500;
@@ -10,7 +10,7 @@ const PAGE = 500;
  * Compares the end of the event stream with the database. Returns the difference, or null.
  * @param due the last publication number before the comparison
  */
-async function compareEnd({ redis, config, db }: Audit, due: number): Promise<string | null> {
+async function compareEnd({ redis, config, db }: AuditContext, due: number): Promise<string | null> {
   const tail = await readTail(redis, eventStreamKey(config));
   const last = await lastPublication(db);
   if (tail === null) return 'the event stream is missing';
@@ -19,7 +19,7 @@ async function compareEnd({ redis, config, db }: Audit, due: number): Promise<st
 }
 
 /** Returns the first gap in the event stream, or null. */
-async function findGap({ redis, config }: Audit): Promise<string | null> {
+async function findGap({ redis, config }: AuditContext): Promise<string | null> {
   let before: Entry | null = null;
   for (let from = '-'; ; from = `(${before?.id}`) {
     const page = (await redis.xrange(eventStreamKey(config), from, '+', 'COUNT', PAGE)).map(decodeEntry);
@@ -38,7 +38,7 @@ const streamCheck: Check = {
   live: true,
   async run(audit) {
     const due = await lastPublication(audit.db);
-    const candidates = new Candidates<(audit: Audit) => Promise<string | null>>();
+    const candidates = new Candidates<(audit: AuditContext) => Promise<string | null>>();
     candidates.add((one) => compareEnd(one, due));
     // The stream may be trimmed or restarted while it is read, so a gap is compared again.
     candidates.add(findGap);

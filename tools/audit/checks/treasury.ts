@@ -1,7 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
 import { rpc } from '#platform/solana/solana.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
-import { type Audit, type Check, DifferenceList, databaseCheck } from '../check.ts';
+import { type AuditContext, type Check, DifferenceList, databaseCheck } from '../check.ts';
 
 const CURRENCIES = ['usdc', 'reward'] as const;
 type TreasuryAccounts = Readonly<Record<(typeof CURRENCIES)[number] | 'treasury', string | null>>;
@@ -15,7 +15,7 @@ const SELECT_TREASURY_ACCOUNTS = `
     (select treasury from payout_batches order by created_at desc limit 1) as treasury`;
 
 /** Returns the addresses of the treasury and the mints: as configured, else as in the latest payout. */
-async function readTreasuryAccounts({ config, db }: Audit): Promise<TreasuryAccounts> {
+async function readTreasuryAccounts({ config, db }: AuditContext): Promise<TreasuryAccounts> {
   const { usdcMint, rewardMint, addresses } = config.chain;
   const [latest] = await db.query<TreasuryAccounts>({ text: SELECT_TREASURY_ACCOUNTS });
   return {

@@ -3,7 +3,7 @@ import { CLAIMS_PER_PAGE, decodeEpoch, decodePage, type EpochAccount, pageAddres
 import { rpc } from '#platform/solana/solana.ts';
 import { decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { Candidates } from '../candidates.ts';
-import type { Audit, Check } from '../check.ts';
+import type { AuditContext, Check } from '../check.ts';
 
 /** Maximum accounts per RPC request; an epoch needs two. */
 const ACCOUNTS_PER_REQUEST = 100;
@@ -45,7 +45,7 @@ function firstMissing(some: Leaves, others: Leaves): number | undefined {
 }
 
 /** Reads the claimed leaves of an epoch from the database. */
-async function claimedOf({ db }: Audit, epoch: number): Promise<Leaves> {
+async function claimedOf({ db }: AuditContext, epoch: number): Promise<Leaves> {
   const [row] = await db.query<{ max: number }>({ text: SELECT_MAX_INDEX }, [epoch]);
   const claimed = new Uint8Array(Math.ceil(((row?.max ?? 0) + 1) / 8));
   for (let last = -1; ; ) {
@@ -56,7 +56,7 @@ async function claimedOf({ db }: Audit, epoch: number): Promise<Leaves> {
   }
 }
 
-async function accountsOf({ chain }: Audit, keys: readonly PublicKey[]) {
+async function accountsOf({ chain }: AuditContext, keys: readonly PublicKey[]) {
   const found = [];
   for (let i = 0; i < keys.length; i += ACCOUNTS_PER_REQUEST) {
     found.push(...(await rpc(() => chain.connection.getMultipleAccountsInfo(keys.slice(i, i + ACCOUNTS_PER_REQUEST), 'finalized'))));
@@ -95,7 +95,7 @@ function findFault(open: OpenEpoch, account: EpochAccount, held: bigint, before:
 }
 
 /** Reads the claimed leaves of an epoch from the chain. */
-async function bitsOf(audit: Audit, { program, address, leaves }: OpenEpoch): Promise<Leaves> {
+async function bitsOf(audit: AuditContext, { program, address, leaves }: OpenEpoch): Promise<Leaves> {
   const [programId, account] = [new PublicKey(program), new PublicKey(address)];
   const numbers = Array.from({ length: Math.ceil(leaves / CLAIMS_PER_PAGE) }, (_, page) => page);
   const keys = numbers.map((page) => pageAddress(programId, account, page));
@@ -107,11 +107,11 @@ async function bitsOf(audit: Audit, { program, address, leaves }: OpenEpoch): Pr
 /** Compares epochs with the chain. It reads the database before the chain. */
 class VaultComparison {
   readonly faults = new Map<number, string>();
-  readonly #audit: Audit;
+  readonly #audit: AuditContext;
   readonly #before: Map<number, ChainSnapshot>;
 
   /** @param before state on the chain at the first comparison; missing epochs are added */
-  constructor(audit: Audit, before: Map<number, ChainSnapshot>) {
+  constructor(audit: AuditContext, before: Map<number, ChainSnapshot>) {
     this.#audit = audit;
     this.#before = before;
   }

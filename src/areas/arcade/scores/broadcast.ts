@@ -8,8 +8,8 @@ import { type RankedScore, type ScoreUpdate, scoreUpdate } from '../events.ts';
 const MAX_BROADCAST_SCORES = 100;
 
 /**
- * Selects the scores of a broadcast: the best score per wallet and game, the newest of equal scores. Personal bests come
- * first, and newer scores come before older ones.
+ * Selects the scores of a broadcast: the best score per wallet and game; of equal scores the newest, unless the earlier one is
+ * a personal best. Personal bests come first, and newer scores come before older ones.
  * @param updates accepted scores of one tick, oldest first
  */
 export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BROADCAST_SCORES): ScoreUpdate[] {

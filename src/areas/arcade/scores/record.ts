@@ -55,7 +55,7 @@ export function recordBatch(
   inadmissible: Evidence['inadmissible'],
 ): Promise<RecordedBatch> {
   return app.tx(async (tx) => {
-    // One round trip, in this order: the day, the locks, then the rows that these locks protect from changes.
+    // Sends the statements in one round trip. PostgreSQL runs them in this order: the day, the locks, then the reads that need these locks.
     const [open, players, earlier, plays, bests] = await Promise.all([
       openDay(tx),
       lockPlayers(
@@ -198,7 +198,7 @@ class ScoreBatch {
     const accepted = this.newRows.filter((row) => row.status === 'accepted');
     const paid = accepted.filter((row) => row.points > 0);
     this.#report(tx, accepted);
-    // One round trip, in this order.
+    // Sends the statements in one round trip. PostgreSQL runs them in this order.
     const [, , sums, bests] = await Promise.all([
       insertNewScores(tx, this.#open, this.newRows),
       saveEarnings(
