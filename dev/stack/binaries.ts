@@ -50,7 +50,7 @@ export function findRedis(): string | undefined {
 }
 
 /** Returns the packages to install before `bin/dev` can run. A server with a URL in the environment needs no package. */
-export function missingPackages(env: NodeJS.ProcessEnv): string[] {
+function missingPackages(env: NodeJS.ProcessEnv): string[] {
   const missing: string[] = [];
   if (!env.DATABASE_URL && !findPostgres()) missing.push('postgresql');
   if (!env.REDIS_URL && !findRedis()) missing.push('redis-server');

@@ -26,7 +26,7 @@ export interface DevOptions {
 }
 
 /** Starts all servers and processes, and runs them until they are stopped. @returns the exit code */
-export async function dev(options: DevOptions): Promise<number> {
+async function dev(options: DevOptions): Promise<number> {
   const output = new ProcessOutput(9);
   const print = (text: string): void => output.print('coinop', text);
   const code = await supervise((stack) => startAll(stack, options, output, print), { print, interruptedCode: () => 0 });

@@ -51,7 +51,7 @@ export interface Check {
 }
 
 /** Maximum differences that are listed. */
-export const MAX_LISTED = 20;
+const MAX_LISTED = 20;
 
 /**
  * SQL: the time of the snapshot, its UTC day, and the first day that is compared row by row. Statements get them as literals, so that the

@@ -4,7 +4,7 @@ import { readConfig } from '#config';
 import { openContext } from '#context';
 import { freePorts } from '#dev/stack/ports.ts';
 import { startSystem } from '#dev/stack/system.ts';
-import { openFileLimit } from '#lib/open-files.ts';
+import { openFileLimit } from '#platform/events/open-files.ts';
 import { secondsOf } from './support/cpu.ts';
 import { percentiles } from './support/load.ts';
 import { collectedBytes } from './support/memory.ts';

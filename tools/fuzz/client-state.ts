@@ -1,15 +1,9 @@
 import { registerGame } from '#test/support/areas/arcade.ts';
-import { createWallet, send, signIn, type TestWallet } from '#test/support/wallet.ts';
+import { createWallet, send, signIn } from '#test/support/wallet.ts';
 import { FollowUps } from './follow-ups.ts';
+import type { Player } from './player.ts';
 import type { Random } from './random.ts';
 import type { Target } from './target.ts';
-
-/** A signed-in wallet. */
-export interface Player {
-  readonly wallet: TestWallet;
-  readonly address: string;
-  cookie: string;
-}
 
 const MAX_VALUES = 200;
 const PLAYERS = 8;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ClientState } from './client-state.ts';
 import { headerOf, type ReceivedResponse, type SendResult } from './connection.ts';
 import type { Operation } from './document.ts';
-import type { Draft } from './request-builder.ts';
+import type { Draft } from './requests/request-builder.ts';
 
 /** Error statuses of the HTTP framework for requests that match no operation. */
 const GENERIC_STATUSES = new Set([400, 403, 404, 405, 408, 413, 414, 415, 417, 431]);

@@ -1,18 +1,19 @@
 import bs58 from 'bs58';
 import { z } from 'zod';
 import { createWallet, signInText } from '#test/support/wallet.ts';
-import type { ClientState, Player } from './client-state.ts';
+import type { Player } from './player.ts';
 import type { Random } from './random.ts';
-import type { RequestTemplate } from './request-templates.ts';
+import type { RequestTemplate } from './requests/request-template.ts';
 
 /** A request and its response, with the parts that follow-up requests need. */
 interface Exchange {
-  readonly state: ClientState;
+  /** All players of the run. */
+  readonly players: readonly Player[];
   readonly player: Player | null;
   readonly path: string;
   readonly answer: unknown;
 }
-type FollowUp = readonly [operation: string, recipe: RequestTemplate];
+type FollowUp = readonly [operation: string, template: RequestTemplate];
 
 const SignIn = z.object({
   ...{ domain: z.string(), statement: z.string(), uri: z.string(), version: z.string(), chainId: z.string() },
@@ -20,7 +21,7 @@ const SignIn = z.object({
 });
 const Identified = z.object({ id: z.string() });
 const idIn = (path: string) => path.split('/')[2] ?? '';
-const ofAll = (operations: readonly string[], recipe: RequestTemplate): FollowUp[] => operations.map((operation) => [operation, recipe]);
+const ofAll = (operations: readonly string[], template: RequestTemplate): FollowUp[] => operations.map((operation) => [operation, template]);
 
 /** Follow-up requests by operation: requests that need values from the response, which cannot be generated. */
 const FOLLOW_UPS: Readonly<Record<string, (answered: Exchange) => readonly FollowUp[]>> = {
@@ -39,9 +40,9 @@ const FOLLOW_UPS: Readonly<Record<string, (answered: Exchange) => readonly Follo
     const tasks = z.array(Identified).parse(answer);
     return player ? tasks.map(({ id }) => ['POST /api/tasks/daily/complete', { player, body: { taskId: id } }] as const) : [];
   },
-  'POST /battle/create': ({ state, player, answer }) => {
+  'POST /battle/create': ({ players, player, answer }) => {
     const params = { id: Identified.parse(answer).id };
-    const others = state.players.filter((one) => one !== player).slice(0, 2);
+    const others = players.filter((one) => one !== player).slice(0, 2);
     const joining = others.map((other) => ['POST /battle/{id}/join', { player: other, params }] as const);
     return player ? [...joining, ['POST /battle/{id}/start', { player, isOwn: true, params }]] : [];
   },
@@ -67,16 +68,13 @@ const FOLLOW_UPS: Readonly<Record<string, (answered: Exchange) => readonly Follo
     const id = path.split('/')[3] ?? '';
     return entries.map((entry) => ['GET /chat/round/{id}/entries/{entryId}/proof', { params: { id, entryId: entry.id } }] as const);
   },
-  'POST /api/rewards/epoch/import': ({ state, answer }) => {
+  'POST /api/rewards/epoch/import': ({ players, answer }) => {
     const { epoch } = z.object({ epoch: z.number() }).parse(answer);
-    return state.players.map(({ address }) => [
-      'GET /api/rewards/epoch/{epoch}/proof/{wallet}',
-      { params: { epoch: String(epoch), wallet: address } },
-    ]);
+    return players.map(({ address }) => ['GET /api/rewards/epoch/{epoch}/proof/{wallet}', { params: { epoch: String(epoch), wallet: address } }]);
   },
-  'GET /api/rewards/epoch/{epoch}/proof/{wallet}': ({ state, answer }) => {
+  'GET /api/rewards/epoch/{epoch}/proof/{wallet}': ({ players, answer }) => {
     const { epoch, wallet, proof } = z.object({ epoch: z.number(), wallet: z.string(), proof: z.array(z.string()) }).parse(answer);
-    const player = state.players.find(({ address }) => address === wallet);
+    const player = players.find(({ address }) => address === wallet);
     return player ? [['POST /api/rewards/claim', { player, body: { epoch, proof } }]] : [];
   },
   'POST /api/rewards/claim': ({ answer }) => {
@@ -93,10 +91,10 @@ export class FollowUps {
 
   /** Adds the follow-up requests of a valid request's response. */
   add(operation: string, answered: Exchange): void {
-    for (const [name, recipe] of FOLLOW_UPS[operation]?.(answered) ?? []) {
+    for (const [name, template] of FOLLOW_UPS[operation]?.(answered) ?? []) {
       const pending = this.#pending.get(name) ?? [];
       this.#pending.set(name, pending);
-      pending.push(recipe);
+      pending.push(template);
       if (pending.length > MAX_PENDING) pending.shift();
     }
   }

@@ -2,12 +2,12 @@ import { ClientState } from './client-state.ts';
 import { Connection, headerOf, type OutgoingRequest, type SendResult } from './connection.ts';
 import { readDocument } from './document.ts';
 import { findFaults } from './expectations.ts';
-import { withHostileFraming, withNormalFraming } from './framing.ts';
-import { mutateHeaders, mutatePath } from './mutations.ts';
 import { Random } from './random.ts';
-import { type Draft, RequestBuilder } from './request-builder.ts';
+import { withHostileFraming, withNormalFraming } from './requests/framing.ts';
+import { mutateHeaders, mutatePath } from './requests/mutations.ts';
+import { type Draft, RequestBuilder } from './requests/request-builder.ts';
+import { violate } from './requests/violations.ts';
 import type { Target } from './target.ts';
-import { violate } from './violations.ts';
 
 export interface RunOptions {
   readonly requests: number;
@@ -175,7 +175,7 @@ async function learnFrom(state: ClientState, draft: Draft, { responses }: SendRe
   if (!/^application\/json/.test(headerOf(answer, 'content-type') ?? '') || answer.body.length > 100_000) return;
   const body: unknown = JSON.parse(answer.body.toString('utf8') || 'null');
   state.rememberIds(wordsOf(draft.operation.path), body);
-  if (mutations.length === 0) state.followUps.add(draft.operation.name, { state, player, path: draft.path, answer: body });
+  if (mutations.length === 0) state.followUps.add(draft.operation.name, { players: state.players, player, path: draft.path, answer: body });
 }
 
 function describe(seed: number, n: number, draft: Draft, { bytes }: OutgoingRequest, { responses, rest, end }: SendResult): string {

@@ -4,10 +4,10 @@ import { ClientState } from './client-state.ts';
 import { Connection } from './connection.ts';
 import type { Document, Schema } from './document.ts';
 import { lastOf } from './document.ts';
-import { withNormalFraming } from './framing.ts';
 import { Random } from './random.ts';
-import type { Draft } from './request-builder.ts';
-import { RequestBuilder } from './request-builder.ts';
+import { withNormalFraming } from './requests/framing.ts';
+import type { Draft } from './requests/request-builder.ts';
+import { RequestBuilder } from './requests/request-builder.ts';
 import type { OwnTarget } from './target.ts';
 
 /** Text that fills bodies up to their limit: repeated text that patterns nearly match. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { bls12_381 as bls } from '@noble/curves/bls12-381.js';
 
 /** The scheme of drand's quicknet: signatures on G1, hash to curve by RFC 9380, unchained rounds. */
-export const SCHEME = 'bls-unchained-g1-rfc9380';
+const SCHEME = 'bls-unchained-g1-rfc9380';
 const DOMAIN = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_';
 const BEACON_ID = 'localnet';
 /** Maximum number of cached signatures. Signing takes milliseconds. */

@@ -2,7 +2,7 @@ import { type Key, keyOf, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../keys.ts';
 import type { SvmAccount } from './svm.ts';
 
 /** Slots for which old account states are stored. Finalized reads, lagging nodes and forks use them. */
-export const KEPT_SLOTS = 512;
+const KEPT_SLOTS = 512;
 
 /** The state of an account from a slot on; null: the account does not exist. */
 interface AccountVersion {

@@ -1,7 +1,7 @@
 import { COMPUTE_BUDGET_PROGRAM, type Key, LOOKUP_TABLE_PROGRAM, SYSTEM_PROGRAM, UPGRADEABLE_LOADER, VOTE_PROGRAM } from '../keys.ts';
 import type { WireMessage } from './wire.ts';
 
-export const LAMPORTS_PER_SIGNATURE = 5_000n;
+const LAMPORTS_PER_SIGNATURE = 5_000n;
 
 /** Default compute units per instruction: of a builtin program, and of any other program. */
 const BUILTIN_UNITS = 3_000n;

@@ -1,4 +1,4 @@
-import { base58Of, type Key } from '../keys.ts';
+import type { Key } from '../keys.ts';
 import type { JournalPosition } from './journal.ts';
 import type { TransactionError } from './transaction-errors.ts';
 
@@ -70,9 +70,4 @@ export class Ledger {
     }
     return undone;
   }
-}
-
-/** Returns whether a transaction has an account key. */
-export function mentions(keys: readonly Key[], address: string): boolean {
-  return keys.some((key) => base58Of(key) === address);
 }

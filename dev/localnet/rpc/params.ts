@@ -54,7 +54,7 @@ export const CommitmentOptions = z.object({ commitment: CommitmentLevel.nullish(
 type CommitmentOptions = z.output<typeof CommitmentOptions> | null | undefined;
 
 export const Encoding = z.enum(['base58', 'base64', 'base64+zstd', 'jsonParsed']);
-export const DataSlice = z.object({ offset: z.number().int().min(0), length: z.number().int().min(0) });
+const DataSlice = z.object({ offset: z.number().int().min(0), length: z.number().int().min(0) });
 export const AccountOptions = CommitmentOptions.extend({ encoding: Encoding.nullish(), dataSlice: DataSlice.nullish() });
 
 /** Returns the slot that a method reads at. @throws RpcError when the node has not reached `minContextSlot` */

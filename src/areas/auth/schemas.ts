@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Instant, Wallet } from '#lib/scalars.ts';
 import { NONCE_LENGTH } from '#lib/sign-in/siws.ts';
 
-export const SignInInput = z
+const SignInInput = z
   .object({
     domain: z.string().meta({ description: 'Host and port of the page that requests the sign-in.', example: 'coinop.example' }),
     statement: z.string().meta({ example: 'Sign in to Coinop.' }),

@@ -50,7 +50,7 @@ export async function readBattle(db: Queryable, id: string): Promise<Battle | un
 
 const page = (where: string) => `select ${COLUMNS} from (
   select * from battles where ${where} order by created_at desc, id desc limit $1 offset $2) b order by b.created_at desc, b.id desc`;
-export const selectActive = statement<Battle>('select_active_battles', page(ACTIVE));
+const selectActive = statement<Battle>('select_active_battles', page(ACTIVE));
 const selectActiveOfGame = statement<Battle>('select_active_battles_of_game', page(`${ACTIVE} and game_id = $3`));
 const countActive = statement<{ total: number }>('count_active_battles', `select count(*)::int as total from battles where ${ACTIVE}`);
 const countActiveOfGame = statement<{ total: number }>(

@@ -23,7 +23,7 @@ interface BoardPage {
   entries: { wallet: string; amount: string }[];
 }
 // The scan begins in the range that contains the offset, so it skips at most one range of rows.
-export const selectPage = statement<BoardPage>(
+const selectPage = statement<BoardPage>(
   'select_burn_board',
   `with ${RANGES}, page as (
      select i.amount, i.wallet from (select * from r where r.above <= $3 and $3 < r.above + r.n) b, lateral (${inRange('b', 'offset $3 - b.above limit $4')}) i)
@@ -31,7 +31,7 @@ export const selectPage = statement<BoardPage>(
      (select 1 + ${countBetter('first.amount')} from (select max(amount) as amount from page) first)::int as "firstRank",
      (select coalesce(json_agg(json_build_object('wallet', wallet, 'amount', amount::text) order by amount desc, wallet desc), '[]') from page) as entries`,
 );
-export const selectPosition = statement<{ position: number }>(
+const selectPosition = statement<{ position: number }>(
   'select_burn_position',
   `with ${RANGES}
    select (b.above + (select count(*) from (${inRange('b', 'limit b.n')}) i where (i.amount, i.wallet) > (m.amount, m.wallet)))::int as position

@@ -17,7 +17,7 @@ import {
 import { chatStatus } from './status.ts';
 import { submitMessage } from './submit.ts';
 
-export const postMessage = route({
+const postMessage = route({
   method: 'post',
   path: '/chat/message',
   auth: 'session',
@@ -53,7 +53,7 @@ const getMessages = route({
   },
 });
 
-export const getStatus = route({
+const getStatus = route({
   method: 'get',
   path: '/chat/status',
   auth: 'public',

@@ -36,7 +36,7 @@ const rank = Count.min(1).meta({
 // Plain string, because responses do not need to validate addresses again.
 const wallet = z.string().meta({ description: 'The wallet’s address.', example: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' });
 
-export const LeaderboardEntry = z
+const LeaderboardEntry = z
   .strictObject({ rank, wallet, score: Count.meta({ example: 4_200 }) })
   .meta({ id: 'LeaderboardEntry', example: { rank: 3, wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', score: 4_200 } });
 

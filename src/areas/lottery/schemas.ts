@@ -11,7 +11,7 @@ const DAY_SEC = 86_400;
 /** Identifies a round in a path. */
 export const RoundPath = z.object({ id: RoundId.meta({ description: 'The round’s id.', example: ID }) });
 
-export const PrizeTerms = z
+const PrizeTerms = z
   .strictObject({
     amount: Units.refine((text) => text !== '0', 'must be at least 1').meta({ description: 'The amount in base units.', example: '5000000' }),
     mint: z.enum(['reward', 'usdc']).meta({ description: '`reward`: the arcade’s own token. `usdc`: stablecoin.', example: 'usdc' }),

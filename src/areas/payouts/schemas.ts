@@ -144,7 +144,7 @@ export const TransactionView = z
     signature: z.string().nullable(),
     error: z.json().meta({
       description: 'Error of the latest attempt: `{ name, message, instruction, code }`.',
-      example: { name: 'Unclear', message: 'the history does not reach back' },
+      example: { name: 'Unclear', message: 'the node’s history starts after the signing' },
     }),
     evidence: z.json().meta({ description: 'Result of the latest status check of the latest attempt.', example: null }),
     createdAt: Instant,

@@ -4,7 +4,7 @@ import { Count, Id, Instant, Wallet } from '#lib/scalars.ts';
 const points = (description: string, example = 4_200) => Count.meta({ description, example });
 const BaseUnits = z.string().regex(/^\d+$/);
 
-export const GameLine = z
+const GameLine = z
   .strictObject({
     gameId: z.string().meta({ example: 'star-raiders' }),
     best: Count.meta({ description: 'Best normalized score, 0 to 10,000.', example: 8_400 }),

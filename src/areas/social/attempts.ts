@@ -3,7 +3,7 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
 /** Maximum link attempts per wallet. A new one evicts the oldest. */
-export const MAX_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 /** Lifetime of an attempt, minutes. */
 const ATTEMPT_MINUTES = 10;
 

@@ -39,7 +39,7 @@ export const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buff
 export const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8');
 export const fromHex = (text: string): Buffer => Buffer.from(text, 'hex');
 
-export function u32(value: number): Buffer {
+function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
   return bytes;

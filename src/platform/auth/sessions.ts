@@ -32,11 +32,6 @@ export function sessionOf(ctx: Koa.Context): SessionRecord | null {
   return ctx.state.session ?? null;
 }
 
-/** Returns the id of the request's session for `SessionStore`; null without a session. */
-export function sessionIdOf(ctx: Koa.Context): string | null {
-  return sessionOf(ctx) === null ? null : (ctx.state.sessionId ?? null);
-}
-
 /** Sets the cookie of a new session and ends the request's previous session. */
 export async function startSession(ctx: Koa.Context, id: string, session: SessionRecord): Promise<void> {
   ctx.state.sessionId = id;

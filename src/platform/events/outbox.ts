@@ -4,7 +4,7 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 export const TICK_MS = 55;
 
 /** Maximum rows per tick, and their approximate size in bytes. */
-export const TICK_ROWS = 500;
+const TICK_ROWS = 500;
 const TICK_BYTES = 1024 * 1024;
 
 /** How long published rows are kept, so that a Redis restored from an older dump can be completed. */

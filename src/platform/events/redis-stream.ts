@@ -20,7 +20,7 @@ export const STREAM_ENTRIES = 10_000;
 export const STREAM_BYTES = 32 * 1024 * 1024;
 
 /** Event type of the marker at the start of a stream. */
-export const MARKER = 'reset';
+const MARKER = 'reset';
 
 /** A position in the stream. */
 export interface Position {

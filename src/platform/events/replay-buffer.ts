@@ -4,7 +4,6 @@ import { comparePositions, type Entry, type Position, STREAM_BYTES, STREAM_ENTRI
 
 /** Returns the bit of a category. A set of categories is the sum of their bits. */
 export const bitOf = (category: string): number => 1 << (CATEGORIES as readonly string[]).indexOf(category);
-export const ALL_CATEGORIES = (1 << CATEGORIES.length) - 1;
 
 /** The categories and the wallet of a subscriber. */
 export interface Reader {

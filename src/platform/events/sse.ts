@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep, setImmediate as yieldToOthers } from 'node:timers/promises';
 import { unavailable } from '#lib/errors.ts';
-import { openFileLimit } from '#lib/open-files.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { SessionStore } from '#platform/auth/session-store.ts';
 import { detachSocket } from '#platform/http/detach-socket.ts';
 import { type Batch, composeBatch } from './batch.ts';
 import { type Bookmark, parseId } from './frame.ts';
+import { openFileLimit } from './open-files.ts';
 import { comparePositions, eventStreamKey, readTail } from './redis-stream.ts';
 import type { Reader, ReplayBuffer } from './replay-buffer.ts';
 import { StreamReader } from './stream-reader.ts';
@@ -47,7 +47,7 @@ export interface Subscription extends Reader {
 }
 
 /** All event streams of one process. They share one Redis connection, one set of timers, and every encoded message. */
-export class Streams {
+class Streams {
   readonly #app: App;
   #times: StreamTimes = TIMES;
   readonly #subscribers = new Set<Subscriber>();

@@ -28,7 +28,7 @@ export function checkIdempotencyKey(header: string | undefined): string | null {
 }
 
 /** Returns the SHA-256 of the JSON of some values, with each bigint as its digits. */
-export const hashJson = (...parts: unknown[]): Buffer =>
+const hashJson = (...parts: unknown[]): Buffer =>
   createHash('sha256')
     .update(JSON.stringify(parts, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)))
     .digest();

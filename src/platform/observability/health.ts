@@ -35,7 +35,7 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
   ]);
 
 /** Checks all dependencies concurrently, each with a timeout of one second. The result names failed checks without reasons; reasons are in the log. */
-export async function checkReadiness(app: App): Promise<Readiness> {
+async function checkReadiness(app: App): Promise<Readiness> {
   let pending = true;
   const [postgresql, redis] = await Promise.all([
     succeeds(

@@ -8,7 +8,7 @@ import { Wallet } from '#lib/scalars.ts';
  * The keys that sign transactions. `feePayer` pays fees and rent; `epochAuthority` opens and settles reward epochs; `treasury` owns the
  * tokens that are paid out; `committer` signs draw commitments.
  */
-export const ROLES = ['feePayer', 'epochAuthority', 'treasury', 'committer'] as const;
+const ROLES = ['feePayer', 'epochAuthority', 'treasury', 'committer'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Parses an amount in base units or lamports. */

@@ -32,7 +32,7 @@ export type ScoreRequest = z.output<typeof ScoreRequest>;
 export const ScoreStatus = z.enum(['accepted', 'held', 'rejected', 'voided']).meta({ id: 'ScoreStatus' });
 export type ScoreStatus = z.infer<typeof ScoreStatus>;
 
-export const ScoreRank = z
+const ScoreRank = z
   .strictObject({
     rank: Count.nullable(),
     score: Count,

@@ -6,7 +6,7 @@ import { submissionStatuses, submit } from '#platform/solana/submission/index.ts
 import { epochSettled } from '../events.ts';
 
 /** Names of transaction types. Declared here because the files of the types import this file. */
-export const ROOT = { name: 'epoch-root' };
+const ROOT = { name: 'epoch-root' };
 export const SETTLE = { name: 'epoch-settle' };
 
 /** The error of transactions for an epoch that is settled off-chain. */

@@ -4,7 +4,7 @@ import { TokenAmount } from '../rules.ts';
 import { CLAIM_STATES, type ClaimRow } from './rows.ts';
 
 /** An epoch number: UTC days since 1970-01-01. */
-export const EpochNumber = z
+const EpochNumber = z
   .int()
   .min(0)
   .max(2 ** 31 - 1);

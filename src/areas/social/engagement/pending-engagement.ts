@@ -14,7 +14,7 @@ export interface Engagement {
 }
 
 /** Maximum pending engagements per unlinked account. */
-export const MAX_PENDING = 100;
+const MAX_PENDING = 100;
 /** Lifetime of a pending engagement, days. */
 export const PENDING_DAYS = 90;
 

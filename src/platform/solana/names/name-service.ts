@@ -10,9 +10,9 @@ import { type NameResolution, NO_SUCH_NAME, resolvesTo, resolvesToOwner, UNREADA
 /** Program address of the SPL Name Service. */
 const NAME_SERVICE = new PublicKey('namesLPneVptA9Z5rqUDD9tMTWEJwofgaYwp8cawRkX');
 /** The registry of `.sns` names, and of `.sol` names until they moved to the record service. */
-export const ROOT = new PublicKey('58PwtjSDuFHuUkYjH9BYnnQKHfwo9reZhC2zMJv9JPkx');
+const ROOT = new PublicKey('58PwtjSDuFHuUkYjH9BYnnQKHfwo9reZhC2zMJv9JPkx');
 /** Program that wraps names in tokens. */
-export const TOKENIZER = new PublicKey('nftD3vbNkNqfj2Sd3HZwbpw4BxxKWr4AjGb9X38JeZk');
+const TOKENIZER = new PublicKey('nftD3vbNkNqfj2Sd3HZwbpw4BxxKWr4AjGb9X38JeZk');
 /** The class of certified records: the central state account of the records program. */
 const CERTIFIED = new PublicKey('2pMnqHvei2N5oDcVGCRdZx48gqti199wr5CsyTTafsbo');
 

@@ -1,9 +1,10 @@
 import { mp4 } from '#test/support/areas/clips.ts';
 import { standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
-import { type ClientState, type Player, singular } from './client-state.ts';
-import type { Document, Operation } from './document.ts';
+import { type ClientState, singular } from '../client-state.ts';
+import type { Document, Operation } from '../document.ts';
+import type { Player } from '../player.ts';
+import type { Random } from '../random.ts';
 import { hostileText, mutateJsonText, mutateValue } from './hostile-values.ts';
-import type { Random } from './random.ts';
 import { TEMPLATES } from './request-templates.ts';
 import { Values } from './values.ts';
 
@@ -31,7 +32,7 @@ const PERIODS = ['day', 'week', 'month', 'year'] as const;
 const ENDED_DAYS = 400;
 const KEYS = Array.from({ length: 12 }, (_, i) => `shared-key-${i}`);
 
-export const today = (): number => Math.floor(Date.now() / 86_400_000);
+const today = (): number => Math.floor(Date.now() / 86_400_000);
 
 /** Generates requests from a document and the client state. */
 export class RequestBuilder {
@@ -55,9 +56,9 @@ export class RequestBuilder {
 
   #make(operation: Operation, random: Random, isMutated: boolean): Draft {
     const values = new Values(this.#document.schemas, this.#state, random);
-    const recipe = this.#state.followUps.take(operation.name, random) ?? TEMPLATES[operation.name]?.({ random, state: this.#state, values }) ?? {};
+    const template = this.#state.followUps.take(operation.name, random) ?? TEMPLATES[operation.name]?.({ random, state: this.#state, values }) ?? {};
     const caller = random.pick(operation.callers);
-    const player = recipe.player ?? (caller === 'session' ? random.pick(this.#state.players) : null);
+    const player = template.player ?? (caller === 'session' ? random.pick(this.#state.players) : null);
     const draft: Draft = {
       ...{
         operation,
@@ -69,18 +70,18 @@ export class RequestBuilder {
         player,
         mutations: [],
         isUndocumented: false,
-        isOwn: recipe.isOwn ?? false,
+        isOwn: template.isOwn ?? false,
         expectedStatuses: null,
       },
     };
     const parts = isMutated ? this.#mutatedParts(operation, random) : { path: null, query: false, body: false };
     draft.path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = recipe.params?.[name] ?? this.#parameter(operation, name, values, random);
+      const value = template.params?.[name] ?? this.#parameter(operation, name, values, random);
       return encodeURIComponent(parts.path === name ? hostileText(random, 600).toWellFormed() : String(value));
     });
     for (const parameter of operation.parameters) {
       if (parameter.in !== 'query' || !(parameter.required || random.chance(0.4))) continue;
-      draft.query.push([parameter.name, String(recipe.query?.[parameter.name] ?? values.of(parameter.schema, parameter.name))]);
+      draft.query.push([parameter.name, String(template.query?.[parameter.name] ?? values.of(parameter.schema, parameter.name))]);
     }
     // The parameter `at` needs a period, and `around` needs a session.
     if (draft.query.some(([name]) => name === 'at'))
@@ -88,7 +89,7 @@ export class RequestBuilder {
     if (draft.query.some(([name]) => name === 'around')) draft.player ??= random.pick(this.#state.players);
     if (parts.query) mutateQuery(draft, random);
     this.#headers(draft, random);
-    this.#body(draft, recipe.body, parts.body, values, random);
+    this.#body(draft, template.body, parts.body, values, random);
     if (isMutated) draft.mutations.push(parts.path !== null ? 'path value' : parts.query ? 'query' : parts.body ? 'body' : 'none');
     this.sign(draft, caller, random);
     return draft;

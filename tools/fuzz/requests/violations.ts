@@ -1,5 +1,5 @@
-import type { ClientState } from './client-state.ts';
-import type { Random } from './random.ts';
+import type { ClientState } from '../client-state.ts';
+import type { Random } from '../random.ts';
 import type { Draft } from './request-builder.ts';
 
 /** A change of a request after which the service must reject it. */

@@ -1,17 +1,8 @@
 import { TEST_GAME } from '#test/support/areas/arcade.ts';
-import { type ClientState, GAMES, type Player } from './client-state.ts';
-import type { Random } from './random.ts';
+import { type ClientState, GAMES } from '../client-state.ts';
+import type { Random } from '../random.ts';
+import type { RequestTemplate } from './request-template.ts';
 import type { Values } from './values.ts';
-
-/** Values of a request that its schemas do not define; other values are generated. */
-export interface RequestTemplate {
-  readonly player?: Player | undefined;
-  /** Whether only this player may send the request. */
-  readonly isOwn?: boolean;
-  readonly params?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-}
 
 interface TemplateContext {
   readonly random: Random;
@@ -38,8 +29,8 @@ const webhookOf = ({ random, state }: TemplateContext): RequestTemplate => ({
   params: { source: random.pick(['payment-status', 'chat-bridge', 'x']), id: String(state.recall('webhook', random)) },
 });
 
-export const TEMPLATES: Readonly<Record<string, (kitchen: TemplateContext) => RequestTemplate>> = {
-  'POST /arcade/score': (kitchen) => ({ body: { gameId: gameOf(kitchen), score: kitchen.random.int(0, kitchen.random.pick([1_000, 1_000_000])) } }),
+export const TEMPLATES: Readonly<Record<string, (context: TemplateContext) => RequestTemplate>> = {
+  'POST /arcade/score': (context) => ({ body: { gameId: gameOf(context), score: context.random.int(0, context.random.pick([1_000, 1_000_000])) } }),
   'POST /quests': ({ random }) =>
     random.chance(0.4)
       ? {
@@ -52,30 +43,30 @@ export const TEMPLATES: Readonly<Record<string, (kitchen: TemplateContext) => Re
           },
         }
       : {},
-  'PUT /admin/games/{id}': (kitchen) => ({ params: { id: slug(kitchen) }, ...(kitchen.random.chance(0.7) ? { body: TEST_GAME } : {}) }),
-  'POST /game/{id}/play': (kitchen) => ({ params: { id: gameOf(kitchen) } }),
-  'PUT /admin/cabinets/{id}': (kitchen) => ({ params: { id: slug(kitchen) } }),
-  'POST /admin/cabinet/possess': (kitchen) => ({ body: { cabinetId: slug(kitchen), by: 'ghost' } }),
-  'POST /admin/cabinet/release': (kitchen) => ({ body: { cabinetId: slug(kitchen) } }),
+  'PUT /admin/games/{id}': (context) => ({ params: { id: slug(context) }, ...(context.random.chance(0.7) ? { body: TEST_GAME } : {}) }),
+  'POST /game/{id}/play': (context) => ({ params: { id: gameOf(context) } }),
+  'PUT /admin/cabinets/{id}': (context) => ({ params: { id: slug(context) } }),
+  'POST /admin/cabinet/possess': (context) => ({ body: { cabinetId: slug(context), by: 'ghost' } }),
+  'POST /admin/cabinet/release': (context) => ({ body: { cabinetId: slug(context) } }),
   // Only idle wallets are banned, because players must be able to continue.
-  'POST /admin/wallets/{wallet}/ban': (kitchen) => ({ params: { wallet: idleWallet(kitchen) } }),
-  'POST /admin/wallets/{wallet}/unban': (kitchen) => ({ params: { wallet: idleWallet(kitchen) } }),
-  'POST /admin/chat/moderate': (kitchen) => {
-    const { random, state } = kitchen;
+  'POST /admin/wallets/{wallet}/ban': (context) => ({ params: { wallet: idleWallet(context) } }),
+  'POST /admin/wallets/{wallet}/unban': (context) => ({ params: { wallet: idleWallet(context) } }),
+  'POST /admin/chat/moderate': (context) => {
+    const { random, state } = context;
     const action = random.pick(['mute', 'unmute', 'ban', 'unban', 'delete', 'back']);
     if (action === 'delete') return { body: { action, messageId: state.recall('message', random) ?? random.uuid() } };
     if (action === 'back') return { body: { action: 'unban', wallet: random.pick(state.players).address } };
-    return { body: { action, wallet: idleWallet(kitchen), ...(action === 'mute' ? { minutes: 1 } : {}) } };
+    return { body: { action, wallet: idleWallet(context), ...(action === 'mute' ? { minutes: 1 } : {}) } };
   },
   'PUT /admin/config/rewards': ({ random }) =>
     random.chance(0.7) ? { body: { pool: '100000000000', cap: null, dust: '0', expiryDays: 30, automatic: false } } : {},
   'POST /rewards/trigger-epoch': ({ random }) => ({ body: { epoch: endedDay(random) } }),
   // Only even days are settled off-chain, so that rewards of odd days can be claimed.
   'POST /api/rewards/settled-offchain': ({ random }) => ({ body: { epochs: [endedDay(random) & ~1] } }),
-  'POST /api/rewards/epoch/import': (kitchen) => ({
+  'POST /api/rewards/epoch/import': (context) => ({
     body: {
-      epoch: endedDay(kitchen.random),
-      distribution: kitchen.state.players.slice(kitchen.random.int(0, 6)).map(({ address }) => ({ wallet: address, amount: amount(kitchen) })),
+      epoch: endedDay(context.random),
+      distribution: context.state.players.slice(context.random.int(0, 6)).map(({ address }) => ({ wallet: address, amount: amount(context) })),
     },
   }),
   'POST /round': ({ random }) => ({ body: { ticketPrice: random.pick(['0', '0', '1000000']), maxTickets: random.int(1, 100) } }),
@@ -84,16 +75,16 @@ export const TEMPLATES: Readonly<Record<string, (kitchen: TemplateContext) => Re
     random.chance(0.5) ? { body: { text: random.pick(['!enter', '!enter 1 2 3', 'gg', '!enter 5 9 14 22 31']) } } : {},
   'POST /chat/round': ({ random }) => ({ body: shortRound(random) }),
   'POST /auto/start': ({ random }) => ({ body: { intervalSec: random.pick([60, 600]), template: shortRound(random) } }),
-  'POST /admin/payments': (kitchen) => ({
+  'POST /admin/payments': (context) => ({
     body: {
-      wallet: idleWallet(kitchen),
-      currency: kitchen.random.pick(['usdc', 'reward']),
-      amount: amount(kitchen),
-      reference: `fuzz-${kitchen.random.int(1, 400)}`,
+      wallet: idleWallet(context),
+      currency: context.random.pick(['usdc', 'reward']),
+      amount: amount(context),
+      reference: `fuzz-${context.random.int(1, 400)}`,
     },
   }),
-  'POST /battle/create': (kitchen) => ({
-    body: { gameId: gameOf(kitchen), maxPlayers: kitchen.random.int(2, 4), durationSec: kitchen.random.int(60, 600) },
+  'POST /battle/create': (context) => ({
+    body: { gameId: gameOf(context), maxPlayers: context.random.int(2, 4), durationSec: context.random.int(60, 600) },
   }),
   'GET /events': ({ random }) => ({ query: { categories: random.pick(['gameplay', 'chat,round', 'rewards,system']) } }),
   'GET /admin/webhooks/{source}/{id}': webhookOf,

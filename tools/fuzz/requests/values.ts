@@ -1,7 +1,7 @@
-import { type ClientState, singular } from './client-state.ts';
-import { lastOf, type Schema } from './document.ts';
+import { type ClientState, singular } from '../client-state.ts';
+import { lastOf, type Schema } from '../document.ts';
+import type { Random } from '../random.ts';
 import { textMatching } from './patterns.ts';
-import type { Random } from './random.ts';
 
 /** Maximum depth of generated values; below it optional fields are omitted. */
 const MAX_DEPTH = 6;

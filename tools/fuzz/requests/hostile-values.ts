@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** Text that often reveals errors in parsers and databases. */
 const TEXTS: readonly string[] = [

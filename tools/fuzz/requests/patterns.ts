@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** Returns text that matches a regular expression. Supports only the syntax used in the document, without look-around and back references. */
 export function textMatching(pattern: string, random: Random): string {

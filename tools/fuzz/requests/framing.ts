@@ -1,5 +1,5 @@
-import type { OutgoingRequest } from './connection.ts';
-import type { Random } from './random.ts';
+import type { OutgoingRequest } from '../connection.ts';
+import type { Random } from '../random.ts';
 import type { Draft } from './request-builder.ts';
 
 /** Response timeout, ms; long, because the machine may be busy. */

@@ -1,6 +1,6 @@
-import type { ClientState } from './client-state.ts';
+import type { ClientState } from '../client-state.ts';
+import type { Random } from '../random.ts';
 import { hostileText } from './hostile-values.ts';
-import type { Random } from './random.ts';
 import type { Draft } from './request-builder.ts';
 
 /** Changes headers, path or method of a request. */
