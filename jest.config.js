@@ -6,6 +6,6 @@ export default {
   transform: {},
   injectGlobals: false,
   testTimeout: 60_000,
-  // More than there are cores: most tests wait for slots, beacons and killed processes.
-  maxWorkers: 3,
+  // More workers than cores: many tests wait for slots, beacons and killed processes.
+  maxWorkers: 4,
 };

@@ -25,7 +25,7 @@ async function offsetsAfterMigration(offsetSec: number): Promise<{ sql: number; 
   const app = await openContext(readConfig(env), 'test-clock');
   try {
     const [row] = await app.db.query<{ ms: number }>({ text: 'select (extract(epoch from app_now()) * 1000)::float8 as ms' });
-    const secondsAhead = (ms: number) => (TOLERANCE_MS / 1_000) * Math.round((ms - Date.now()) / TOLERANCE_MS);
+    const secondsAhead = (ms: number) => (TOLERANCE_MS / 1_000) * Math.round((ms - Date.now()) / TOLERANCE_MS) + 0;
     return { sql: secondsAhead(row?.ms ?? 0), process: secondsAhead(app.clock.now().getTime()) };
   } finally {
     await app.close();
