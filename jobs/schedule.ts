@@ -1,7 +1,7 @@
 import type { jobs } from './index.ts';
 
 /**
- * Every recurring job and its interval, ms. A run only checks: the handler reads from the database what is due by `app_now()`, so a run too
+ * Every recurring job and its interval, ms. A run only checks: the handler reads from the database what is due by `app_now()` or `app.clock`, so a run too
  * many or too few does no harm. Something weekly runs every minute and inserts a row for its week; only the first insert does the work.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
