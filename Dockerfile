@@ -5,9 +5,9 @@ ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install scripts: native modules come prebuilt for the target platform.
+# Install scripts are not needed, because npm downloads prebuilt native modules for the target platform.
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
-  # TypeScript is only a peer dependency of type packages; the service does not run it.
+  # TypeScript is deleted: only type packages depend on it (as a peer dependency), and the service does not run it.
   && rm -rf node_modules/typescript node_modules/@typescript
 
 FROM packages AS all-packages
@@ -29,20 +29,20 @@ CMD ["node", "dev/localnet/main.ts"]
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 METRICS_PORT=9464 MEDIA_FOLDER=/var/lib/coinop/media
 WORKDIR /app
-# A new volume takes its owner from the folder that it is mounted on.
+# Creates the mount points of the volumes. A new volume gets the owner of the folder on which it is mounted.
 RUN install -d -o 1000 -g 1000 /var/lib/coinop/media /run/localnet
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY programs/distributor/distributor.so programs/distributor/
 COPY jobs jobs
 COPY src src
-# The audit runs in this image, too: docker compose exec worker node tools/audit/main.ts
+# For the audit, which operators run in a worker container: docker compose exec worker node tools/audit/main.ts
 COPY tools/audit tools/audit
 COPY workers workers
 USER 1000:1000
 EXPOSE 3000 9464
 STOPSIGNAL SIGTERM
-# Liveness only: orchestrators restart an unhealthy container, and a restart does not help when a dependency is down.
+# Checks liveness, not readiness: orchestrators restart an unhealthy container, and a restart does not help when a dependency is down.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.METRICS_PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "src/server.ts"]

@@ -7,7 +7,7 @@ const client = createClient({ baseUrl: process.env.BASE_URL ?? 'http://localhost
 const { wallet } = await signIn(client, await keypairSigner(crypto.getRandomValues(new Uint8Array(32))));
 console.log(`signed in as ${wallet}`);
 
-// Opens the event stream before it reads state, so that no event is missed.
+// Opens the event stream before it starts the play, so that it misses no event of the play.
 const { promise: updated, resolve: onUpdate } = Promise.withResolvers<void>();
 const { promise: connected, resolve: connect } = Promise.withResolvers<void>();
 const stop = new AbortController();
@@ -23,7 +23,7 @@ const events = followEvents(client, {
 });
 await Promise.race([connected, events]);
 
-// With an idempotency key a repeated call has one effect, so the client retries when the service is busy.
+// With an idempotency key, a repeated call has only one effect, so the client retries the call when the service is busy.
 const { body: play } = await ok(client.post('/game/{id}/play', { params: { id: gameId }, idempotencyKey: crypto.randomUUID() }));
 console.log(`playing ${gameId} for eleven seconds`);
 await sleep(11_000);

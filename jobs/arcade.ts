@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { job } from '#platform/jobs/job.ts';
 
-/** Ends battles whose time is up, and expires open battles that nobody joined. */
+/** Ends running battles and expires open battles whose time is up. */
 export const advanceBattles = job({
   name: 'advance-battles',
   queue: 'arcade',
@@ -10,7 +10,7 @@ export const advanceBattles = job({
   id: () => 'advance-battles',
 });
 
-/** Reads finalized burns from the chain, from the last one read on, and ends burn events whose time is up. */
+/** Reads finalized burns from the chain, starting where the previous run stopped. Also ends burn events whose time is up. */
 export const ingestBurns = job({
   name: 'ingest-burns',
   queue: 'arcade',

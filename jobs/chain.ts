@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { job } from '#platform/jobs/job.ts';
 
-/** Reads finalized changes of the open epochs from the chain: claims by any transaction, settlements, closings. */
+/** Reads finalized changes of open reward epochs from the chain: claims (by transactions of any sender), settlements and closings. */
 export const followEpochs = job({
   name: 'follow-epochs',
   queue: 'chain',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { job } from '#platform/jobs/job.ts';
 
-/** Computes the leaves and the tree of one epoch, from the points of its day or from an import. */
+/** Computes the leaves and the Merkle tree of one reward epoch, from the points of its UTC day or from an import. */
 export const computeEpoch = job({
   name: 'compute-epoch',
   queue: 'epochs',

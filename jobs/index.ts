@@ -11,7 +11,7 @@ import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } 
 import { recordScores } from './scores.ts';
 import { sweepWebhooks } from './webhooks.ts';
 
-/** Every job of the service. The platform declares the three jobs that it enqueues itself. */
+/** Every job of the service. The platform declares the three jobs that it enqueues itself; this folder declares the others. */
 export const jobs = {
   recordScores,
   consumeActivities,

@@ -9,7 +9,7 @@ export const purgeExpired = job({
   id: () => 'purge-expired',
 });
 
-/** Closes the UTC day, week, month or year that has ended, and stores the final ranks of its boards. */
+/** Closes the UTC day, week, month or year that has ended, and stores the final ranks of its leaderboards. */
 export const closePeriods = job({
   name: 'close-periods',
   queue: 'maintenance',
@@ -17,7 +17,7 @@ export const closePeriods = job({
   id: () => 'close-periods',
 });
 
-/** Enqueues voidBanned again for bans whose scores are not all voided. */
+/** Enqueues voidBanned again for banned wallets whose scores are not all voided yet. */
 export const sweepBans = job({
   name: 'sweep-bans',
   queue: 'maintenance',
@@ -25,7 +25,7 @@ export const sweepBans = job({
   id: () => 'sweep-bans',
 });
 
-/** Creates the epochs of closed days, and enqueues computeEpoch again for epochs that are not computed. */
+/** Creates the reward epochs of days that have ended, and enqueues computeEpoch again for epochs that are not computed yet. */
 export const sweepEpochs = job({
   name: 'sweep-epochs',
   queue: 'maintenance',
@@ -33,7 +33,7 @@ export const sweepEpochs = job({
   id: () => 'sweep-epochs',
 });
 
-/** Projects the rewards of the current day from its points, when points were added. */
+/** Computes the expected rewards of the current UTC day from its points, if points were added since the last run. */
 export const projectDay = job({
   name: 'project-day',
   queue: 'maintenance',
@@ -41,7 +41,7 @@ export const projectDay = job({
   id: () => 'project-day',
 });
 
-/** Closes epochs that have expired, and retries root and close transactions that failed. */
+/** Closes reward epochs that have expired, and retries their root and close transactions that failed. */
 export const expireEpochs = job({
   name: 'expire-epochs',
   queue: 'maintenance',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { job } from '#platform/jobs/job.ts';
 
-/** Frees lanes whose batch is finished, and assigns pending payments to new batches. */
+/** Frees payout lanes whose batch is finished, and assigns pending payments to new batches. */
 export const planPayouts = job({
   name: 'plan-payouts',
   queue: 'payouts',
@@ -9,7 +9,10 @@ export const planPayouts = job({
   id: () => 'plan-payouts',
 });
 
-/** Compares the database with the chain: whether the database was restored from a backup, and whether every transaction of a lane is known. */
+/**
+ * Compares the database with the chain. Detects a database that was restored from a backup, and transactions of payout lanes that the database does
+ * not contain.
+ */
 export const reconcilePayouts = job({
   name: 'reconcile-payouts',
   queue: 'payouts',

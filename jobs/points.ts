@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Wallet } from '#lib/scalars.ts';
 import { job } from '#platform/jobs/job.ts';
 
-/** Lets every consumer (referrals, quests, battles) process new activities. */
+/** Passes new activities to every consumer (referrals, quests, battles). */
 export const consumeActivities = job({
   name: 'consume-activities',
   queue: 'points',
@@ -11,7 +11,7 @@ export const consumeActivities = job({
   id: () => 'consume-activities',
 });
 
-/** Copies standings that changed outside the score path to the boards in Redis. */
+/** Copies changed standings to the boards in Redis. recordScores does this itself; all other writers of standings rely on this job. */
 export const refreshBoards = job({
   name: 'refresh-boards',
   queue: 'points',
@@ -19,7 +19,7 @@ export const refreshBoards = job({
   id: () => 'refresh-boards',
 });
 
-/** Fills a board in Redis from the standings, while scores continue to arrive. */
+/** Fills a board in Redis from the standings in the database, while scores continue to arrive. */
 export const rebuildBoard = job({
   name: 'rebuild-board',
   queue: 'points',
@@ -27,7 +27,7 @@ export const rebuildBoard = job({
   id: ({ board }) => `rebuild-${board}`,
 });
 
-/** Detects that Redis lost its data, and enqueues rebuildBoard for every board. */
+/** Checks whether Redis lost its data. If so, enqueues rebuildBoard for every board. */
 export const detectLostBoards = job({
   name: 'detect-lost-boards',
   queue: 'points',

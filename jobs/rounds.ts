@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { job } from '#platform/jobs/job.ts';
 
-/** Advances one round as far as possible. The sweep finds a round that could not advance, so the queue tries once. */
+/**
+ * Advances one lottery round as far as possible. The queue attempts the job once, because sweepRounds enqueues it again if the round could not
+ * advance.
+ */
 export const advanceRound = job({
   name: 'advance-round',
   queue: 'rounds',
@@ -10,7 +13,9 @@ export const advanceRound = job({
   id: ({ round }) => `advance-round-${round}`,
 });
 
-/** Enqueues advanceRound for rounds that can advance: entry time over, commitment finalized, beacon round published. */
+/**
+ * Enqueues advanceRound for lottery rounds that can advance: the entry time is over, the commitment is finalized, or the beacon round is published.
+ */
 export const sweepRounds = job({
   name: 'sweep-rounds',
   queue: 'rounds',
@@ -19,7 +24,7 @@ export const sweepRounds = job({
   id: () => 'sweep-rounds',
 });
 
-/** Checks the payment of one ticket on the chain. */
+/** Checks the payment of one lottery ticket on the chain. */
 export const checkTicket = job({
   name: 'check-ticket',
   queue: 'rounds',
@@ -28,7 +33,7 @@ export const checkTicket = job({
   id: ({ ticket }) => `check-ticket-${ticket}`,
 });
 
-/** Enqueues checkTicket for tickets whose next check is due or whose job was lost. */
+/** Enqueues checkTicket for lottery tickets whose next check is due or whose job was lost. */
 export const sweepTickets = job({
   name: 'sweep-tickets',
   queue: 'rounds',
@@ -37,7 +42,7 @@ export const sweepTickets = job({
   id: () => 'sweep-tickets',
 });
 
-/** Starts the next round of the schedule when it is due. */
+/** Starts the next lottery round of the schedule when it is due. */
 export const scheduleRounds = job({
   name: 'schedule-rounds',
   queue: 'rounds',

@@ -1,8 +1,9 @@
 import type { jobs } from './index.ts';
 
 /**
- * Every recurring job and its interval, ms. A run only checks: the handler reads from the database what is due by `app_now()` or `app.clock`, so a run too
- * many or too few does no harm. Something weekly runs every minute and inserts a row for its week; only the first insert does the work.
+ * Every recurring job and its interval, ms. A handler reads from the database which rows are due by `app_now()` or `app.clock`, so one run too many
+ * or too few does no harm. The job of a weekly task also runs every minute: it inserts a row for the week, and only the run whose insert succeeds
+ * does the work.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { job } from '#platform/jobs/job.ts';
 
-/** One submitted score. The request validated its fields already, so the worker does not decode base58 again for each of thousands. */
+/** One submitted score. The API process has validated the fields, so the worker does not decode the base58 wallet again. */
 export const Submission = z.strictObject({
-  /** Id of the future score, chosen by the API process. The reply carries it. */
+  /** Id of the future score, chosen by the API process. The worker's reply carries the same id. */
   id: z.string(),
   wallet: z.string(),
   gameId: z.string(),
@@ -13,23 +13,25 @@ export const Submission = z.strictObject({
   battleId: z.string().nullable(),
   signature: z.string().nullable(),
   idempotencyKey: z.string().nullable(),
-  /** Hex SHA-256 of the canonical request. Tells a repeated request from another score under the same play or idempotency key. */
+  /**
+   * Hex SHA-256 of the canonical request. The worker uses it to tell a repeated request from a different score with the same play or idempotency key.
+   */
   bodyHash: z.string().length(64),
-  /** When the score was submitted. The play ends at this time, however long the job waits. */
+  /** Time at which the score was submitted. The play ends at this time, even if the job waits in the queue. */
   at: z.iso.datetime(),
 });
 export type Submission = z.infer<typeof Submission>;
 
 /**
- * Validates and records a batch of scores, and sends the outcomes to the reply channel of the API process.
- * This job alone carries its data in the payload: nothing is confirmed before its commit, and a second run finds the rows of the first.
+ * Validates and records a batch of scores, and sends the outcomes to the reply channel of the API process. Other jobs carry only ids; this job
+ * carries the scores, because they are not in the database before the worker commits them. A second run of the job finds the rows of the first run.
  */
 export const recordScores = job({
   name: 'record-scores',
   queue: 'scores',
   payload: z.strictObject({ channel: z.string(), submissions: z.array(Submission).min(1).max(500) }),
   requestIds: ({ submissions }) => submissions.map(({ id }) => id),
-  // For two minutes at a fixed interval: a request waits for the outcome, and committed scores must reach the boards.
+  // 240 attempts every 500 ms take two minutes. Committed scores must reach the boards, and a request waits for the outcome.
   attempts: 240,
   backoffMs: 500,
   backoff: 'fixed',

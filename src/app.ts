@@ -14,7 +14,7 @@ import { beginRequest, observeRequest } from './platform/observability/metrics/m
 import { traceRequest } from './platform/observability/tracing/tracing.ts';
 
 /**
- * Creates the Koa application. It does not listen, so tests can use it.
+ * Creates the Koa application. It does not listen on a port, so tests can call it directly.
  * @param routes routes to serve; tests of the framework pass their own
  */
 export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(allRoutes).flat()): Koa {
@@ -22,7 +22,7 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   koa.silent = true;
   koa.use(traceRequest);
   koa.use(handleRequest(app));
-  // Before CORS, so that an allowed origin cannot read the board with the operator's credentials.
+  // Runs before the CORS middleware, so that a page of an allowed origin cannot read the board with the operator's credentials.
   koa.use(bullBoard(app));
   koa.use(cors(app.config));
   koa.use(docs(app, routes));
@@ -30,7 +30,7 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   return koa;
 }
 
-/** Middleware: sets the request id and default headers, renders errors, and records metrics and logs of the request. */
+/** Koa middleware: sets the request id and default headers, renders errors, and records metrics and logs of the request. */
 function handleRequest(app: App): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
@@ -49,7 +49,7 @@ function handleRequest(app: App): Koa.Middleware {
       ctx.set(httpError.headers);
       ctx.type = 'application/json';
       ctx.body = JSON.stringify({ error: httpError.message });
-      // Reads the rest of the body, because closing the connection while the client still sends would lose the response.
+      // Reads the rest of the request body, because the client would lose the response if the connection closed while it still sends.
       if (!ctx.req.complete) drain(ctx.req);
       if (httpError.status >= 500)
         app.log[httpError.status === 500 ? 'error' : 'warn'](

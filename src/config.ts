@@ -27,14 +27,14 @@ const port = z.coerce.number().int().min(0).max(65_535);
 export const SCOPES = ['money', 'rounds', 'moderation', 'content'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** One administrator token. */
+/** An administrator token and its scopes. */
 export interface AdminToken {
   name: string;
   token: string;
   scopes: readonly Scope[];
 }
 
-/** Parses `token` (every scope) or `name:scope+scope:token`. */
+/** Parses an entry of `ADMIN_TOKENS`: `token`, which gets every scope, or `name:scope+scope:token`. */
 function parseAdminToken(text: string, index: number): AdminToken {
   const [name, scopes, ...rest] = text.split(':');
   const narrowed = name !== undefined && scopes !== undefined && rest.length > 0;
@@ -49,7 +49,7 @@ function parseAdminToken(text: string, index: number): AdminToken {
 export const WEBHOOK_SOURCES = ['payment-status', 'chat-bridge', 'x'] as const;
 export type WebhookSource = (typeof WEBHOOK_SOURCES)[number];
 
-/** Returns the key in a Standard Webhooks secret: `whsec_` and the base64 of 24 to 64 bytes. Errors do not contain the secret. */
+/** Returns the HMAC key in a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. Errors do not contain the secret. */
 function parseStandardSecret(variable: string, text: string): Buffer {
   const encoded = text.startsWith('whsec_') ? text.slice('whsec_'.length) : '';
   const key = Buffer.from(encoded, 'base64');
@@ -64,13 +64,16 @@ function parseSeed(variable: string, text: string): Buffer {
   throw new Error(`${variable}: must be the base64 of 32 bytes`);
 }
 
-/** Returns the key in a consumer secret of X: its bytes, unchanged. */
+/** Returns the HMAC key of a consumer secret of X: the bytes of the secret, unchanged. */
 function parseConsumerSecret(text: string): Buffer {
   if (/^[\x21-\x7e]{16,256}$/.test(text)) return Buffer.from(text);
   throw new Error('WEBHOOK_SECRET_X: each secret must be 16 to 256 printable characters');
 }
 
-/** Parses an origin as browsers send it. Rejects opaque origins, because browsers send them as `null`, and `null` would then be allowed. */
+/**
+ * Parses an entry of `ALLOWED_ORIGINS` to an origin in the form that browsers send. Rejects opaque origins, because browsers send each of them as
+ * `null`, and `null` would then be allowed.
+ */
 function parseOrigin(text: string): string {
   const origin = URL.canParse(text) ? new URL(text).origin : 'null';
   if (origin === 'null') throw new Error(`ALLOWED_ORIGINS: ${text} is not an http or https origin`);
@@ -81,7 +84,7 @@ const Environment = z.object({
   NODE_ENV: z.string().default('development'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
-  /** Port for health checks and metrics of every process; 0 = any free port. */
+  /** Port of the health server (health checks and metrics) of each process; 0 = any free port. */
   METRICS_PORT: port.default(0),
   METRICS_HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: z.url().optional(),
@@ -96,11 +99,11 @@ const Environment = z.object({
     .default('coinop'),
   ADMIN_TOKENS: list(''),
   INTERNAL_TOKENS: list(''),
-  /** Newest first; every listed secret is accepted. Without a secret, all deliveries of the source are refused. */
+  /** Webhook secrets of each source, newest first. Every listed secret is accepted. All deliveries of a source without a secret are rejected. */
   WEBHOOK_SECRET_PAYMENT_STATUS: list(''),
   WEBHOOK_SECRET_CHAT_BRIDGE: list(''),
   WEBHOOK_SECRET_X: list(''),
-  /** Newest first. Older keys still verify; sessions signed with them are signed again with the newest. */
+  /** Keys that sign session cookies, newest first. Older keys still verify a cookie; the cookie is then signed again with the newest key. */
   SESSION_KEYS: list(DEVELOPMENT_SESSION_KEY),
   /** Seed of the key that signs entry receipts: the base64 of 32 bytes. */
   RECEIPT_KEY: z.string().min(1).default(DEVELOPMENT_RECEIPT_KEY),
@@ -109,18 +112,18 @@ const Environment = z.object({
     .string()
     .regex(/^[\x20-\x7e]+$/)
     .default('Sign in to Coinop.'),
-  /** Difference between the service's time and the system time, s. For development only. `migrate` applies it to the database. */
+  /** Difference between the service's clock and the system clock, s. For development only. `migrate` applies it to the database clock. */
   CLOCK_OFFSET_SEC: z.coerce.number().int().min(-3_155_760_000).max(3_155_760_000).default(0),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Maximum points per wallet and day over all games. */
   DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
   /** Maximum points per wallet and day from the scores of the wallets that it referred. */
   REFERRAL_DAILY_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(5_000),
-  /** Maximum messages in 10 s per wallet, or per author of a bridged chat. */
+  /** Maximum chat messages in 10 s per wallet, or per author of a bridged chat. */
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
   /** Queues that this worker serves; empty = all. */
   QUEUES: list(''),
-  /** Wallets that may activate the burn events that they created. Empty in development = all wallets. */
+  /** Wallets that may activate the burn events that they created. When it is empty in development, all wallets may. */
   ORGANISERS: list(''),
   ...ChainEnvironment,
   ...StorageEnvironment,
@@ -132,7 +135,7 @@ const Environment = z.object({
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Parses the environment, once per process; no other code reads it. Every setting has a default that works on one machine.
+ * Parses the environment variables. No other code reads them. Every setting has a default that works on one machine.
  * @throws when a value is malformed, or when production would run with a development secret
  */
 export function readConfig(env: Record<string, string | undefined> = process.env) {
@@ -146,7 +149,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (production && e.RECEIPT_KEY === DEVELOPMENT_RECEIPT_KEY) throw new Error('configuration: RECEIPT_KEY must be set in production');
   if (production && !e.PUBLIC_URL) throw new Error('configuration: PUBLIC_URL must be set in production');
   if (production && e.CLOCK_OFFSET_SEC !== 0) throw new Error('configuration: CLOCK_OFFSET_SEC must be 0 or unset in production');
-  /** HMAC keys per source, newest first. */
+  /** HMAC keys per webhook source, newest first. */
   const webhookKeys: Readonly<Record<WebhookSource, readonly Buffer[]>> = {
     'payment-status': e.WEBHOOK_SECRET_PAYMENT_STATUS.map((text) => parseStandardSecret('WEBHOOK_SECRET_PAYMENT_STATUS', text)),
     'chat-bridge': e.WEBHOOK_SECRET_CHAT_BRIDGE.map((text) => parseStandardSecret('WEBHOOK_SECRET_CHAT_BRIDGE', text)),
@@ -176,7 +179,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     referralDailyCap: e.REFERRAL_DAILY_CAP,
     chatMessagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
     queues: e.QUEUES,
-    /** Wallets that may activate burn events; null = all wallets, in development. */
+    /** Wallets that may activate burn events; null when all wallets may, in development. */
     organisers: production || e.ORGANISERS.length > 0 ? new Set(e.ORGANISERS.map((wallet) => Wallet.parse(wallet))) : null,
     chain: chainConfig(e, production),
     storage: storageConfig(e, production),

@@ -15,21 +15,25 @@ import { FAIL_FAST, openRedis, PATIENT } from './platform/redis/connection.ts';
 import { openChain } from './platform/solana/solana.ts';
 import { openStorage } from './platform/storage/open.ts';
 
-/** How long a process waits for a dependency, ms. After the timeout the operation fails, so that no request hangs. */
+/** Timeouts of operations on dependencies, ms. After its timeout an operation fails, so that no request hangs. */
 export interface Timeouts {
   /** Timeout of one SQL statement. */
   readonly sqlMs: number;
   /** Timeout of one Redis command. */
   readonly redisMs: number;
-  /** Timeout of one queue command. It is longer, because one job may carry a hundred scores. */
+  /** Timeout of one queue command. It is longer than `redisMs`, because one job may carry a hundred scores. */
   readonly queueMs: number;
 }
 
-/** Timeouts of API processes. Workers get more time for SQL, because a job may read a million rows. */
+/** Timeouts of API processes. Workers use `JOB_TIMEOUTS` with more time for SQL, because a job may read a million rows. */
 const REQUEST_TIMEOUTS: Timeouts = { sqlMs: 5_000, redisMs: 1_000, queueMs: 3_000 };
 export const JOB_TIMEOUTS: Timeouts = { ...REQUEST_TIMEOUTS, sqlMs: 120_000 };
 
-/** Opens every dependency of a process. Succeeds while dependencies are down: connections are retried, and requests answer 503 in the meantime. */
+/**
+ * Opens every dependency of a process. It succeeds even while dependencies are down: connections are retried, and requests get a 503 until they
+ * succeed.
+ * @param name type of the process in its log
+ */
 export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; timeouts?: Timeouts } = {}): Promise<App> {
   const log = options.log ?? openLog(config, name);
   const timeouts = options.timeouts ?? REQUEST_TIMEOUTS;
@@ -71,7 +75,7 @@ export async function openContext(config: Config, name: string, options: { clock
       await orm.close(true);
     },
   };
-  // Created after the application, because event types read boards and the database.
+  // Created after `app`, because event types use `app` to read boards and the database.
   const events = eventCatalog(app);
   return app;
 }

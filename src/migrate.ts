@@ -6,7 +6,7 @@ import { shiftDatabaseClock } from './platform/db/app-clock.ts';
 import { openOrm } from './platform/db/orm.ts';
 import { openLog } from './platform/observability/log.ts';
 
-/** Applies the migrations, fills empty tables with seed data, and ends. Several processes may run it at the same time. */
+/** Applies the migrations, fills empty tables with seed data, and exits. Several processes may run it at the same time. */
 const config = readConfig();
 const log = openLog(config, 'migrate');
 const orm = await openOrm(config, entities, JOB_TIMEOUTS.sqlMs);

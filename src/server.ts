@@ -22,9 +22,10 @@ server.listen({ port: app.config.port, host: app.config.host, backlog: BACKLOG }
 shutDownOnSignal(app.log, async () => {
   await drainStreams(app);
   const closed = new Promise((resolve) => server.close(resolve));
-  // `server.close` waits for keep-alive connections, so idle ones are closed as soon as their last request ends.
+  // `server.close` waits for keep-alive connections, so each idle connection is closed soon after its last request.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
-  // Uploads and downloads may take longer than the shutdown timeout. Clients restart uploads and resume videos.
+  // Closes all connections shortly before the shutdown times out, because uploads and downloads may take longer. Clients restart uploads and resume
+  // videos.
   const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS - 3_000);
   await verification.close();
   await closed;

@@ -9,11 +9,13 @@ import type { pollTransactions as pollTransactionsJob } from '#platform/solana/s
 import type { Handler } from './handler.ts';
 import { transactionTypes } from './transaction-types.ts';
 
-/** Jobs that poll the chain for as long as something is pending, instead of once per scheduled run. */
+/** Handlers that poll for as long as transactions or payments are pending, instead of once per scheduled run. */
 
-/** How long one run polls transactions before the next run takes over, ms. */
+/** How long one run of the job polls transactions before the next run takes over, ms. */
 const POLL_RUN_MS = 5_000;
-/** How long one run plans payouts, ms. A planPayouts job that is enqueued meanwhile is dropped as a duplicate, so the run is short. */
+/**
+ * How long one run of the job plans payouts, ms. A planPayouts job that is enqueued during a run is dropped as a duplicate, so a run must be short.
+ */
 const PLAN_RUN_MS = 1_800;
 
 /** Polls pending transactions, and enqueues signTransaction for rows whose job was lost or whose next attempt is due. */
@@ -23,7 +25,7 @@ export const pollTransactions: Handler<typeof pollTransactionsJob> = async (app)
     const dueInMs = await enqueueDue(app);
     try {
       const pending = await pollPending(app, transactionTypes);
-      // A row that is due within this run is not left to the next one.
+      // The run continues while a queued row becomes due within POLL_RUN_MS, so that the row does not wait for the next run.
       if (pending === 0 && (dueInMs === null || dueInMs > POLL_RUN_MS)) return;
     } catch (err) {
       if (!(err instanceof HttpError)) throw err;
@@ -33,7 +35,7 @@ export const pollTransactions: Handler<typeof pollTransactionsJob> = async (app)
   } while (performance.now() < end);
 };
 
-/** Frees lanes and plans batches for as long as payments are pending. */
+/** Frees payout lanes and plans payout batches for as long as payments are pending. */
 export const planPayouts: Handler<typeof planPayoutsJob> = async (app) => {
   const end = performance.now() + PLAN_RUN_MS;
   while (await runPlanner(app)) {
@@ -42,7 +44,7 @@ export const planPayouts: Handler<typeof planPayoutsJob> = async (app) => {
   }
 };
 
-/** Reads what became final of the open epochs. While the RPC node does not answer, the next run tries again. */
+/** Reads the finalized changes of open reward epochs. While the RPC node does not answer, the next run tries again. */
 export const followEpochs: Handler<typeof followEpochsJob> = async (app) => {
   try {
     await followOpenEpochs(app);

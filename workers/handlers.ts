@@ -26,10 +26,10 @@ const CONSUMERS = [referralConsumer, questConsumer, battleConsumer] as const;
 /** Maximum batches of activities per run; the next run follows half a second later. */
 const MAX_BATCHES = 50;
 
-/** Parses a stored webhook delivery and returns the work to do, by source. */
+/** For each source of webhooks: the function that parses a stored delivery and returns the work to do. */
 const PREPARE_BY_SOURCE = { 'payment-status': prepareReport, 'chat-bridge': prepareBridged, x: prepareEngagement } as const;
 
-/** The handler of every job. A job without a handler does not compile. */
+/** The handler of every job. The code does not compile when a job has no handler. */
 export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof jobs)[Name]> } = {
   recordScores,
   async consumeActivities(app) {
@@ -38,7 +38,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   refreshBoards: (app) => refreshBoards(app),
   rebuildBoard: (app, { board }) => rebuildBoard(app, board),
   detectLostBoards: (app) => detectLostBoards(app),
-  /** Ends the sessions as well, because the request that banned the wallet may have been cut off after its commit. */
+  /** Also ends the sessions of the wallet, because the request that banned the wallet may have been interrupted after its commit. */
   async voidBanned(app, { wallet }) {
     await endSessions(app, wallet);
     await voidBannedScores(app, wallet);
@@ -50,8 +50,10 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   computeEpoch: (app, { epoch }) => computeEpoch(app, epoch),
   planPayouts,
   async reconcilePayouts(app) {
-    // Only operators need the balances, so a failure here does not stop the reconciliation.
-    const balances = storeBalances(app).catch((err: unknown) => app.log.debug({ err }, 'balances cannot be read; the next run tries again'));
+    // Only operators use the balances, so a failure to read them does not stop the reconciliation.
+    const balances = storeBalances(app).catch((err: unknown) =>
+      app.log.debug({ err }, 'the balances of the fee payer and the treasury cannot be read; the next run tries again'),
+    );
     await Promise.all([runReconciliation(app), balances]);
   },
 
@@ -67,7 +69,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   scheduleRounds: (app) => runScheduler(app),
 
   advanceBattles: (app) => advanceBattles(app),
-  /** Burn events end by the clock, also while the chain does not answer. */
+  /** Ends burn events first, so that they end on time even while the RPC node does not answer. */
   async ingestBurns(app) {
     await endBurnEvents(app);
     await ingestBurns(app);

@@ -6,7 +6,7 @@ import { shutDownOnSignal } from '#platform/shutdown.ts';
 import { publishEvents } from './publish-events.ts';
 import { serveQueues } from './worker-pool.ts';
 
-/** The entry point of a worker process. It serves its queues and publishes events until it receives a stop signal. */
+/** The entry point of a worker process. The process serves its queues and publishes events until it receives a stop signal. */
 const app = await openContext(readConfig(), 'worker', { timeouts: JOB_TIMEOUTS });
 const tracing = await startTracing(app.config, 'worker', app.log);
 const operations = await startHealthServer(app);

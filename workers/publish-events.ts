@@ -3,16 +3,16 @@ import type { BatchedEvent } from '#platform/events/event.ts';
 import { publishTick } from '#platform/events/publisher.ts';
 import { wakeUpChannel } from '#platform/events/redis-stream.ts';
 
-/** Interval between two polls of the outbox without a wake-up message, ms. */
+/** Interval between two polls of the outbox when no wake-up message arrives, ms. */
 const IDLE_MS = 1_000;
-/** First delay after a failure, ms; doubled up to IDLE_MS. */
+/** Delay after a first failure, ms. It doubles with each further failure, up to IDLE_MS. */
 const RETRY_MS = 50;
-/** Delay after a wake-up message, so that more events join the tick, ms. */
+/** Delay between a wake-up message and the publishing, ms, so that events that follow shortly are published together. */
 const COLLECT_MS = 8;
 
 /**
- * Publishes the outbox to the Redis stream until closed. A message on the wake-up channel starts a tick; without one, the publisher polls every
- * second.
+ * Publishes the outbox to the Redis stream until `close` is called. A message on the wake-up channel starts a tick; without such a message, the
+ * publisher polls the outbox every second.
  */
 export function publishEvents(app: App, batched: BatchedEvent = app.events.batched): { close(): Promise<void> } {
   const subscriber = app.connect();
@@ -56,7 +56,7 @@ export function publishEvents(app: App, batched: BatchedEvent = app.events.batch
     }
   };
   subscriber.on('message', onMessage);
-  // Not awaited: ioredis subscribes when Redis is reachable, and again after each reconnect.
+  // The subscription is not awaited: ioredis subscribes when Redis is reachable, and again after each reconnect.
   subscriber.subscribe(wakeUpChannel(app.config)).catch(() => undefined);
   const done = run();
   return {

@@ -9,7 +9,7 @@ import { purgeDeliveries } from '#platform/webhooks/inbox.ts';
 import { PROCESSED_SOURCES } from '#platform/webhooks/jobs.ts';
 import type { Handler } from './handler.ts';
 
-/** Maximum batches per kind and run; the next run deletes the rest. */
+/** Maximum batches per kind of row in one run. The next run deletes the rest. */
 const MAX_BATCHES = 50;
 
 /** Deletes expired rows in transactions of bounded size. */
@@ -22,7 +22,7 @@ export const purgeExpired: Handler<typeof job> = async (app) => {
 };
 
 /**
- * Repeats a batch until it deleted all rows.
+ * Deletes batches until no expired row is left, at most MAX_BATCHES.
  * @param batch deletes a bounded number of rows; returns whether more rows may be left
  */
 async function repeat(app: App, batch: (tx: Tx) => Promise<boolean>): Promise<void> {

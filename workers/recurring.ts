@@ -3,9 +3,9 @@ import { jobs } from '#jobs/index.ts';
 import { schedule } from '#jobs/schedule.ts';
 import type { App } from '#platform/app.ts';
 
-/** Interval at which a worker registers the recurring jobs again, ms: a Redis that lost its data has lost the schedulers as well. */
+/** Interval at which a worker registers the recurring jobs again, ms. When Redis loses its data, the registrations are lost too. */
 const REGISTER_EVERY_MS = 10_000;
-/** Maximum schedulers read per queue. */
+/** Maximum job schedulers that are read per queue. A job scheduler is BullMQ's registration of a recurring job. */
 const MAX_SCHEDULERS = 100;
 
 /** The recurring jobs by queue. */
@@ -18,17 +18,17 @@ const recurring: ReadonlyMap<string, readonly { name: string; everyMs: number }[
 );
 
 /**
- * Keeps the schedulers of some queues in Redis equal to `jobs/schedule.ts`: registers missing and changed ones, and removes those of former
- * releases, whose jobs no handler processes.
+ * Keeps the job schedulers in Redis equal to `jobs/schedule.ts`, for some queues. Registers missing and changed schedulers. Removes the schedulers of
+ * former releases, because their jobs have no handler.
  * @param queues the names of the queues
- * @returns a function that stops it
+ * @returns a function that stops the registration
  */
 export function keepRecurringJobs(app: App, queues: readonly string[]): () => void {
   const registerAll = async () => {
     try {
       await Promise.all(queues.map((name) => registerQueue(app.queues.all.get(name))));
     } catch (err) {
-      app.log.warn({ err }, 'recurring jobs cannot be registered; the next attempt follows');
+      app.log.warn({ err }, 'recurring jobs cannot be registered in Redis; the worker retries');
     }
   };
   void registerAll();
@@ -48,7 +48,7 @@ async function registerQueue(queue: Queue | undefined): Promise<void> {
   const changed = wanted.filter(({ name, everyMs }) => !registered.some(({ key, every }) => key === name && every === everyMs));
   await Promise.all([
     ...stale.map(({ key }) => queue.removeJobScheduler(key)),
-    // A scheduler only triggers runs; the handler reads from the database what is due.
+    // A job scheduler carries no data: the handler reads from the database which rows are due.
     ...changed.map(({ name, everyMs }) =>
       queue.upsertJobScheduler(name, { every: everyMs }, { name, data: {}, opts: { removeOnComplete: true, removeOnFail: 100 } }),
     ),

@@ -11,7 +11,9 @@ import { untilReady } from '#platform/redis/connection.ts';
 import { handlers } from './handlers.ts';
 import { keepRecurringJobs } from './recurring.ts';
 
-/** BullMQ options per queue. The lock is short where a request waits, so that the jobs of a killed worker run again within seconds. */
+/**
+ * BullMQ options per queue. The lock is short for queues on whose jobs a request waits, so that the jobs of a killed worker run again within seconds.
+ */
 const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount'>> = {
   scores: { concurrency: 16, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   points: { concurrency: 4, lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
@@ -19,8 +21,8 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
   polling: { concurrency: 1, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   payouts: { concurrency: 2, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   webhooks: { concurrency: 8, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
-  // One job at a time, because an epoch of a million wallets takes half a gigabyte. A worker thread does the computation, so that the lock is renewed
-  // on time.
+  // One job at a time, because an epoch of a million wallets takes half a gigabyte of memory. The computation runs in a worker thread, so that the
+  // main thread can renew the lock of the job in time.
   epochs: { concurrency: 1, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   rounds: { concurrency: 4, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   arcade: { concurrency: 2, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
@@ -37,7 +39,7 @@ const byName = new Map<string, { job: Job; handle: AnyHandler }>(
   ]),
 );
 
-/** At shutdown: how long the pool waits until Redis has stored the results of finished jobs, and its poll interval, ms. */
+/** Maximum time at shutdown until Redis has stored the results of finished jobs, ms. The second value is the poll interval of this wait. */
 const FLUSH_TIMEOUT_MS = 3_000;
 const FLUSH_POLL_MS = 20;
 
@@ -47,14 +49,14 @@ export interface WorkerPool {
 }
 
 /**
- * Serves queues in this process and registers recurring jobs.
+ * Serves queues in this process and registers their recurring jobs.
  * @param queues names of the queues; empty = all
- * @throws when a name is unknown, because a misspelt queue would be served by no worker
+ * @throws when a name is unknown, because no worker would serve a misspelt queue
  */
 export async function serveQueues(app: App, queues: readonly string[]): Promise<WorkerPool> {
   const unknown = queues.filter((name) => !QUEUES.some((queue) => queue === name));
   if (unknown.length > 0) throw new Error(`configuration: QUEUES names unknown queues: ${unknown.join(', ')}; the queues are ${QUEUES.join(', ')}`);
-  // `app.redis` fails at once while it is not connected, and jobs need it from the start.
+  // `app.redis` rejects commands while it is not connected, and jobs need it from the start.
   await untilReady(app.redis);
   const served = QUEUES.filter((name) => queues.length === 0 || queues.includes(name));
   let inFlight = 0;
@@ -75,7 +77,7 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
       let isClosed = false;
       const closing = Promise.all(workers.map((worker) => worker.close()));
       closing.then(() => (isClosed = true)).catch((err: unknown) => app.log.warn({ err }, 'a queue could not be closed'));
-      // `worker.close()` is not enough: while Redis is away it may resolve before the jobs have finished, or never.
+      // `worker.close()` alone is not enough: while Redis is down, it may resolve before the jobs have finished, or it may never resolve.
       for (let quietMs = 0; inFlight > 0 || (!isClosed && quietMs < FLUSH_TIMEOUT_MS); quietMs = inFlight > 0 ? 0 : quietMs + FLUSH_POLL_MS)
         await sleep(FLUSH_POLL_MS);
       if (!isClosed) app.log.warn('Redis did not store the results of all finished jobs; these jobs run again');
@@ -103,7 +105,7 @@ function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Pro
 
 async function run(app: App, bullJob: BullJob): Promise<void> {
   const entry = byName.get(bullJob.name);
-  if (!entry) throw new Error(`no such job: ${bullJob.name}`);
+  if (!entry) throw new Error(`this release has no handler for the job ${bullJob.name}`);
   const { name, queue, payload } = entry.job;
   const { timestamp, processedOn, attemptsMade, opts } = bullJob;
   if (attemptsMade === 0) observeJobWait(queue, (processedOn ?? timestamp) - timestamp - (opts.delay ?? 0));

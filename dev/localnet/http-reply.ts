@@ -1,2 +1,2 @@
-/** An HTTP response. `cut`: the server closes the connection without a response. */
+/** An HTTP response, or `cut`: the server closes the connection without a response. */
 export type HttpReply = { readonly status: number; readonly body: object | string; readonly headers?: Readonly<Record<string, string>> } | 'cut';

@@ -5,7 +5,7 @@ export type Key = string;
 
 export const KEY_BYTES = 32;
 
-/** Maximum entries of the base58 cache. Encoding is slow, and responses repeat the same addresses. */
+/** Maximum number of cached base58 texts. They are cached because encoding is slow and responses repeat the same addresses. */
 const MAX_CACHED = 100_000;
 const base58Cache = new Map<Key, string>();
 
@@ -26,7 +26,7 @@ export function base58Of(key: Key): string {
   return text;
 }
 
-/** Returns null for text that is not the base58 of 32 bytes. */
+/** Decodes a base58 text. Returns null if the text does not encode exactly 32 bytes. */
 export function keyFromBase58(text: string): Key | null {
   if (text.length > 44) return null;
   const bytes = bs58.decodeUnsafe(text);

@@ -16,31 +16,31 @@ import { Node } from './rpc/node.ts';
 import { serve } from './server.ts';
 
 export interface LocalnetOptions {
-  /** Folder of the journal and the keys. Without it the cluster exists only in memory. */
+  /** Folder of the journal and of the seed of the keys. If undefined, the cluster exists only in memory. */
   readonly folder?: string;
   readonly host?: string;
-  /** 0: any free port. */
+  /** Port; 0 (default): any free port. */
   readonly port?: number;
   /** Length of a slot, ms. */
   readonly slotMs?: number;
-  /** Blocks until a block is confirmed, and until it is finalized. */
+  /** `confirmedAfter` and `finalizedAfter`: number of later blocks after which a block is confirmed, and finalized. */
   readonly confirmedAfter?: number;
   readonly finalizedAfter?: number;
-  /** Period of the beacon, ms. */
+  /** Time between two rounds of the beacon, ms. */
   readonly beaconMs?: number;
-  /** false: an empty cluster, without mints and program. */
+  /** Whether to create the role accounts, the mints and the program (default: true). */
   readonly genesis?: boolean;
 }
 
 /** A running cluster. */
 export interface Localnet {
-  /** URL of the first node. The second node is `<url>/second`. */
+  /** URL of the first RPC node. The URL of the second RPC node is `<url>/second`. */
   readonly url: string;
   /** Environment variables for the service. */
   readonly env: Readonly<Record<string, string>>;
   readonly keys: LocalnetKeys;
   readonly control: LocalnetControl;
-  /** Transfers SOL and new tokens to a wallet. */
+  /** Transfers SOL to a wallet and mints tokens to it. */
   fund(wallet: PublicKey, gift: Funding): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,7 +48,10 @@ export interface Localnet {
 const Identity = z.object({ seed: z.string().regex(/^[0-9a-f]{64}$/), born: z.number().int() });
 type Identity = z.output<typeof Identity>;
 
-/** Returns the seed of all keys of the cluster and its creation time, unix seconds. Creates them for a new folder. */
+/**
+ * Returns the seed from which all keys of the cluster derive, and the creation time of the cluster, unix seconds. Reads both from the folder, or
+ * creates them if the folder is new.
+ */
 function identityOf(folder: string | undefined): Identity {
   const fresh = { seed: randomBytes(32).toString('hex'), born: Math.floor(Date.now() / 1000) };
   if (folder === undefined) return fresh;
@@ -58,13 +61,13 @@ function identityOf(folder: string | undefined): Identity {
   return fresh;
 }
 
-/** Writes a JSON file with mode 0600. A rename makes it appear complete or not at all. */
+/** Writes a JSON file with mode 0600. Writes it under another name and renames it at the end, so that no reader sees an incomplete file. */
 export function writePrivateFile(path: string, value: object): void {
   writeFileSync(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 
-/** Starts a cluster in this process. */
+/** Starts a cluster in this process: chain, RPC nodes, beacon and HTTP server. */
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
   const { folder } = options;
   if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -119,7 +122,7 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
     unlock();
   };
   try {
-    // Advances the slots until the genesis transactions are finalized.
+    // Advances the clock by so many slots that the genesis transactions are finalized.
     if (options.genesis !== false && (await genesis(connection, keys))) chain.clock.advance(finalizedAfter + 1);
   } catch (error) {
     await shutDown();

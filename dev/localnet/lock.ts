@@ -13,7 +13,7 @@ export function lock(folder: string): () => void {
   if (!create(path, mine)) {
     const owner = read(path);
     const pid = Number(owner.split(' ')[0]);
-    if (pid > 0 && identity(pid) === owner) throw new Error(`${folder} is in use by process ${pid}: stop that first`);
+    if (pid > 0 && identity(pid) === owner) throw new Error(`${folder} is in use by process ${pid}: stop that process first`);
     rmSync(path, { force: true });
     if (!create(path, mine)) throw new Error(`${folder} is in use by a process that started at the same moment`);
   }
@@ -40,7 +40,7 @@ function read(path: string): string {
   }
 }
 
-/** Returns a process id with its start time (on Linux), because the system reuses process ids. */
+/** Returns a process id and, on Linux, the start time of the process. The id alone is not unique, because the system reuses process ids. */
 function identity(pid: number): string {
   try {
     process.kill(pid, 0);
@@ -49,8 +49,8 @@ function identity(pid: number): string {
   }
   if (process.platform !== 'linux') return `${pid} alive`;
   const stat = read(`/proc/${pid}/stat`);
-  // The second field is the program name in brackets and may contain spaces, so fields are counted after the last bracket. A zombie
-  // counts as ended.
+  // The second field of `stat` is the program name in brackets and may contain spaces, so fields are counted after the last bracket. A zombie (state
+  // Z) counts as an ended process.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return `${pid} ${fields[0] === 'Z' ? 'ended' : fields[19]}`;
 }

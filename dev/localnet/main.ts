@@ -1,13 +1,16 @@
 import { join } from 'node:path';
 import { startLocalnet, writePrivateFile } from './localnet.ts';
 
-/** Runs a localnet and prints its URL when it is ready. The keys are in `env.json` (mode 0600) of the folder. */
+/**
+ * Runs a localnet and prints its URL when it is ready. Writes the environment variables for the service, keys included, to `env.json` (mode 0600) in
+ * LOCALNET_FOLDER.
+ */
 const folder = process.env.LOCALNET_FOLDER;
 if (!folder) throw new Error('LOCALNET_FOLDER must be set to the data folder of the cluster');
 
 const number = (name: string, fallback: number, min: number): number => {
   const value = process.env[name] ? Number(process.env[name]) : fallback;
-  if (!Number.isInteger(value) || value < min) throw new Error(`${name} must be a whole number from ${min} on`);
+  if (!Number.isInteger(value) || value < min) throw new Error(`${name} must be a whole number of at least ${min}`);
   return value;
 };
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Keypair } from '@solana/web3.js';
 
 type Role = 'feePayer' | 'epochAuthority' | 'treasury' | 'committer' | 'mintAuthority' | 'program' | 'rewardMint' | 'usdcMint';
-/** Key pairs per role. The mint authority, program and mint keys exist only on a localnet. */
+/** Key pairs, one per role. The keys of the mint authority, the program and the mints exist only on a localnet. */
 export type LocalnetKeys = Readonly<Record<Role, Keypair>>;
 
 /** Derives the keys of a localnet from its seed. */

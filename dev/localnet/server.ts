@@ -9,13 +9,16 @@ import type { HttpReply } from './http-reply.ts';
 import { emptyBatchResponse, handleCall, parseErrorResponse, type RpcCall, readCall } from './rpc/dispatch.ts';
 import type { Node } from './rpc/node.ts';
 
-/** Maximum request body, bytes: larger than a batch of 1,000 transactions of maximum size. */
+/** Maximum size of a request body, bytes. A batch of 1,000 transactions of maximum size fits into it. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const MAX_BATCH_CALLS = 1_000;
-/** Idle timeout of connections, ms. Longer than that of clients, so the server never closes a connection that a client reuses. */
+/**
+ * Idle timeout of connections, ms. It is longer than the idle timeout of clients, so that the server never closes a connection that a client is about
+ * to use again.
+ */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Serves RPC, control, faucet and beacon on one port. */
+/** Starts the HTTP server for the RPC nodes, the control endpoint, the faucet and the beacon. All of them use one port. */
 export async function serve(services: LocalnetServices, host: string, port: number): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     handle(services, request).then(
@@ -45,7 +48,7 @@ async function handle(services: LocalnetServices, request: IncomingMessage): Pro
     return answerBeacon(services.beacon, () => services.chain.clock.now, path.slice('/beacon'.length));
   if (request.method === 'GET' && path === '/health') return { status: 200, body: 'ok' };
   const body = await readBody(request);
-  if (request.method !== 'POST') return errorReply(405, 'only POST is supported');
+  if (request.method !== 'POST') return errorReply(405, 'this path supports only POST');
   if (body === null) return errorReply(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
   const json = parseJson(body);
   if (path === '') return handleRpc(services, services.first, json);
@@ -66,12 +69,12 @@ async function handleCommand(services: LocalnetServices, path: string, json: Jso
   }
 }
 
-/** Answers a JSON-RPC request or batch, and applies the active faults. */
+/** Handles a JSON-RPC request or batch. Active faults may delay the response or replace it. */
 async function handleRpc({ faults }: LocalnetServices, node: Node, json: Json): Promise<HttpReply> {
   if (!json.ok) return { status: 200, body: parseErrorResponse };
   const calls: RpcCall[] = (Array.isArray(json.value) ? json.value : [json.value]).map(readCall);
   if (calls.length === 0) return { status: 200, body: emptyBatchResponse };
-  if (calls.length > MAX_BATCH_CALLS) return errorReply(413, `more than ${MAX_BATCH_CALLS} calls`);
+  if (calls.length > MAX_BATCH_CALLS) return errorReply(413, `the batch has more than ${MAX_BATCH_CALLS} calls`);
   const seen = calls.filter((call) => call.ok);
   const delay = faults.firstForCalls(['delay'], node, seen);
   if (delay) await sleep(delay.ms ?? 1_000);
@@ -118,7 +121,7 @@ function parseJson(body: Buffer): Json {
   }
 }
 
-/** Reads the body. Returns null if it is too large, after reading and discarding it. */
+/** Reads the body of a request. Returns null if the body is too large; the rest of the body is then read and discarded. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 const MIN_POSTGRES_VERSION = 14;
 const MIN_REDIS_VERSION = 6.2;
 
-/** A directory with a complete PostgreSQL server, and its major version. */
+/** A directory with all required programs of PostgreSQL, and its major version. */
 export interface PostgresBinaries {
   readonly directory: string;
   readonly major: number;
@@ -23,8 +23,9 @@ const POSTGRES_DIRECTORIES: readonly (readonly [parent: string, entry: RegExp, b
 const POSTGRES_PROGRAMS = ['initdb', 'postgres', 'pg_ctl', 'psql'];
 
 /**
- * Returns the newest installed PostgreSQL, or the one of a given major version. A directory counts only if it contains every
- * required program. Symbolic links on the PATH are resolved, because they often lead to a wrapper or to one program only.
+ * Returns the directory of the newest installed PostgreSQL or, if `major` is given, of a PostgreSQL with this major version. Skips a directory in
+ * which a required program is missing. Resolves symbolic links on the PATH, because the directory of a link often contains only a wrapper or only one
+ * of the programs.
  */
 export function findPostgres(major?: number): PostgresBinaries | undefined {
   const directories = new Set<string>();
@@ -49,7 +50,10 @@ export function findRedis(): string | undefined {
     .find((program) => existsSync(program) && version(program, /v=(\d+\.\d+)/) >= MIN_REDIS_VERSION);
 }
 
-/** Returns the packages to install before `bin/dev` can run. A server with a URL in the environment needs no package. */
+/**
+ * Returns the names of the system packages that `bin/dev` needs and that are not installed. If DATABASE_URL is set, PostgreSQL is not needed; if
+ * REDIS_URL is set, Redis is not needed.
+ */
 function missingPackages(env: NodeJS.ProcessEnv): string[] {
   const missing: string[] = [];
   if (!env.DATABASE_URL && !findPostgres()) missing.push('postgresql');
@@ -57,7 +61,10 @@ function missingPackages(env: NodeJS.ProcessEnv): string[] {
   return missing;
 }
 
-/** Runs a short program and returns its standard output. @throws with its error output when it fails */
+/**
+ * Runs a program, waits until it exits, and returns its standard output.
+ * @throws when the program fails; the message contains its error output
+ */
 export function output(command: string, args: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): string {
   const result = spawnSync(command, args, { ...options, encoding: 'utf8' });
   if (result.error) throw result.error;

@@ -7,7 +7,7 @@ export interface Identity {
   readonly gid: number;
 }
 
-/** The program to run, and the signals that end it together with this process. */
+/** How to start a child process, and which signals end it when this process ends. */
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -15,9 +15,9 @@ export interface ChildOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly stdio: StdioOptions;
   readonly user?: Identity | undefined;
-  /** Signal that the operating system sends when this process is killed (SIGKILL). */
+  /** Signal that the operating system sends to the child when this process dies without cleanup, for example by SIGKILL. */
   readonly orphanSignal: NodeJS.Signals;
-  /** Signal that this process sends at its own exit if the child still runs. SIGKILL goes to the whole process group. */
+  /** Signal that this process sends to the child at its own exit if the child still runs. SIGKILL goes to the child's whole process group. */
   readonly exitSignal: NodeJS.Signals;
 }
 
@@ -28,7 +28,7 @@ export interface ProcessExit {
   readonly error?: Error;
 }
 
-/** Signals to send in turn, each with the time to wait for the exit, ms. */
+/** Signals to send one after another until the process exits, each with the time to wait for the exit, ms. */
 export type StopSteps = readonly (readonly [signal: NodeJS.Signals, timeoutMs: number])[];
 
 const running = new Set<Child>();
@@ -72,7 +72,7 @@ export class Child {
     return running.has(this);
   }
 
-  /** Allows this process to exit while the child runs. The child is killed at that exit. */
+  /** Allows this process to exit while the child runs. The child then gets `exitSignal`. */
   unref(): void {
     this.process.unref();
   }
@@ -81,7 +81,10 @@ export class Child {
     if (this.isRunning) sendSignal(this.pid, signal);
   }
 
-  /** Sends each signal and waits for its timeout, then sends SIGKILL. Returns after the child has exited. */
+  /**
+   * Sends the signals one after another and waits for the exit after each. If the child still runs, sends SIGKILL. Resolves after the child has
+   * exited.
+   */
   async stop(steps: StopSteps): Promise<void> {
     this.process.ref();
     for (const [signal, timeoutMs] of steps) {
@@ -92,7 +95,7 @@ export class Child {
     await this.exited;
   }
 
-  /** Signals the child while this process exits, without waiting. */
+  /** Sends `exitSignal` to the child without waiting for its exit. Called while this process exits. */
   killOnExit(): void {
     if (this.#exitSignal === 'SIGKILL') this.#signalGroup('SIGKILL');
     else this.kill(this.#exitSignal);
@@ -109,7 +112,7 @@ export function describeExit(exit: ProcessExit): string {
   return exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
 }
 
-/** Returns whether a process with this id exists, of any user. */
+/** Returns whether a process with this id exists. A process of another user counts, too. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -119,7 +122,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns the `code` of a system error. Accepts any object, because the class `Error` of Jest differs from Node's. */
+/** Returns the `code` of a system error. Does not check `instanceof Error`, because Jest has its own class `Error`. */
 export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
@@ -139,7 +142,7 @@ export async function settlesWithin(promise: Promise<unknown>, milliseconds: num
   return ended;
 }
 
-/** Sends a signal to a process, or to a group (negative id). Ignores a process that has ended. */
+/** Sends a signal to a process, or to a process group (negative id). Does nothing if the process has ended. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -150,7 +153,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 
 function start({ command, args, cwd, env, stdio, user, orphanSignal }: ChildOptions): ChildProcess {
   if (hasSetpriv()) {
-    // setpriv changes the user first and then sets the death signal: a change of the user would clear the signal.
+    // setpriv changes the user before it sets the death signal, because a change of the user clears a death signal that is already set.
     const userArgs = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : [];
     const setprivArgs = [...userArgs, '--pdeathsig', orphanSignal.slice('SIG'.length), '--', command, ...args];
     return spawn('setpriv', setprivArgs, { cwd, env, stdio, detached: true });
@@ -166,7 +169,10 @@ function hasSetpriv(): boolean {
   return setpriv;
 }
 
-/** Replaces the death signal on systems without setpriv: a shell checks every second whether this process still exists. */
+/**
+ * Starts a shell that checks every second whether this process still exists, and signals the child when it does not. Replaces the death signal on
+ * systems without setpriv.
+ */
 function killWhenOrphaned(pid: number, signal: NodeJS.Signals): void {
   const script = 'while kill -0 "$1" 2>/dev/null; do kill -0 "$2" 2>/dev/null || exit 0; sleep 1; done; kill -"$3" "$2"';
   const scriptArgs = [String(process.pid), String(pid), signal.slice('SIG'.length)];

@@ -60,7 +60,7 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
     NODE_ENV: 'development',
     PUBLIC_URL: `http://localhost:${apiPorts.ports[0]}`,
     ...localnet?.env,
-    // A transaction on the localnet is final after 13 s, so draws need shorter waits than in production.
+    // On the localnet a transaction is finalized after about 13 s, so draws can use shorter waiting times than in production.
     ...(localnet ? { DRAW_LEAD_SEC: '30', DRAW_MARGIN_SEC: '10' } : {}),
     ...env,
     DATABASE_URL: postgres?.url ?? env.DATABASE_URL,
@@ -82,7 +82,8 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
   const migrated = await runProcess(stack, script('migrate', entries.migrate, shared));
   if (migrated.code !== 0) throw new Error(`${entries.migrate} ${describeExit(migrated)}`);
 
-  // The supervisor stops processes in reverse order. Workers start first, so they still process the last requests of the API.
+  // The supervisor stops processes in the reverse order of their start. The workers start before the API and therefore stop after it, so that they
+  // still process the jobs of the last requests.
   await stack.startTogether(
     named('worker', workerCount).map(
       (name, index) => () => startProcess(script(name, entries.worker, { ...shared, METRICS_PORT: metricsPort(apiCount + index) })),
@@ -101,9 +102,10 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
 }
 
 /**
- * Reads `--at TIME` as the difference to the system time. Without the option, CLOCK_OFFSET_SEC applies.
- * @returns whole seconds; 0 means the system time
- * @throws when TIME is not in the future, or when SOLANA_RPC_URL is set, because only the localnet's clock and beacon can be shifted
+ * Returns the difference between `--at TIME` and the system time. Without `--at`, returns CLOCK_OFFSET_SEC.
+ * @returns whole seconds; 0 means that the clock is not shifted
+ * @throws when TIME is not in the future, or when the clock is shifted and SOLANA_RPC_URL is set, because only the clock and the beacon of the
+ * localnet can be shifted
  */
 export function clockOffsetSec(args: readonly string[], env: NodeJS.ProcessEnv, nowMs = Date.now()): number {
   const { at } = parseArgs({ args: [...args], options: { at: { type: 'string' } } }).values;
@@ -113,12 +115,15 @@ export function clockOffsetSec(args: readonly string[], env: NodeJS.ProcessEnv, 
   return offsetSec;
 }
 
-/** Returns `api`, or `api-1`, `api-2`… for several processes. */
+/** Returns the names of `count` processes: `api` for one process, `api-1`, `api-2`… for several. */
 function named(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => (count === 1 ? name : `${name}-${index + 1}`));
 }
 
-/** Returns the admin token of this checkout. It is created once, so bookmarks and scripts keep working. */
+/**
+ * Returns the admin token that is stored in the data folder. Creates it at the first start only, so that bookmarks and scripts with the token keep
+ * working.
+ */
 function ownAdminToken(data: string): string {
   const file = join(data, 'admin-token');
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });

@@ -6,16 +6,20 @@ import { errorCode, isAlive } from './child.ts';
 
 const LOCK_FILE = 'owner';
 
-/** Locks a folder until `unlockFolder` or the end of this process. @throws when another running process holds the lock */
+/**
+ * Locks a folder until `unlockFolder` is called or this process ends.
+ * @throws when another running process holds the lock
+ */
 export async function lockFolder(folder: string): Promise<void> {
   const file = join(folder, LOCK_FILE);
   const mine = identity(process.pid);
   while (!create(file, mine)) {
     const owner = lockOwner(folder);
-    if (owner !== undefined) throw new Error(`${folder} is in use by process ${owner}: stop that first`);
+    if (owner !== undefined) throw new Error(`${folder} is in use by process ${owner}: stop that process first`);
     rmSync(file, { force: true });
   }
-  // Two processes may find the same dead owner, and the second may delete the lock file of the first. The content decides.
+  // Two processes may find the lock file of the same ended process at the same moment. Then one of them may delete the new lock file of the other. So
+  // each process waits, then reads the file: the process whose id is in the file holds the lock.
   await sleep(20);
   if (read(file) !== mine) throw new Error(`${folder} is in use by another process that started at the same moment`);
 }
@@ -26,7 +30,7 @@ export function unlockFolder(folder: string): void {
   if (read(file) === identity(process.pid)) rmSync(file, { force: true });
 }
 
-/** Returns the id of the running process that holds the lock of a folder. */
+/** Returns the id of the running process that holds the lock of a folder; undefined if the folder is not locked. */
 export function lockOwner(folder: string): number | undefined {
   const content = read(join(folder, LOCK_FILE));
   const pid = Number(content?.split(' ')[0]);
@@ -51,7 +55,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Returns a process id with its start time, because the system reuses process ids. */
+/** Returns a process id and the start time of the process. The id alone is not unique, because the system reuses process ids. */
 function identity(pid: number): string {
   return `${pid} ${startOf(pid)}`;
 }
@@ -60,7 +64,7 @@ function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return output('ps', ['-o', 'lstart=', '-p', String(pid)]);
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program name in brackets and may contain spaces, so fields are counted after the last bracket.
+    // The second field of `stat` is the program name in brackets and may contain spaces, so fields are counted after the last bracket.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     // A zombie counts as ended: in a container without an init process, zombies are never removed.
     if (fields[0] === 'Z') return 'ended';

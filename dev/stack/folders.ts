@@ -6,16 +6,19 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { output } from './binaries.ts';
 import type { Identity } from './child.ts';
 
-/** The path of a unix socket has at most 104 bytes on macOS and 108 on Linux. `.s.PGSQL.5432.lock` is the longest file name. */
+/**
+ * Maximum length of the path of a socket folder, bytes. The path of a unix socket may have at most 104 bytes on macOS and 108 on Linux, and the
+ * longest file name in the folder is `.s.PGSQL.5432.lock`.
+ */
 const MAX_SOCKET_FOLDER_BYTES = 100 - '/.s.PGSQL.5432.lock'.length;
 
 const userId = process.getuid?.() ?? 0;
 
-/** Folder mode: other users, such as the PostgreSQL user, may traverse the folder. Private folders inside it have mode 0700. */
+/** Folder mode that lets other users, such as the PostgreSQL user, enter the folder but not list it. Private folders inside it have mode 0700. */
 const TRAVERSABLE = 0o711;
 
 let database: Identity | undefined;
-/** Returns the user that PostgreSQL runs as: the current user (undefined), or for root, `postgres` or `nobody`. */
+/** Returns the system user that PostgreSQL runs as: undefined (the current user), or `postgres` or `nobody` if the current user is root. */
 export function databaseUser(): Identity | undefined {
   if (userId !== 0) return undefined;
   database ??= identityOf('postgres') ?? identityOf('nobody');
@@ -24,8 +27,8 @@ export function databaseUser(): Identity | undefined {
 }
 
 /**
- * Returns the data folder of a checkout: `COINOP_DATA`, else `.data` in the checkout. Where the database user cannot enter the
- * checkout (root's home), it is a folder below /var/lib/coinop.
+ * Returns the data folder of a checkout: `chosen` (COINOP_DATA) if it is set, else `.data` in the checkout. If the database user cannot enter the
+ * checkout, for example in root's home, returns a folder below /var/lib/coinop for root, and below ~/.local/share/coinop for any other user.
  */
 export function dataFolder(checkout: string, chosen: string | undefined): string {
   if (chosen) return checkedFolder(resolve(chosen), 'COINOP_DATA names');
@@ -52,7 +55,10 @@ export function newTemporaryFolder(prefix: string): string {
   return folder;
 }
 
-/** Returns the parent of temporary folders: the system's choice if its path is short enough and the database user can enter it, else /tmp. */
+/**
+ * Returns the folder in which temporary folders are created: the system's temporary folder if its path is short enough for unix sockets and the
+ * database user can enter it, else /tmp.
+ */
 export function temporaryBase(): string {
   const base = realpathSync(tmpdir());
   const isUsable = base.length <= MAX_SOCKET_FOLDER_BYTES - 'coinop-run-123456'.length && isReachable(base);
@@ -74,8 +80,8 @@ export function makeFolder(path: string, mode: number, owner?: Identity): void {
 }
 
 /**
- * Returns the folder of a server's unix socket: `run` in the server's folder. Where that path is too long or needs escapes in a
- * URL, `run` is a link to a short temporary folder.
+ * Creates the folder of a server's unix socket and returns its path: `run` in the server's folder. If that path is too long, or has characters that
+ * must be escaped in a URL, `run` becomes a symbolic link to a temporary folder, and the path of the temporary folder is returned.
  */
 export function socketFolder(folder: string, owner?: Identity): string {
   const inside = join(folder, 'run');
@@ -95,7 +101,7 @@ export function socketFolder(folder: string, owner?: Identity): string {
   return short;
 }
 
-/** Deletes the short temporary socket folder and its link, if they exist. */
+/** Deletes the symbolic link `run` in a server's folder and the temporary socket folder that it leads to. Does nothing if `run` is no link. */
 export function removeSocketFolder(folder: string): void {
   const inside = join(folder, 'run');
   const target = linkTarget(inside);

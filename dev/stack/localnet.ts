@@ -6,7 +6,7 @@ import { makeFolder } from './folders.ts';
 import { logTail } from './logs.ts';
 import type { StackPart } from './supervisor.ts';
 
-/** Returns an environment without the signing keys. Only workers sign transactions, so the API gets no key. */
+/** Returns a copy of the environment without the variables of the signing keys. Only workers sign transactions, so the API gets no key. */
 export const withoutKeys = <Env extends NodeJS.ProcessEnv>(env: Env): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^(?:FEE_PAYER|EPOCH_AUTHORITY|TREASURY|COMMITTER)_KEY$/.test(name)));
 
@@ -15,25 +15,25 @@ const STOP_STEPS: StopSteps = [['SIGTERM', 10_000]];
 const PROGRAM = join(import.meta.dirname, '../localnet/main.ts');
 
 export interface LocalnetProcessOptions {
-  /** Data folder of this cluster alone; created if missing. */
+  /** Data folder, used by this localnet only; created if missing. */
   readonly folder: string;
-  /** 0: any free port. A restart uses the same port again. */
+  /** Port; 0 (default): any free port. A restart uses the same port again. */
   readonly port?: number;
   readonly host?: string;
   readonly slotMs?: number;
-  /** Period of the beacon, ms. */
+  /** Time between two rounds of the beacon, ms. */
   readonly beaconMs?: number;
-  /** Blocks until a block is confirmed, and until it is finalized. */
+  /** `confirmedAfter` and `finalizedAfter`: number of later blocks after which a block is confirmed, and finalized. */
   readonly confirmedAfter?: number;
   readonly finalizedAfter?: number;
 }
 
 /** A localnet that runs as a child process. */
 export interface LocalnetProcess extends StackPart {
-  /** URL of the first node. The second node is `<url>/second`, the control endpoint `<url>/control/…`. */
+  /** URL of the first RPC node. The URL of the second RPC node is `<url>/second`; the control endpoint is `<url>/control/…`. */
   readonly url: string;
   readonly pid: number;
-  /** Environment variables for the service: URLs, program, mints, and the keys of the roles. */
+  /** Environment variables for the service: RPC and beacon URLs, program id, mint addresses, and signing keys. */
   readonly env: Readonly<Record<string, string>>;
   /** Ends the process by SIGKILL, as in a crash. */
   kill(): Promise<void>;
@@ -57,7 +57,7 @@ class LocalnetServer implements LocalnetProcess {
   readonly #options: LocalnetProcessOptions;
   readonly #log: string;
   readonly #reportDeath: (how: string) => void;
-  /** The current child process. The exit of an earlier child is not reported. */
+  /** The running child process. Undefined during `stop`, `kill` and `restart`, so that `died` does not report an intended exit. */
   #server: Child | undefined;
 
   constructor(options: LocalnetProcessOptions) {
@@ -118,7 +118,10 @@ class LocalnetServer implements LocalnetProcess {
     await server?.stop(steps);
   }
 
-  /** Waits for the line that the process prints when it is ready. */
+  /**
+   * Waits for the line that the process prints when it is ready.
+   * @returns the URL from that line, or the reason why the process is not ready
+   */
   async #ready(server: Child): Promise<{ url: string } | { failure: string }> {
     const end = Date.now() + READY_WITHIN;
     while (Date.now() < end) {

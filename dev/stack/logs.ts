@@ -21,13 +21,13 @@ export class ProcessOutput {
     this.#width = width;
   }
 
-  /** Prints text; each line begins with the name. */
+  /** Prints text. Each printed line begins with the name of the process. */
   print(name: string, text: string): void {
     const label = this.#label(name);
     for (const line of text.split('\n')) process.stdout.write(`${label} ${line}\n`);
   }
 
-  /** Prints the lines of a stream, and formats JSON log lines. Resolves at the end of the stream. */
+  /** Prints the lines of a process's output stream and formats JSON log lines. Resolves at the end of the stream. */
   follow(name: string, stream: Readable): Promise<void> {
     return new Promise((resolve) => {
       createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })

@@ -5,20 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { output } from './binaries.ts';
 import { isAlive, type StopSteps, sendSignal } from './child.ts';
 
-/** A server that a killed run may have left running, and how to recognize its processes. */
+/** A server that may still run after its parent process was killed, and how to recognize its processes. */
 export interface OrphanedServer {
   /** The working directory of the server and its child processes. */
   readonly folder: string;
   readonly pidFile: string;
   readonly program: RegExp;
-  /** On systems without /proc, the command line of the server contains one of these. */
+  /** Used on systems without /proc: the command line of the server contains at least one of these texts. */
   readonly commandLineParts: readonly string[];
   readonly stop: StopSteps;
 }
 
 /**
- * Ends the server that a killed run left running in a folder: the main process by the given signals, then its remaining child
- * processes by SIGKILL. An unrelated process that reuses the recorded process id is not signalled.
+ * Ends a server that still runs in its folder after its parent process was killed. Sends the signals of `stop` to the main process, then SIGKILL to
+ * its remaining child processes. Sends no signal to an unrelated process that has the id in the pid file.
  */
 export async function stopOrphans(orphan: OrphanedServer): Promise<void> {
   const main = recordedPid(orphan.pidFile);
@@ -33,8 +33,8 @@ export async function stopOrphans(orphan: OrphanedServer): Promise<void> {
     for (const pid of rest) sendSignal(pid, 'SIGKILL');
     await sleep(100);
   }
-  // An unrelated process may have the recorded id, and a new server would take it for a running server. The pid file is
-  // deleted only where it is certain that the old server has ended.
+  // An unrelated process may have got the id in the pid file, and a new server would conclude that the old server still runs. So the pid file is
+  // deleted, but only when the old server has certainly ended: on Linux, or if the file is older than the last boot.
   const isReused = main !== undefined && isAlive(main);
   if (isReused && (process.platform === 'linux' || isOlderThanBoot(orphan.pidFile))) rmSync(orphan.pidFile, { force: true });
 }

@@ -4,15 +4,16 @@ import { createServer } from 'node:net';
 const DEFAULT_PORT = 3000;
 const MAX_PORTS_TRIED = 200;
 
-/** Consecutive ports for the API processes. `moved`: the default ports were in use. */
+/** Consecutive ports for the API processes. `moved` is true if other ports were chosen because the default ports were in use. */
 export interface ApiPorts {
   readonly ports: readonly number[];
   readonly moved: boolean;
 }
 
 /**
- * Returns consecutive ports for a number of API processes: from PORT on if it is set, else the first free ones from 3000 on.
- * @throws when PORT is set and one of its ports is in use
+ * Returns `count` consecutive ports for API processes. They begin at PORT (`chosen`) if it is set, else at the lowest number from 3000 on at which
+ * all of them are free.
+ * @throws when PORT is set and one of the ports is in use
  */
 export async function choosePorts(chosen: string | undefined, count: number): Promise<ApiPorts> {
   if (chosen !== undefined && chosen !== '') {
@@ -31,7 +32,10 @@ export async function choosePorts(chosen: string | undefined, count: number): Pr
   throw new Error(`No port from ${DEFAULT_PORT} to ${DEFAULT_PORT + MAX_PORTS_TRIED - 1} is free: set PORT`);
 }
 
-/** Parses a setting. @throws when it is not a whole number from `min` to `max` */
+/**
+ * Parses the text of a setting as a whole number.
+ * @throws when the text is not a whole number from `min` to `max`
+ */
 export function wholeNumber(name: string, text: string, min: number, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= min && number <= max) return number;
@@ -44,7 +48,7 @@ function consecutive(first: number, count: number): number[] {
 
 async function firstTaken(ports: readonly number[]): Promise<number | undefined> {
   for (const port of ports) {
-    // Some systems allow one process on the wildcard address and another on 127.0.0.1, so both are tested.
+    // Some systems let one process listen on all addresses and another process listen on 127.0.0.1 at the same port, so both are tested.
     if (!((await isFree(port)) && (await isFree(port, '127.0.0.1')))) return port;
   }
   return undefined;
@@ -58,7 +62,7 @@ function isFree(port: number, host?: string): Promise<boolean> {
   });
 }
 
-/** Returns the port if it is free, else 0, which lets the system choose one. */
+/** Returns the port if it is free, else 0, so that the operating system chooses a port. */
 export async function portOrAny(port: number): Promise<number> {
   return (await firstTaken([port])) === undefined ? port : 0;
 }

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { findPostgres, type PostgresBinaries } from './binaries.ts';
 import { Child, describeExit, type Identity } from './child.ts';
 
-/** The database role that owns all objects. The cluster has no other. */
+/** The only role of the database server. It owns all database objects. */
 export const ROLE = 'coinop';
 
-/** The port number in the name of the unix socket. PostgreSQL opens no TCP port. */
+/** Port number, used only in the file name of the unix socket. PostgreSQL opens no TCP port. */
 export const PORT = '5432';
 
 const SHARED_SETTINGS = {
@@ -20,13 +20,16 @@ const SHARED_SETTINGS = {
   log_min_messages: 'warning',
   // Each API and worker process has its own connection pool.
   max_connections: '200',
-  // Compilation takes longer than the short statements of the service.
+  // The queries of the service are short: JIT compilation would take longer than it saves.
   jit: 'off',
   random_page_cost: '1.1',
   work_mem: '8MB',
 };
 
-/** Settings with which a commit survives a power cut, as in production, so benchmarks are realistic. Sized for two cores. */
+/**
+ * Settings for data that must survive a power cut. They are as in production, so that benchmarks are realistic. The sizes are for a machine with two
+ * cores.
+ */
 const DURABLE_SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -41,7 +44,7 @@ const DURABLE_SETTINGS = {
   max_parallel_workers_per_gather: '1',
 };
 
-/** Settings for data that is deleted after the run: no wait for the disk, minimal write-ahead log. */
+/** Settings for data that is deleted after the run: commits do not wait for the disk, and the write-ahead log is minimal. */
 const EPHEMERAL_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -52,18 +55,23 @@ const EPHEMERAL_SETTINGS = {
   max_wal_size: '1GB',
 };
 
-/** Returns the settings as command line arguments. They are not stored in the data folder, so a change applies at the next start. */
+/**
+ * Returns the PostgreSQL settings as command line arguments. They are not stored in the data folder, so a changed setting applies at the next start.
+ */
 export function settingsArguments(durable: boolean): string[] {
   const settings = { ...SHARED_SETTINGS, ...(durable ? DURABLE_SETTINGS : EPHEMERAL_SETTINGS) };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** Returns an environment without the caller's PGHOST, PGDATA, PGOPTIONS, locale and time zone. */
+/** Returns the environment of the PostgreSQL programs. It omits the caller's PGHOST, PGDATA, PGOPTIONS, locale and time zone. */
 export function postgresEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
 
-/** Returns the installed PostgreSQL for a data folder: the version that created it, or the newest for a new folder. */
+/**
+ * Returns the installed PostgreSQL of the version that created the data folder, or the newest PostgreSQL if the folder does not exist.
+ * @throws when that version is not installed
+ */
 export function postgresFor(data: string): PostgresBinaries {
   const versionFile = join(data, 'PG_VERSION');
   const major = existsSync(versionFile) ? Number(readFileSync(versionFile, 'utf8').trim()) : undefined;
@@ -73,7 +81,10 @@ export function postgresFor(data: string): PostgresBinaries {
   throw new Error(`PostgreSQL ${major} created ${data} and is not installed: install that version, or delete the folder and its data`);
 }
 
-/** Creates the data folder if it is missing. A rename at the end makes it appear complete or not at all. */
+/**
+ * Creates the data folder if it is missing. Creates it under another name and renames it at the end, so that an interrupted call leaves no incomplete
+ * data folder.
+ */
 export async function ensureCluster(binaries: PostgresBinaries, data: string, durable: boolean, user: Identity | undefined): Promise<void> {
   if (existsSync(join(data, 'PG_VERSION'))) return;
   const unfinished = `${data}.new`;
@@ -93,7 +104,7 @@ export async function ensureCluster(binaries: PostgresBinaries, data: string, du
   initdb.process.stderr?.on('data', (chunk) => (errorOutput += String(chunk)));
   const exit = await initdb.exited;
   if (exit.code !== 0) throw new Error(`initdb ${describeExit(exit)}\n${errorOutput.trim()}`);
-  // Any client of the unix socket is trusted: the permissions of the socket's folder exclude other users.
+  // Clients of the unix socket need no password, because the permissions of the socket's folder exclude other users.
   const accessRules = join(unfinished, 'pg_hba.conf');
   writeFileSync(accessRules, 'local all all trust\n', { mode: 0o600 });
   if (user) chownSync(accessRules, user.uid, user.gid);

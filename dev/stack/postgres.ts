@@ -10,28 +10,31 @@ import { stopOrphans } from './orphans.ts';
 import { ensureCluster, PORT, postgresEnvironment, postgresFor, ROLE, settingsArguments } from './postgres-cluster.ts';
 import type { StackPart } from './supervisor.ts';
 
-/** Start timeout, ms. A normal start takes 100 ms; recovery after a kill takes longer. */
+/** Start timeout, ms. A normal start takes 100 ms; the recovery after a kill takes longer. */
 const READY_WITHIN = 120_000;
 
-/** SIGINT is a fast shutdown: it rolls back open transactions. SIGQUIT is an immediate shutdown: the next start recovers. */
+/**
+ * Signals that stop PostgreSQL. SIGINT requests a fast shutdown, which rolls back open transactions. SIGQUIT requests an immediate shutdown, after
+ * which the next start recovers the data.
+ */
 const STOP_STEPS: StopSteps = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 5_000],
 ];
 
-/** Simulates a crash by an immediate shutdown. SIGKILL would leave child processes that hold the shared memory. */
+/** Signal that simulates a crash: an immediate shutdown. After SIGKILL, PostgreSQL's child processes could continue and hold the shared memory. */
 const CRASH_STEPS: StopSteps = [['SIGQUIT', 20_000]];
 
 export interface PostgresOptions {
-  /** Data folder of this server alone; created if missing. */
+  /** Data folder, used by this server only; created if missing. */
   readonly folder: string;
-  /** true: a commit survives a power cut. false: nothing waits for the disk, for tests. */
+  /** Whether commits survive a power cut. If false, commits do not wait for the disk, which makes tests faster. */
   readonly durable: boolean;
   /** Database to create if missing (default `coinop`). */
   readonly database?: string;
 }
 
-/** A private PostgreSQL server. Its URL stays the same over restarts. */
+/** A private PostgreSQL server. Its URL does not change at a restart. */
 export interface Postgres extends StackPart {
   readonly url: string;
   readonly pid: number;
@@ -39,15 +42,15 @@ export interface Postgres extends StackPart {
   readonly binaries: string;
   /** Creates a database if it is missing. @returns its URL */
   ensureDatabase(database: string): string;
-  /** Ends the server as in a crash, without rollback or checkpoint. The next start recovers. */
+  /** Ends the server as in a crash, without rollback or checkpoint. The next start recovers the data. */
   kill(): Promise<void>;
   /** Stops the server if it runs, then starts it. */
   restart(): Promise<void>;
 }
 
 /**
- * Starts a private PostgreSQL that listens only on a unix socket in a folder of mode 0700. First cleans up after an earlier run: a
- * running server, a stale lock, an incomplete data folder.
+ * Starts a private PostgreSQL that listens only on a unix socket in a folder of mode 0700. First removes the remains of a killed run: a running
+ * server, a lock whose owner has ended, an incomplete data folder.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const user = databaseUser();
@@ -77,7 +80,7 @@ class PostgresServer implements Postgres {
   readonly #user: Identity | undefined;
   readonly #reportDeath: (how: string) => void;
   #binaries = '';
-  /** The current child process. The exit of an earlier child is not reported. */
+  /** The running child process. Undefined during `stop`, `kill` and `restart`, so that `died` does not report an intended exit. */
   #server: Child | undefined;
 
   constructor(folder: string, { durable, database = 'coinop' }: PostgresOptions, user: Identity | undefined) {
@@ -165,21 +168,25 @@ class PostgresServer implements Postgres {
   }
 }
 
-/** Stops the PostgreSQL that a killed run left running in a folder. */
+/** Stops the PostgreSQL in a folder if it still runs after its parent process was killed. */
 export async function stopOrphanedPostgres(folder: string): Promise<void> {
   const data = join(folder, 'data');
   await stopOrphans({ folder: data, pidFile: join(data, 'postmaster.pid'), program: /^postgres/, commandLineParts: [data], stop: STOP_STEPS });
-  // The server has ended. PostgreSQL would still trust the socket's lock file if another process had reused the id in it.
+  // The server has ended, so its socket and the socket's lock file are deleted. Otherwise PostgreSQL could refuse to start, because an unrelated
+  // process may have got the process id in the lock file.
   const socket = join(folder, 'run', `.s.PGSQL.${PORT}`);
   for (const file of [socket, `${socket}.lock`]) rmSync(file, { force: true });
 }
 
-/** Returns the URL of a database. libpq, node-postgres and MikroORM accept an escaped folder as the host. */
+/** Returns the URL of a database. Its host is the escaped path of the socket folder, which libpq, node-postgres and MikroORM accept. */
 function urlOf(run: string, database: string): string {
   return `postgresql://${ROLE}@${encodeURIComponent(run)}:${PORT}/${encodeURIComponent(database)}`;
 }
 
-/** Waits until the server writes `ready` into its lock file, as pg_ctl does. @returns the failure, if any */
+/**
+ * Waits until the server writes `ready` into postmaster.pid, as pg_ctl does.
+ * @returns undefined when the server is ready, else the reason why it is not
+ */
 async function ready(server: Child, data: string): Promise<string | undefined> {
   const end = Date.now() + READY_WITHIN;
   while (Date.now() < end) {

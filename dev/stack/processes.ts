@@ -3,7 +3,7 @@ import { Child, describeExit, type ProcessExit, type StopSteps, settlesWithin } 
 import type { ProcessOutput } from './logs.ts';
 import type { StackPart, Supervisor } from './supervisor.ts';
 
-/** Time that a process has to stop after SIGTERM, ms; then it is killed. The service's own shutdown timeout is shorter. */
+/** Maximum time from SIGTERM to the exit of a process, ms; then the process is killed. The service's own shutdown timeout is shorter. */
 export const DRAIN_TIMEOUT_MS = 30_000;
 
 /** A process to start, such as an API or a worker. */
@@ -13,11 +13,11 @@ export interface ProcessOptions {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Prints the output with the process's name, or `inherit`: unchanged. */
+  /** Where the process's output goes. A `ProcessOutput` prints each line with the process's name; `inherit` prints the output unchanged. */
   readonly output: ProcessOutput | 'inherit';
-  /** true: the process ends by itself, so its end is no failure. */
+  /** Whether the process ends without `stop`. If true, its end is no failure. */
   readonly endsByItself?: boolean;
-  /** Signals to stop the process (default: SIGTERM). After them the process is killed. */
+  /** Signals that stop the process (default: SIGTERM). If the process still runs after the last signal, it is killed. */
   readonly stop?: StopSteps;
 }
 
@@ -29,7 +29,7 @@ export interface ServiceProcess extends StackPart {
   readonly exited: Promise<ProcessExit>;
 }
 
-/** Starts a process. The caller hands it to a `Supervisor`. */
+/** Starts a process. The caller must pass the returned process to a `Supervisor`, which stops it. */
 export function startProcess(options: ProcessOptions): ServiceProcess {
   const { command, args, cwd, env, output } = options;
   const child = new Child({
@@ -38,7 +38,7 @@ export function startProcess(options: ProcessOptions): ServiceProcess {
     cwd,
     env,
     stdio: output === 'inherit' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
-    // The processes of the project survive a kill at any instant without data loss, and SIGTERM does not always end them.
+    // SIGKILL is safe, because a kill at any moment loses no data of these processes. SIGTERM does not end a process that hangs.
     orphanSignal: 'SIGKILL',
     exitSignal: 'SIGKILL',
   });
@@ -70,13 +70,16 @@ export function startProcess(options: ProcessOptions): ServiceProcess {
   };
 }
 
-/** Runs a process to its end. */
+/** Runs a process and waits until it ends. */
 export async function runProcess(stack: Supervisor, options: ProcessOptions): Promise<ProcessExit> {
   const started = await stack.start(() => startProcess({ ...options, endsByItself: true }));
   return started.exited;
 }
 
-/** Waits until a URL answers 200. @throws after `within` ms, or when the process has ended */
+/**
+ * Requests a URL until it responds with 200.
+ * @throws after `within` ms, or when the process has ended
+ */
 export async function waitUntilReady(process: ServiceProcess, url: string, within: number): Promise<void> {
   const end = Date.now() + within;
   let last = 'no response';

@@ -14,20 +14,22 @@ const READY_WITHIN = 60_000;
 const STOP_STEPS: StopSteps = [['SIGTERM', 10_000]];
 
 export interface RedisOptions {
-  /** Data folder of this server alone; created if missing. */
+  /** Data folder, used by this server only; created if missing. */
   readonly folder: string;
-  /** true: a crash loses at most the last second of writes. false: memory only, for tests. */
+  /**
+   * Whether Redis writes its data to disk, so that a crash loses at most the last second of writes. If false, the data is in memory only, for tests.
+   */
   readonly durable: boolean;
 }
 
-/** A private Redis server. Its URL stays the same over restarts. */
+/** A private Redis server. Its URL does not change at a restart. */
 export interface Redis extends StackPart {
   readonly url: string;
   readonly socket: string;
   readonly pid: number;
   /** Ends the server by SIGKILL, as in a crash. */
   kill(): Promise<void>;
-  /** Stops the server if it runs, then starts it. `empty` deletes its data. */
+  /** Stops the server if it runs, then starts it. If `empty` is true, deletes the data before the start. */
   restart(how: { readonly empty: boolean }): Promise<void>;
 }
 
@@ -47,7 +49,7 @@ export async function startRedis(options: RedisOptions): Promise<Redis> {
   }
 }
 
-/** Stops the Redis that a killed run left running in a folder. */
+/** Stops the Redis in a folder if it still runs after its parent process was killed. */
 export async function stopOrphanedRedis(folder: string): Promise<void> {
   const run = join(folder, 'run');
   const commandLineParts = existsSync(run) ? [folder, realpathSync(run)] : [folder];
@@ -68,7 +70,7 @@ class RedisServer implements Redis {
   readonly #log: string;
   readonly #durable: boolean;
   readonly #reportDeath: (how: string) => void;
-  /** The current child process. The exit of an earlier child is not reported. */
+  /** The running child process. Undefined during `stop`, `kill` and `restart`, so that `died` does not report an intended exit. */
   #server: Child | undefined;
 
   constructor(folder: string, durable: boolean) {
@@ -146,7 +148,7 @@ class RedisServer implements Redis {
       dir: this.#data,
       pidfile: pidFile(this.#folder),
       daemonize: 'no',
-      // Redis holds the queues: a full memory must fail the write, and never evict a job.
+      // Redis stores the job queues. When its memory is full, a write must fail; Redis must not evict a job.
       'maxmemory-policy': 'noeviction',
       save: '',
       appendonly: this.#durable ? 'yes' : 'no',
@@ -159,7 +161,7 @@ class RedisServer implements Redis {
 async function ready(server: Child, socket: string): Promise<string | undefined> {
   const end = Date.now() + READY_WITHIN;
   while (Date.now() < end) {
-    // While Redis loads its append-only file, it replies with an error.
+    // While Redis loads its append-only file, it replies to PING with an error.
     if ((await ping(socket)) === '+PONG') return undefined;
     await sleep(20);
     if (!server.isRunning) return new Promise(() => {});

@@ -3,28 +3,28 @@ import { settlesWithin } from './child.ts';
 /** A server or process that runs until it is stopped. */
 export interface StackPart {
   readonly name: string;
-  /** Resolves with the reason if the part ends without `stop`. Never settles otherwise. */
+  /** Resolves with the reason if the part ends although `stop` was not called. Otherwise never settles. */
   readonly died: Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface SuperviseOptions {
   readonly print: (line: string) => void;
-  /** The exit code after a signal. */
+  /** Returns the exit code of a run that a signal ended. */
   readonly interruptedCode: (signal: NodeJS.Signals) => number;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The terminal and npm may both forward one Ctrl-C: signals within this time count as one, ms. */
+/** The terminal and npm may both forward the same Ctrl-C, so signals within this time count as one, ms. */
 const SAME_KEYPRESS_MS = 500;
 
-/** Maximum wait for interrupted starts, ms. A part that has started can be stopped cleanly. */
+/** Maximum time that `stop` waits for parts that are still starting, ms. Only a part that has started can be stopped cleanly. */
 const START_TIMEOUT_MS = 30_000;
 
-/** Runs parts together: when one part ends or a signal arrives, it stops all parts in the reverse order of their start. */
+/** Starts servers and processes ("parts"), watches them, and stops them in the reverse order of their start. */
 export class Supervisor {
-  /** Resolves with the exit code when the supervisor begins to stop. */
+  /** Resolves with the exit code at the first call of `end`, which a part that ends unexpectedly also causes. */
   readonly ended: Promise<number>;
   readonly #say: (line: string) => void;
   readonly #end: (code: number) => void;
@@ -44,7 +44,7 @@ export class Supervisor {
     return this.#code !== undefined;
   }
 
-  /** Starts a part and watches it. A part that starts later is stopped earlier. */
+  /** Starts a part and watches it. `stop` stops the parts in the reverse order of their start. */
   async start<P extends StackPart>(begin: () => P | Promise<P>): Promise<P> {
     const [part] = await this.startTogether([begin]);
     if (!part) throw new Error('no part was started');
@@ -74,15 +74,18 @@ export class Supervisor {
   }
 
   #refuseWhenEnding(): void {
-    if (this.isEnding) throw new Error('stopped before all parts had started');
+    if (this.isEnding) throw new Error('the system was stopped before all its processes had started');
   }
 
-  /** Registers a cleanup function. It runs after all parts that start later have stopped. */
+  /** Registers a cleanup function. `stop` calls it after it has stopped all parts that were started later. */
   onStop(undo: () => Promise<void> | void): void {
     this.#undo.push(async () => undo());
   }
 
-  /** Begins to stop all parts. The first call sets the exit code and prints its reason; later calls do nothing. */
+  /**
+   * Resolves `ended`, so that the owner of the supervisor stops all parts. The first call sets the exit code and prints its reason; later calls do
+   * nothing.
+   */
   end(code: number, reason: string): void {
     if (this.isEnding) return;
     this.#code = code;
@@ -108,8 +111,8 @@ export class Supervisor {
 }
 
 /**
- * Runs `work` with a supervisor until the work is done, a part ends or a signal arrives, then stops all parts. A second Ctrl-C exits
- * at once.
+ * Runs `work` with a supervisor until `work` is done, a part ends or a signal arrives, then stops all parts. A second Ctrl-C exits the process at
+ * once.
  * @returns the exit code
  */
 export async function supervise(work: (stack: Supervisor) => Promise<number>, options: SuperviseOptions): Promise<number> {
@@ -126,10 +129,10 @@ export async function supervise(work: (stack: Supervisor) => Promise<number>, op
   };
   for (const signal of SIGNALS) process.on(signal, interrupt);
   process.on('uncaughtException', (error) => stack.end(1, messageOf(error, true)));
-  // A closed terminal or pipe causes write errors: all parts are stopped, so that no process stays behind.
+  // Writes fail after the terminal or the pipe is closed. Then all parts are stopped, so that no process continues to run.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => stack.end(1, 'The output was closed.'));
 
-  // Server processes are unreferenced, so this timer keeps the supervisor running.
+  // Node.js exits when nothing is pending, and the child processes of servers do not count (`unref`). This timer keeps it running.
   const keepAlive = setInterval(() => {}, 60_000);
   const finished = work(stack).catch((error: unknown) => {
     stack.end(1, messageOf(error));

@@ -17,12 +17,12 @@ export const SYSTEM_ADMIN_TOKEN = 'system-admin-token-0123456789';
 
 /** A complete system of real processes with its own PostgreSQL and Redis, for end-to-end tests, chaos tests and benchmarks. */
 export interface System {
-  /** One base URL per API process. */
+  /** Base URLs, one per API process. */
   readonly urls: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly postgres: Postgres;
   readonly redis: Redis;
-  /** Set if `SystemOptions.localnet` is. */
+  /** The localnet; undefined if `SystemOptions.localnet` is not set. */
   readonly localnet: LocalnetProcess | undefined;
   readonly apis: readonly RestartableProcess[];
   readonly workers: readonly RestartableProcess[];
@@ -36,7 +36,10 @@ export interface RestartableProcess {
   readonly pid: number;
   /** Ends the process by SIGKILL and waits for its exit. */
   kill(): Promise<void>;
-  /** Stops the process gracefully and waits for its exit. @returns how it ended; null if it was not running */
+  /**
+   * Stops the process gracefully and waits for its exit.
+   * @returns the exit code or signal; null if the process was not running
+   */
   stop(): Promise<ProcessExit | null>;
   /** Starts the process with the same settings. Resolves when it is ready. */
   start(): Promise<void>;
@@ -46,11 +49,11 @@ export interface RestartableProcess {
 export interface SystemOptions {
   readonly apis?: number;
   readonly workers?: number;
-  /** true: PostgreSQL waits for the disk at each commit, as in production. false: a kill loses its last transactions. */
+  /** Whether PostgreSQL waits for the disk at each commit, as in production. If false, a crash of PostgreSQL loses the last transactions. */
   readonly durable?: boolean;
-  /** true: Redis restores its data after a kill and restart. */
+  /** Whether Redis restores its data after a kill and a restart. */
   readonly durableRedis?: boolean;
-  /** Starts a localnet. Without this the system has no chain. */
+  /** Options of the localnet to start. If undefined, the system has no Solana cluster. */
   readonly localnet?: Omit<LocalnetProcessOptions, 'folder'>;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -74,7 +77,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     const env = {
       ...inherited(),
       NODE_ENV: 'development',
-      // Tests restart the processes many times. The cache spares each start the compilation.
+      // Tests restart the processes many times. With this cache, Node.js does not compile the modules again at each start.
       NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
       LOG_LEVEL: 'error',
       DATABASE_URL: postgres.url,
@@ -97,7 +100,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       output,
     });
     const migrated = await runProcess(stack, script('migrate', 'src/migrate.ts'));
-    if (migrated.code !== 0) throw new Error('the database could not be migrated');
+    if (migrated.code !== 0) throw new Error('src/migrate.ts failed; its error is in the output above');
 
     const workers = Array.from({ length: workerCount }, (_, i) => new ProcessSlot(() => startProcess(script(`worker-${i + 1}`, 'workers/main.ts'))));
     const apis = ports.map((port, i) => {
@@ -123,12 +126,15 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   }
 }
 
-/** Returns the few variables that the processes inherit. A DATABASE_URL or REDIS_URL of the caller is not among them. */
+/**
+ * Returns the environment variables that the processes inherit from the caller. It omits DATABASE_URL and REDIS_URL, so a system never uses the
+ * caller's servers.
+ */
 function inherited(): Record<string, string> {
   return Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-/** Holds the current process of one name, and starts its successors. */
+/** An API or worker process that can be killed and started again under the same name. Only one process per slot runs at a time. */
 class ProcessSlot implements RestartableProcess {
   readonly #begin: () => ServiceProcess;
   readonly #ready: (process: ServiceProcess) => Promise<void>;

@@ -5,7 +5,7 @@ import { newTemporaryFolder, removeSocketFolder, temporaryBase } from './folders
 import { stopOrphanedPostgres } from './postgres.ts';
 import { stopOrphanedRedis } from './redis.ts';
 
-/** A folder without a lock may be new: it is deleted only after this time, ms. */
+/** Minimum age of a folder without a lock before it is deleted, ms. A younger folder may belong to a run that has not locked it yet. */
 const LOCK_GRACE_MS = 60_000;
 
 /** A temporary folder for the PostgreSQL (`postgres`) and Redis (`redis`) of one run. */

@@ -12,13 +12,13 @@ import { openTemporaryFolder } from './temporary.ts';
 const checkout = join(import.meta.dirname, '../..');
 
 /**
- * Maximum number of failed test files that run a second time, one by one. Tests of real processes sometimes time out on a loaded
- * machine. A file that fails twice has failed; a file that passes alone is reported as unsteady.
+ * If at most this number of test files fail, they run a second time, one by one, because tests of real processes sometimes time out on a loaded
+ * machine. A file that fails again counts as failed. A file that passes the second time counts as passed and is reported as unsteady.
  */
 const MAX_FILES_RERUN = 12;
 
 let count = NO_RESULT;
-// The count is always the last line of output.
+// This program always prints the count as its last line.
 process.on('exit', () => process.stdout.write(`\ntests: ${count.passed} passed, ${count.failed} failed\n`));
 
 async function test(stack: Supervisor, jestArguments: readonly string[]): Promise<number> {
@@ -40,7 +40,7 @@ async function test(stack: Supervisor, jestArguments: readonly string[]): Promis
   const env = {
     ...outer,
     NODE_ENV: 'test',
-    // Jest's workers and the processes that tests start load the same modules hundreds of times.
+    // Jest's workers, and the processes that tests start, load the same modules hundreds of times. The cache saves their compilation.
     NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
     TEST_DATABASE_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
@@ -59,7 +59,8 @@ async function test(stack: Supervisor, jestArguments: readonly string[]): Promis
     const passedAlone = new Set(again.files.filter((file) => file.failed === 0).map((file) => file.file));
     for (const { file } of failed) if (passedAlone.has(file)) print(`UNSTEADY: ${relative(checkout, file)} failed in the full run and passed alone.`);
   }
-  // Checks that each endpoint of the specification succeeded in at least one test. Skipped after a failure, which may be the cause.
+  // Checks that each endpoint of the OpenAPI document succeeded in at least one test. If a test failed, the check is skipped, because the failed test
+  // may be the only one that covers an endpoint.
   if (jestArguments.length === 0 && count.failed === 0) {
     const args = [join(checkout, 'test/contract/succeeded.ts'), successes];
     const succeeded = await runProcess(stack, { ...command, env, name: 'succeeded', command: process.execPath, args });
@@ -90,7 +91,10 @@ async function runJest(
   return { files: readFileCounts(resultFile) ?? [], succeeded };
 }
 
-/** Stops Jest if it does not exit within 10 s of its result, because a test left a handle open. That counts as a failure. */
+/**
+ * Stops Jest if it does not exit within 10 s after it has written its result, because a test left a handle (timer, socket) open. The run then counts
+ * as failed.
+ */
 async function stopHangingJest(jest: ServiceProcess, resultFile: string): Promise<void> {
   while (!existsSync(resultFile)) if (await settlesWithin(jest.exited, 500)) return;
   if (await settlesWithin(jest.exited, 10_000)) return;

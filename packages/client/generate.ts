@@ -14,7 +14,7 @@ import { comment, field, nameIn, type Schema, typeOf } from './typescript.ts';
  *
  *     node packages/client/generate.ts
  *
- * The file is committed, so that a change of the contract is visible in review. A test fails when it is out of date.
+ * The file `src/api.ts` is committed, so that a change of the contract is visible in review. A test fails when the file is out of date.
  */
 export const FILE = join(import.meta.dirname, 'src/api.ts');
 const BIOME = join(import.meta.dirname, '../../node_modules/.bin/biome');
@@ -60,7 +60,7 @@ export function generate(): string {
   return formatted.stdout;
 }
 
-/** Sorts by name, so that an addition does not reorder other entries. */
+/** Returns the entries of an object sorted by name, so that a new entry does not reorder other entries. */
 const sorted = <T>(things: Readonly<Record<string, T>>): [string, T][] => Object.entries(things).sort(([a], [b]) => (a < b ? -1 : 1));
 
 function shape([name, schema]: [string, Schema]): string {
@@ -107,15 +107,15 @@ function endpoint({ parameters = [], requestBody, responses }: Operation, shared
   return parts;
 }
 
-/** Returns the type of a body: JSON has the type of its schema, other content types are bytes. */
+/** Returns the TypeScript type of a body. A JSON body has the type of its schema; a body of another content type has the type `bytes`. */
 function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
   const types = Object.entries(content ?? {}).map(([type, { schema }]) => (type === JSON_TYPE ? typeOf(schema ?? {}) : bytes));
   return types.length === 0 ? 'null' : [...new Set(types)].join(' | ');
 }
 
-/** Returns the payload of every event by its type, and the schemas that only events use. */
+/** Returns the TypeScript text of the interface `Events`, and the schemas that only events use. */
 function eventTypes(known: Document['components']['schemas']): { shapes: Record<string, Schema>; events: string } {
-  // Score events are emitted one by one but sent as batches: the best of many scores, and to a wallet its own.
+  // The payload of score events has two shapes: a broadcast contains the best of many scores, and a wallet gets its own scores with all fields.
   const payloadSchemas = new Map(
     [...registeredEvents].map(([type, { payload }]) => [
       type,

@@ -1,4 +1,4 @@
-/** A JSON Schema, with the keywords that the document and the events use. */
+/** A JSON Schema with the keywords that occur in the OpenAPI document and in the events. */
 export interface Schema {
   readonly $ref?: string;
   readonly const?: unknown;
@@ -15,7 +15,7 @@ export interface Schema {
 }
 
 const SHAPES = ['$ref', 'const', 'enum', 'anyOf', 'oneOf', 'allOf', 'type', 'properties', 'required', 'additionalProperties', 'items'];
-/** Keywords that types do not express. */
+/** Keywords that TypeScript types cannot express. */
 const BOUNDS = [
   'minLength',
   'maxLength',
@@ -45,7 +45,7 @@ const KNOWN = new Set([...SHAPES, ...BOUNDS, ...NOTES]);
 
 /**
  * Returns the TypeScript type of a JSON Schema.
- * @throws for an unknown keyword, so that no type is less strict than its schema
+ * @throws for an unknown keyword, because without it the type could allow more than the schema
  */
 export function typeOf(schema: Schema): string {
   for (const keyword of Object.keys(schema)) if (!KNOWN.has(keyword)) throw new Error(`unsupported keyword ${keyword}`);
@@ -88,7 +88,7 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
   return fields.length === 0 ? open : `{ ${fields.join('')} } & ${open}`;
 }
 
-/** Returns one field of an object type, with its comment. */
+/** Returns the TypeScript text of one field of an object type, with its comment. */
 export const field = (name: string, schema: Schema, isRequired: boolean): string =>
   `${comment(schema.description)}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${isRequired ? '' : '?'}: ${typeOf(schema)};\n`;
 
@@ -101,5 +101,5 @@ export function comment(text: string | undefined): string {
 
 const union = (types: readonly string[]): string => [...new Set(types)].join(' | ');
 
-/** Returns the last part of a reference. */
+/** Returns the name at the end of a `$ref`. */
 export const nameIn = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);

@@ -18,9 +18,9 @@ import { rewardRoutes } from './rewards/routes/index.ts';
 import { socialRoutes } from './social/routes.ts';
 import { walletRoutes } from './wallets/routes.ts';
 
-/** Every route of the service, grouped by who may call it: the map of the API on one screen. `test/contract` holds a route to its group. */
+/** Every route of the service, grouped by the callers that may use it. A test in `test/contract` checks the group of each route. */
 export const routes = {
-  /** Everyone; a session adds to some responses. */
+  /** For all callers. Some responses contain more when the caller has a session. */
   public: [
     healthz,
     readyz,
@@ -40,7 +40,7 @@ export const routes = {
     ...socialRoutes.public,
     ...eventRoutes.public,
   ],
-  /** Signed-in wallets. */
+  /** For signed-in wallets. */
   session: [
     ...authRoutes.session,
     ...profileRoutes.session,
@@ -58,7 +58,7 @@ export const routes = {
     ...clipRoutes.session,
     ...socialRoutes.session,
   ],
-  /** Operators with an admin token of the route's scope, and internal services. */
+  /** For operators with an admin token of the route's scope, and for internal services. */
   admin: [
     ...adminRoutes.admin,
     ...arcadeRoutes.admin,
@@ -71,6 +71,6 @@ export const routes = {
     ...burnRoutes.admin,
     ...clipRoutes.admin,
   ],
-  /** Services that sign their deliveries. */
+  /** For services that sign their deliveries. */
   webhooks: [...payoutRoutes.webhooks, ...chatRoutes.webhooks, ...socialRoutes.webhooks],
 } as const satisfies { readonly [caller: string]: readonly AnyRoute[] };

@@ -17,7 +17,7 @@ import { rewardEvents } from './rewards/events.ts';
 import { epochGauges } from './rewards/gauges.ts';
 import { socialEvents } from './social/events.ts';
 
-/** Every MikroORM entity of the service. Tables of hot paths are written by SQL alone and have none. */
+/** Every MikroORM entity of the service. Tables of hot paths have no entity, because only SQL statements write them. */
 export const entities = [GameRow, CabinetRow];
 
 /** Every event type of the service, by its type on the wire. */
@@ -35,11 +35,11 @@ export const eventTypes: ReadonlyMap<string, EventType> = new Map(
   ].map((event) => [event.type, event]),
 );
 
-/** Paths of the state that a client must read again after a `reset`, by name. */
+/** By name: paths from which a client must read the state again after the event `reset`. */
 export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcade/state' } as const;
 
-/** Returns the events of the service as the platform publishes them. */
+/** Returns the event types of the service, as the publisher of the platform needs them. */
 export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreBroadcast(app), resetLinks: RESET_LINKS });
 
-/** Every gauge that an area contributes to the metrics. */
+/** Every reader of gauges that an area adds to the metrics of the service. */
 export const gauges: readonly GaugeReader[] = [pointsGauges, payoutGauges, balanceGauges, roundGauges, epochGauges];

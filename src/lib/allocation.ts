@@ -3,18 +3,19 @@
  *
  * 1. A wallet with points ≤ 0 gets nothing, and its points are not counted.
  * 2. The share of a wallet is pool × points / total points. A wallet whose share reaches `cap` gets exactly `cap`. The rest of the pool is
- *    divided among the other wallets in proportion to their points, and this step repeats until no further share reaches `cap`. (A share is
- *    then min(cap, λ × points) for the one λ that uses up the pool, or `cap` for every wallet.)
+ *    divided among the other wallets in proportion to their points, and this step repeats until no further share reaches `cap`. (Then each
+ *    share is min(cap, λ × points), where λ is the number for which the shares sum to the pool. When the pool suffices to pay `cap` to every
+ *    wallet, each share is `cap`.)
  * 3. Shares are rounded down. The units left over by rounding are given, one each, to the wallets with the largest remainders. Equal
  *    remainders are ordered by the address as text (bytes ascending).
- * 4. Amounts below `dust` are not paid and are not divided again, so no wallet gains when another amount is small.
+ * 4. Amounts below `dust` are not paid and are not divided among other wallets, so no wallet gains when the amount of another wallet is small.
  *
  * Unpaid base units are undistributed and stay in the vault. The result depends only on rules, wallets and points. More points never give
  * fewer tokens, and equal points differ by at most one base unit.
  */
 export const FORMULA = 1;
 
-/** The rules of an epoch. Base units, each at most 2^64 − 1. */
+/** The rules of an epoch. Amounts are in base units, each at most 2^64 − 1. */
 export interface Rules {
   readonly pool: bigint;
   /** Maximum amount per wallet; null = the whole pool. */
@@ -23,17 +24,23 @@ export interface Rules {
   readonly dust: bigint;
 }
 
-/** The result of the division: with it, the amount of any wallet follows from its points alone. Base units and points. */
+/**
+ * The result of the division. `amountOf` computes the amount of any wallet from these values, the wallet's points and its address. Amounts are in
+ * base units.
+ */
 export interface Shares {
   readonly cap: bigint;
   readonly dust: bigint;
-  /** Wallets with at least these points get `cap`; null: no wallet reaches it. */
+  /** Wallets with at least this many points get `cap`; null when no wallet reaches `cap`. */
   readonly cappedFrom: bigint | null;
   /** Base units divided among the wallets below `cap`. */
   readonly rest: bigint;
-  /** Total points of these wallets. */
+  /** Total points of the wallets below `cap`. */
   readonly points: bigint;
-  /** Remainders above this one are rounded up. Of the wallets with exactly this remainder, those up to `lastEqual` (by address) are too. */
+  /**
+   * A share with a remainder above this value is rounded up. A share with exactly this remainder is rounded up only if the wallet's address is
+   * `lastEqual` or sorts before it.
+   */
   readonly remainder: bigint;
   readonly lastEqual: string | null;
 }
@@ -47,7 +54,7 @@ interface Allocation {
 }
 
 /**
- * Finds the capped wallets and the rest of the pool. It goes from the most points downwards, because wallets with more points reach the
+ * Finds the capped wallets and the rest of the pool. The search starts at the most points and goes down, because wallets with more points reach the
  * cap first.
  * @param ascending points in ascending order
  */
@@ -68,7 +75,7 @@ function withCap(pool: bigint, cap: bigint, ascending: BigInt64Array): Pick<Shar
 
 /**
  * Divides a pool among wallets.
- * @param points of each wallet, in ascending order of the addresses as text; wallets with points ≤ 0 get nothing
+ * @param points points of each wallet, ordered by the wallets' addresses as text, ascending; a wallet with points ≤ 0 gets nothing
  * @param walletAt returns the address at an index of `points`
  * @throws RangeError when the points of the uncapped wallets sum to 2^63 or more
  */
@@ -115,15 +122,15 @@ export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Arra
 }
 
 /**
- * Returns the amount of one wallet, base units. For the wallets and points that produced the shares this equals the amount from
- * `allocate`; for another wallet it is an estimate at these shares.
+ * Returns the amount of one wallet, base units. For a wallet whose points were part of the division, the result equals the amount from `allocate`.
+ * For any other wallet or points, the result is an estimate.
  */
 export function amountOf(shares: Shares, wallet: string, points: bigint): bigint {
   const { cap, dust, cappedFrom, rest, points: shared, remainder, lastEqual } = shares;
   if (points <= 0n) return 0n;
   let amount = cap;
   if (cappedFrom === null || points < cappedFrom) {
-    // No wallet shares the rest yet, so this wallet would get all of it.
+    // When no wallet shares the rest, this wallet would get the whole rest.
     const of = shared > 0n ? shared : points;
     const over = (points * rest) % of;
     const isRoundedUp = over > remainder || (over > 0n && over === remainder && lastEqual !== null && wallet <= lastEqual);

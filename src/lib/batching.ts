@@ -3,16 +3,19 @@ interface BatchingOptions {
   maxSize: number;
   /** Maximum batches in flight. */
   maxConcurrent: number;
-  /** Minimum items of a batch that starts while another one is in flight. One flush costs about as much as this many items. */
+  /**
+   * Minimum items of a batch that starts while another batch is in flight. Choose the number of items that cost as much as the fixed cost of one
+   * flush.
+   */
   minConcurrentSize?: number;
-  /** Delay before the next batch after a batch of several items, ms, so that callers that just got a result can add their next item. */
+  /** Delay before the next batch, ms, after a batch of several items. In this time, callers that just got a result can add their next item. */
   lingerMs?: number;
 }
 
 /**
- * Collects the items that arrive while batches are in flight and flushes them as the next batch. Batches grow under load; a single item is
- * flushed at once.
- * @param flush processes a batch; when it rejects, every item of the batch rejects
+ * Collects the items that arrive while batches are in flight and flushes them as the next batch. Batches grow under load; a single item is flushed at
+ * once.
+ * @param flush processes a batch; when `flush` rejects, the promise of every item of the batch rejects
  */
 export function batching<Item>(
   flush: (items: Item[]) => Promise<void>,

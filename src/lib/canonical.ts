@@ -1,7 +1,7 @@
 /**
- * Returns canonical JSON (RFC 8785): no white space, keys sorted by UTF-16 code units, numbers and strings as ECMAScript writes them.
- * Equal values have equal text, so the text can be hashed.
- * @throws TypeError for values that JSON cannot represent: non-finite numbers, lone surrogates, anything but plain data
+ * Returns canonical JSON (RFC 8785): no white space, keys sorted by UTF-16 code units, numbers and strings as ECMAScript writes them. Equal values
+ * have equal text, so the text can be hashed.
+ * @throws TypeError for values that JSON cannot represent: non-finite numbers, lone surrogates, and values that are not plain data
  */
 export function canonicalize(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);

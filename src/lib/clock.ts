@@ -1,4 +1,4 @@
-/** The clock of a process. SQL statements use `app_now()` instead; tests shift both clocks together. */
+/** The clock of a process. SQL statements use `app_now()` instead of this clock; tests shift both clocks together. */
 export interface Clock {
   now(): Date;
 }

@@ -1,8 +1,8 @@
 import { unavailable } from './errors.ts';
 
 /**
- * Coalesces requests: per key at most one run is in flight, and each run serves all requests that arrived before it began.
- * A request that arrives during a run waits for the next run, so a result is never older than its request.
+ * Coalesces requests: per key at most one run is in flight, and each run serves all requests that arrived before the run began. A request that
+ * arrives during a run waits for the next run, so a result is never older than its request.
  * @param run computes the result for all requests of one run
  * @param maxPerRun maximum requests per run; further requests fail with 503
  */

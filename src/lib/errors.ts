@@ -1,4 +1,4 @@
-/** An error that is sent to the client: one status, one sentence, and headers. */
+/** An error that is sent to the client: an HTTP status, one sentence, and headers. */
 export class HttpError extends Error {
   readonly status: number;
   readonly headers: Record<string, string>;

@@ -2,10 +2,10 @@ import { hash as digest } from 'node:crypto';
 import { MerkleTree } from 'merkletreejs';
 
 /**
- * The Merkle tree of reward epochs, byte for byte as the on-chain program verifies it (docs: onchain.md).
- * leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE), over 53 bytes;
- * node = sha256(min ‖ max), over 64 bytes, so a leaf can never be taken for a node. An odd node moves up unchanged.
- * Hashes are stored one after the other in flat buffers, because a million hashes are then one allocation and the batch hasher takes such
+ * The Merkle tree of reward epochs, byte for byte as the on-chain program verifies it (programs/distributor/README.md).
+ * leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE), over 53 bytes.
+ * node = sha256(smaller child ‖ greater child), over 64 bytes, so a leaf cannot be confused with a node. An odd node moves up unchanged.
+ * Hashes are stored one after the other in flat buffers, because a million hashes are then one allocation and the batch hasher reads flat
  * buffers.
  */
 export const HASH_BYTES = 32;
@@ -19,7 +19,7 @@ const WORDS = HASH_BYTES / 4;
 
 /** A leaf: the amount that an epoch owes to a wallet. */
 export interface Leaf {
-  /** UTC days since 1970-01-01. */
+  /** Number of the epoch: UTC days since 1970-01-01. */
   readonly epoch: number;
   readonly index: number;
   /** 32 bytes. */
@@ -35,7 +35,7 @@ const hashPairsOneByOne: HashPairs = (blocks, hashes) => {
   for (let i = 0; i < hashes.length; i += HASH_BYTES) out.write(digest('sha256', blocks.subarray(2 * i, 2 * i + PAIR_BYTES), 'hex'), i, 'hex');
 };
 
-/** Hashes many blocks of 64 bytes with SHA-256. Where the native batch hasher has no build, blocks are hashed one by one. */
+/** Hashes many blocks of 64 bytes with SHA-256. If the native batch hasher has no build for this platform, blocks are hashed one by one. */
 const hashPairs: HashPairs = await import('@chainsafe/hashtree').then(
   (native) => native.hashInto,
   () => hashPairsOneByOne,
@@ -56,7 +56,7 @@ export function hashLeaves(epoch: number, firstIndex: number, wallets: Uint8Arra
     leaf.writeUInt32LE(firstIndex + i, INDEX_AT);
     leaf.set(wallets.subarray(i * WALLET_BYTES, (i + 1) * WALLET_BYTES), WALLET_AT);
     leaf.writeBigUInt64LE(amount, AMOUNT_AT);
-    // The hash is written as hex text, because one buffer per hash would cost twice as much as the hash.
+    // The hash is written as hex text, because allocating one buffer per hash would take twice as long as the hash.
     out.write(digest('sha256', leaf, 'hex'), i * HASH_BYTES, 'hex');
   }
 }
@@ -77,7 +77,7 @@ function isDescending(blocks: Uint8Array, at: number): boolean {
 }
 
 /**
- * Returns the next level: the hashes of the pairs, then the odd node unchanged.
+ * Returns the next level of the tree: the hashes of the pairs and, if the number of nodes is odd, the last node unchanged.
  * @param blocks scratch space in which each pair is sorted; at least as long as the level
  */
 function levelAbove(level: Uint8Array, blocks: Uint8Array): Uint8Array {
@@ -121,7 +121,7 @@ export function rootOf(levels: readonly Uint8Array[]): Uint8Array {
   return root;
 }
 
-/** Returns the proof of a leaf: its siblings from the bottom up. A level at which the node has no sibling adds nothing. */
+/** Returns the proof of a leaf: the sibling hashes from the leaf up to the root. A level at which the node has no sibling adds no hash. */
 export function proofOf(levels: readonly Uint8Array[], index: number): Uint8Array[] {
   if (index < 0 || index >= (levels[0]?.length ?? 0) / HASH_BYTES) throw new Error(`there is no leaf ${index}`);
   const proof: Uint8Array[] = [];
@@ -145,7 +145,7 @@ export function rootFromProof(leaf: Uint8Array, proof: readonly Uint8Array[]): U
 export const verifyProof = (root: Uint8Array, leaf: Uint8Array, proof: readonly Uint8Array[]): boolean =>
   Buffer.compare(rootFromProof(leaf, proof), root) === 0;
 
-/** Verifies a proof with merkletreejs, an independent implementation. Used for proofs sent by clients. */
+/** Verifies a proof with merkletreejs, which is an implementation independent of this file. Used for proofs that clients send. */
 export function verifyWithMerkletreejs(root: Uint8Array, leaf: Uint8Array, proof: readonly Uint8Array[]): boolean {
   const sha256 = (data: Uint8Array) => digest('sha256', data, 'buffer');
   const siblings = proof.map((sibling) => Buffer.from(sibling));

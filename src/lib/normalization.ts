@@ -4,8 +4,8 @@ import { z } from 'zod';
 export const SCALE = 10_000;
 
 /**
- * The rule that converts a raw score to 0…10,000.
- * `min` and `max` bound the raw score; `direction` says which end is best; `piecewise` interpolates between `points`.
+ * The rule that converts a raw score to 0…10,000. `min` and `max` bound the raw score; `direction` says whether a higher or a lower raw score is
+ * better; `piecewise` interpolates between `points`.
  */
 export const Normalization = z
   .strictObject({
@@ -38,8 +38,8 @@ export const Normalization = z
 export type Normalization = z.infer<typeof Normalization>;
 
 /**
- * Returns the normalized score, 0 to 10,000, rounded down. Raw scores outside min and max count as min or max.
- * linear: (score − min) / (max − min); log: ln(1 + score − min) / ln(1 + max − min); `lower` mirrors the result.
+ * Returns the normalized score, 0 to 10,000, rounded down. A raw score below `min` counts as `min`, and a raw score above `max` as `max`.
+ * linear: (score − min) / (max − min); log: ln(1 + score − min) / ln(1 + max − min). With direction `lower`, max − score replaces score − min.
  */
 export function normalize(n: Normalization, score: number): number {
   const x = Math.min(Math.max(score, n.min), n.max);

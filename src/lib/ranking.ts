@@ -1,11 +1,11 @@
 /**
- * A position in the ranking that all boards use: competition rank "1224" (equal scores share a rank, and the next rank is skipped).
- * Equal scores are listed by address, descending, as `ZRANGE … REV` lists them.
+ * A position in a ranking. All boards use the competition rank "1224": equal scores share a rank, and the ranks after them are skipped. Equal scores
+ * are listed by address, descending, as `ZRANGE … REV` lists them.
  */
 interface Standing {
   rank: number | null;
   score: number;
-  /** Share of the listed wallets that rank no better than this one, in percent with two decimals; null when unranked. */
+  /** Share of the listed wallets that have the same or a worse rank, in percent with two decimals; null when the wallet is unranked. */
   percentile: number | null;
 }
 
@@ -24,9 +24,9 @@ export function standing(rank: number | null, score: number, n: number): Standin
 }
 
 /**
- * Returns the competition ranks of one page of a board that is sorted best first.
+ * Returns the competition ranks of one page of a board that is sorted from best to worst.
  * @param firstRank rank of the page's first value
- * @param offset zero-based position of the page's first value
+ * @param offset zero-based position of the page's first value on the board
  */
 export function ranksOfPage(values: readonly (number | string)[], firstRank: number, offset: number): number[] {
   let rank = firstRank;
@@ -41,7 +41,7 @@ export interface Neighbourhood {
   rank: number | null;
   score: number;
   percentile: number | null;
-  /** Difference to the next better score; null for the best wallet and for unranked wallets. */
+  /** Difference to the next better score; null for the wallet with the best score and for unranked wallets. */
   pointsToNext: number | null;
   neighbours: { rank: number; wallet: string; score: number }[];
 }

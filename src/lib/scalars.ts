@@ -24,7 +24,7 @@ export const Instant = z.iso.datetime().meta({ id: 'Instant', example: '2026-11-
 /** A UTC day. */
 export const Day = z.iso.date('must be a day as YYYY-MM-DD').meta({ id: 'Day', example: '2026-11-21' });
 
-/** An integer: points, a rank or a total. */
+/** An integer, for example points, a rank or a total. */
 export const Count = z.int();
 
 /** Text of one line: well-formed, without control characters (PostgreSQL rejects some of them). */
@@ -37,8 +37,8 @@ export const line = (max: number) =>
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not contain control characters');
 
 /**
- * Maximum length of base58 text, characters. A signature has 88. Decoding time grows with the square of the length, so a text as long as a
- * request body would take minutes.
+ * Maximum length of base58 text, characters. A signature has at most 88 characters. Decoding time grows with the square of the length, so a text as
+ * long as a request body would take minutes.
  */
 const MAX_BASE58 = 128;
 

@@ -1,13 +1,14 @@
-/** Cached values by key. */
+/** A cache of values by key. */
 interface TtlCache<Key, Value> {
   get(key: Key): Promise<Value>;
   delete(key: Key): void;
 }
 
 /**
- * Caches the results of `load` for a maximum age; concurrent requests for a key share one load. Failures are not cached.
- * Entries are not evicted: use it only with a bounded set of keys.
- * @param maxAgeMs maximum age of a value, counted from the start of its load; monotonic time, so changes of the system clock do not matter
+ * Caches the results of `load` for a maximum age; concurrent requests for a key share one load. Failures are not cached. Entries are not evicted, so
+ * use this cache only with a bounded set of keys.
+ * @param maxAgeMs maximum age of a value, ms, counted from the start of its load. The age is measured with a monotonic clock, so changes of the
+ * system time do not matter.
  */
 export function ttlCache<Key, Value>(maxAgeMs: number, load: (key: Key) => Promise<Value>): TtlCache<Key, Value> {
   const entries = new Map<Key, { at: number; value: Promise<Value> }>();

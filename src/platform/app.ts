@@ -11,7 +11,7 @@ import type { Logger } from './observability/log.ts';
 import type { Chain } from './solana/solana.ts';
 import type { Storage } from './storage/storage.ts';
 
-/** Everything that a request or a job works with. `openContext` opens it, and nothing else does. */
+/** The settings, connections and services of one application. Requests and jobs use them. Only `openContext` creates an `App`. */
 export interface App {
   readonly config: Config;
   readonly log: Logger;
@@ -30,16 +30,16 @@ export interface App {
   readonly storage: Storage;
   /** Every event type of the service, registered by the areas. */
   readonly events: EventCatalog;
-  /** Gauges that the areas contribute to each scrape. */
+  /** Gauges of the areas. Each scrape of the metrics includes them. */
   readonly gauges: readonly GaugeReader[];
-  /** Returns this application's value of a slot. The first call creates the value. */
+  /** Returns the value that this application holds for `slot`, a declaration made with `perApp`. The first call creates the value. */
   state<Value>(slot: AppState<Value>): Value;
-  /** Opens a further Redis connection, for subscribing and blocking. `close` closes it with the rest. */
+  /** Opens another Redis connection, for subscriptions and blocking commands. `close` closes it together with the other connections. */
   connect(): Redis;
   close(): Promise<void>;
 }
 
-/** One value of a gauge. */
+/** One sample of a gauge: its value and labels. */
 export interface GaugeSample {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -50,37 +50,37 @@ export interface GaugeSample {
 export interface GaugeReader {
   /** Help texts by gauge name. */
   readonly gauges: Readonly<Record<string, string>>;
-  /** Maximum age of cached samples, ms, so that several scrapers cost no more than one. */
+  /** Maximum age of cached samples, ms. With the cache, several scrapers cost no more than one. */
   readonly cacheMs: number;
   /**
-   * Reads the samples at a bounded cost. When it throws or takes longer than 1.5 s, the scrape has no samples of this group, because an outdated value
-   * would look current.
+   * Reads the samples at a bounded cost. When it throws or takes longer than 1.5 s, the scrape has no samples of this group, because an outdated
+   * sample would look current.
    */
   read(app: App): Promise<readonly GaugeSample[]> | readonly GaugeSample[];
 }
 
 /**
- * Declares a value that each application creates once, such as a cache or a batcher.
- * A module keeps no state of its own: one process may run several applications, and tests do.
+ * Declares a value that each application creates once, such as a cache or a batcher. A module keeps no state in its own variables, because one
+ * process may run several applications, as tests do.
  */
 export interface AppState<Value> {
   readonly create: (app: App) => Value;
 }
 
 /**
- * Declares state of an application: `const cache = perApp((app) => ttlCache(…))`, read as `app.state(cache)`.
+ * Declares a value that each application creates once: `const cache = perApp((app) => ttlCache(…))`. `app.state(cache)` returns the value.
  * @param create runs at most once per application
  */
 export const perApp = <Value>(create: (app: App) => Value): AppState<Value> => ({ create });
 
-/** Holds the values of all slots of one application. */
+/** Holds the values of one application for all declarations made with `perApp`. */
 export class AppStates {
   readonly #values = new Map<AppState<unknown>, unknown>();
 
-  /** Returns the value of a slot, created on first use. */
+  /** Returns the value for the declaration `slot`. The first call creates the value. */
   get<Value>(app: App, slot: AppState<Value>): Value {
     if (!this.#values.has(slot)) this.#values.set(slot, slot.create(app));
-    // The map holds under each slot what this slot created; TypeScript has no type for such a map.
+    // The cast is safe because the value under each slot was created by this slot. TypeScript has no type for a map like this.
     return this.#values.get(slot) as Value;
   }
 }

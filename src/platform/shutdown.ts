@@ -1,10 +1,10 @@
 import type { Logger } from './observability/log.ts';
 
-/** Timeout of a graceful shutdown, ms. The orchestrator must wait longer before it kills the process. */
+/** Timeout of a graceful shutdown, ms. The orchestrator must wait longer than this before it kills the process. */
 export const SHUTDOWN_TIMEOUT_MS = 25_000;
 
 /**
- * Shuts the process down gracefully on SIGTERM or SIGINT, once. Exits with 1 after the timeout, when the shutdown fails, or on an uncaught exception.
+ * Shuts the process down gracefully on the first SIGTERM or SIGINT. Exits with 1 when the shutdown fails or times out, or on an uncaught exception.
  * @param stop closes everything that the process has opened
  */
 export function shutDownOnSignal(log: Logger, stop: () => Promise<void>): void {

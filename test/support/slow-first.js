@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import Sequencer from '@jest/test-sequencer';
 
-/** Patterns in the text of slow test files, slowest first: real processes, a Solana cluster, model tests. */
-const SLOW = [/\bstartSystem\(|\bstartTarget\(|chaos\//, /\bstartTestChain\(|\bstartRewardsOnChain\(|[Ll]ocalnet/, /\bmodel\b|\bfuzz\b/];
+/** Patterns in the path or text of slow test files, slowest first: real processes, a Solana cluster, model tests. */
+const SLOW = [/\/chaos\/|\bstartSystem\(|\/fuzz\//, /\/(?:lottery|verify)\/|[Kk]ill|\bstartTestChain\(|[Ll]ocalnet/, /\bmodel\b/i];
 
 /** Runs slow files first. Otherwise a slow file that starts last would run alone while the other workers idle. */
 export default class SlowFirst extends Sequencer {
@@ -13,7 +13,7 @@ export default class SlowFirst extends Sequencer {
 
   #rank(path) {
     const text = readFileSync(path, 'utf8');
-    const tier = SLOW.findIndex((pattern) => pattern.test(text));
+    const tier = SLOW.findIndex((pattern) => pattern.test(`${path}\n${text}`));
     return { tier: tier < 0 ? SLOW.length : tier, size: text.length };
   }
 }

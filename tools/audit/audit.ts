@@ -14,7 +14,7 @@ export const DEFAULT_SCOPE: Scope = { days: 8, epochs: 3, rounds: 20, sample: 50
 export interface Result extends Differences {
   readonly check: Check;
   readonly ms: number;
-  /** Error that kept the check from running; null when it ran. */
+  /** Error message of a check that could not be completed; null when the check was completed. */
   readonly failure: string | null;
 }
 
@@ -34,10 +34,11 @@ const STATEMENT_MS = 120_000;
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 10_000;
 /**
- * Settings of the database session. The checks read tables from beginning to end: a scan along an index of a large table, or a lookup per
- * row, takes ten times as long, and the planner would choose it with the costs meant for short statements. So no statement about large
- * tables may need a nested loop: the planner's penalty for one would hide all other costs. Lists are unnested by functions in the column
- * list, and a value that is the same for all rows (a day, a bucket) is a literal.
+ * SQL that configures the database session for the checks, which read whole tables. For them, an index scan of a large table or one lookup per row
+ * takes ten times as long as a sequential scan, so these settings make the planner avoid both.
+ * Nested loops are disabled: PostgreSQL adds a huge cost to a nested loop that it cannot avoid, and this cost would hide the cost differences of all
+ * other plans. So no statement about large tables may need a nested loop. Functions in the column list unnest lists, and a value that is equal for
+ * all rows (a day, a bucket) is a literal.
  */
 const SESSION = `
   set work_mem = '128MB'; set hash_mem_multiplier = 2; set jit = off; set random_page_cost = 8; set enable_nestloop = off;
@@ -53,7 +54,7 @@ const messageOf = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-/** Runs one check. An error becomes the `failure` of its result. */
+/** Runs one check. When the check throws, the result has the error message as `failure`. */
 async function runCheck(check: Check, audit: AuditContext, ready: Promise<unknown>): Promise<Result> {
   const begin = performance.now();
   const ended = (found: Differences, failure: string | null): Result => ({ check, ...found, failure, ms: Math.round(performance.now() - begin) });
@@ -66,10 +67,9 @@ async function runCheck(check: Check, audit: AuditContext, ready: Promise<unknow
 }
 
 /**
- * Runs checks one after the other; read-only. First come the checks of the database alone: each reads one snapshot, in a transaction of
- * its own, because a transaction keeps the database from vacuuming. Then come the checks that compare the database with Redis, the chain
- * or the storage.
- * A dependency that is down fails only the checks that need it.
+ * Runs checks one after the other, read-only. The checks that read only the database run first. Each of them has its own transaction and reads one
+ * snapshot. One transaction for all checks would keep PostgreSQL from vacuuming for too long. The `live` checks run afterwards, without a snapshot.
+ * A system that is unavailable (for example Redis) fails only the checks that need it.
  */
 export async function runChecks(config: Config, checks: readonly Check[], options: Options = {}): Promise<Result[]> {
   const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, recheck = RECHECK, onStart = () => undefined, onResult = () => undefined } = options;
@@ -79,7 +79,7 @@ export async function runChecks(config: Config, checks: readonly Check[], option
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
   });
-  // The next check reports a lost connection.
+  // Ignores the event of a lost connection, because the next check fails and reports the loss.
   client.on('error', () => undefined);
   const redis = new Redis(config.redis.url, {
     ...FAIL_FAST,
@@ -101,7 +101,7 @@ export async function runChecks(config: Config, checks: readonly Check[], option
     () => true,
     () => false,
   );
-  // A query on a connection that never opened would wait forever.
+  // Sends the query only if the connection was opened, because otherwise the query would wait forever.
   const run = async (text: string) => isOpen && (await client.query(text).catch(() => undefined));
   try {
     for (const check of checks.filter(({ live }) => !live)) {

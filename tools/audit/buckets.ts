@@ -2,8 +2,9 @@ import { PERIODS, type Period } from '#lib/periods.ts';
 import { DAY } from './check.ts';
 
 /**
- * Returns SQL of the bucket of a UTC day number, equal to `bucketOf`.
- * @param day an SQL expression
+ * Returns an SQL expression for the bucket (the number of a day, week, month or year) that contains a UTC day. It gives the same number as
+ * `bucketOf`.
+ * @param day SQL expression for the UTC day, days since 1970
  */
 export function bucketSql(period: Period, day: string): string {
   const part = (name: string) => `extract(${name} from date '1970-01-01' + ${day})`;
@@ -19,10 +20,10 @@ export function bucketSql(period: Period, day: string): string {
   }
 }
 
-/** Returns SQL of the first UTC day number of the bucket of a day. */
+/** Returns an SQL expression for the first UTC day of the bucket that contains a day. */
 export const firstDaySql = (period: Period, day: string): string =>
   period === 'day' ? day : `(date_trunc('${period}', (date '1970-01-01' + ${day})::timestamp)::date - date '1970-01-01')`;
 
-/** A CTE: every day until today, once per period with its bucket. */
+/** CTE `days` (period, bucket, day): for every UTC day from 1970 to tomorrow one row per period, with the bucket that contains the day. */
 export const DAYS = `days as materialized (
   ${PERIODS.map((period) => `select '${period}' as period, ${bucketSql(period, 'd.day')} as bucket, d.day from generate_series(0, ${DAY} + 1) as d(day)`).join(' union all ')})`;

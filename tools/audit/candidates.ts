@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AuditContext, DifferenceList, type Differences } from './check.ts';
 
-/** Maximum candidates that are compared again. */
+/** Maximum keys that are compared again. Further keys are only counted. */
 const MAX_RECHECKED = 1_000;
 
-/** Keys that differed in a first comparison. They are compared again, because one of the two systems may have been behind. */
+/**
+ * Keys whose values differed in a first comparison of two systems, for example the database and Redis. They are compared again, because one system
+ * may only have been behind the other system.
+ */
 export class Candidates<Key> {
   #total = 0;
   #keys: Key[] = [];
@@ -15,8 +18,8 @@ export class Candidates<Key> {
   }
 
   /**
-   * Compares the candidates again until none differs or the attempts are used up.
-   * @param compare returns the keys that still differ, with one sentence each
+   * Compares the keys again until no key differs or all attempts are used. Returns the differences of the last comparison.
+   * @param compare compares keys and returns the keys that still differ, each with a sentence that describes the difference
    */
   async confirm({ recheck }: Pick<AuditContext, 'recheck'>, compare: (keys: readonly Key[]) => Promise<Map<Key, string>>): Promise<Differences> {
     let different = new Map<Key, string>();
@@ -28,7 +31,7 @@ export class Candidates<Key> {
     }
     const found = new DifferenceList();
     for (const what of different.values()) found.add(what);
-    // The candidates beyond the maximum were not compared again; they are counted when at least one of the others still differs.
+    // Keys beyond MAX_RECHECKED were not compared again. They count as differences only if at least one key that was compared again still differs.
     if (found.total > 0) found.total += beyond;
     return found;
   }

@@ -4,34 +4,43 @@ import type { Queryable } from '#platform/db/sql.ts';
 import type { Chain } from '#platform/solana/solana.ts';
 import type { Storage } from '#platform/storage/storage.ts';
 
-/** How much is compared. Sums cover all rows, including those older than `days`; immutable rows were checked by earlier audits. */
+/**
+ * Limits of an audit: how many rows the checks compare one by one. Sums always cover all rows, also rows older than `days`. Old immutable rows are
+ * skipped, because earlier audits checked them.
+ */
 export interface Scope {
-  /** UTC days before today that are compared row by row. */
+  /** Number of UTC days before today whose rows are compared one by one. */
   readonly days: number;
-  /** Number of newest epochs that are recomputed. */
+  /** Number of newest reward epochs that are recomputed. */
   readonly epochs: number;
-  /** Number of newest rounds that are recomputed. */
+  /** Number of newest lottery rounds that are recomputed. */
   readonly rounds: number;
-  /** Number of newest signatures, records and files that are checked. */
+  /**
+   * Number of newest transaction signatures that are checked. Ten times as many game records, and a tenth as many clip files and manual payments, are
+   * checked.
+   */
   readonly sample: number;
-  /** Everything is compared, without these limits. */
+  /** Whether to compare everything and ignore all other limits. */
   readonly all: boolean;
 }
 
-/** The dependencies of checks. Checks are read-only. */
+/** Settings and connections that checks use. Checks only read. */
 export interface AuditContext {
   readonly config: Config;
   readonly scope: Scope;
-  /** The database: one snapshot per check, but the current state for `live` checks. */
+  /** Connection to the database. A check reads one snapshot; each query of a `live` check reads the current state. */
   readonly db: Queryable;
   readonly redis: Redis;
   readonly chain: Chain;
   readonly storage: Storage;
-  /** A difference between two systems may be temporary: how often it is compared, and the delay between comparisons, ms. */
+  /**
+   * Maximum comparisons of a difference between two systems, and the delay between these comparisons, ms. A difference may disappear, because one
+   * system may only be behind the other system.
+   */
   readonly recheck: { readonly attempts: number; readonly intervalMs: number };
 }
 
-/** The differences found: their number, and the first of them as one sentence each. */
+/** Differences that a check found: the total number, and at most `MAX_LISTED` of them as one sentence each. */
 export interface Differences {
   readonly total: number;
   readonly listed: readonly string[];
@@ -42,11 +51,17 @@ export interface Check {
   readonly name: string;
   /** The invariant, in one sentence. */
   readonly invariant: string;
-  /** The check compares with Redis, the chain or the storage, or reads immutable rows: it runs outside a snapshot. */
+  /**
+   * Whether the check runs outside a snapshot: it compares the database with Redis, the chain or the file storage, or its statements do not need a
+   * common snapshot.
+   */
   readonly live?: true;
-  /** A difference is a warning for operators and not a violation. */
+  /** Whether a difference is only a warning for operators, not a violation of the invariant. */
   readonly warnsOnly?: true;
-  /** @throws when the comparison was not possible */
+  /**
+   * Runs the check.
+   * @throws Error when the check cannot compare, for example because a system is unavailable
+   */
   run(audit: AuditContext): Promise<Differences>;
 }
 
@@ -54,20 +69,20 @@ export interface Check {
 const MAX_LISTED = 20;
 
 /**
- * SQL: the time of the snapshot, its UTC day, and the first day that is compared row by row. Statements get them as literals, so that the
- * planner can estimate how many rows come after them.
+ * SQL expressions for the time of the snapshot (`AT`), the UTC day of that time (`DAY`) and the first day whose rows are compared one by one
+ * (`FROM`). `atMoment` replaces them by literals before a statement runs, so that the planner can estimate how many rows are later than these values.
  */
 export const AT = `(select current_setting('audit.at')::timestamptz)`;
 export const DAY = `(select current_setting('audit.day')::int)`;
 export const FROM = `(select current_setting('audit.from')::int)`;
 
-/** Returns SQL that sets `AT`, `DAY` and `FROM`: the first statement of a snapshot. */
+/** Returns the first SQL statement of a snapshot. It stores the values of `AT`, `DAY` and `FROM` as settings of the transaction. */
 export const setMomentSql = ({ days, all }: Scope) => `
   select set_config('audit.at', at::text, true), set_config('audit.day', day::text, true),
     set_config('audit.from', (case when ${all} then 0 else day - ${Math.trunc(days)} end)::text, true)
   from (select app_now() as at) t, lateral (select floor(extract(epoch from at) / 86400)::int as day) d`;
 
-/** Replaces `AT`, `DAY` and `FROM` in a statement by their values. */
+/** Returns a statement in which the values of `AT`, `DAY` and `FROM` replace these expressions. */
 async function atMoment(db: Queryable, sql: string): Promise<string> {
   const names = [AT, DAY, FROM].filter((name) => sql.includes(name));
   if (names.length === 0) return sql;
@@ -76,14 +91,14 @@ async function atMoment(db: Queryable, sql: string): Promise<string> {
 }
 
 /**
- * Returns SQL: whether a wallet belongs to today's eighth of all wallets (with `all`: always true). Used where sums cannot find a
- * difference; the invariant of the check says so.
+ * Returns an SQL condition that selects an eighth of all wallets, a different eighth each day; with `all`, it selects all wallets. Checks use it when
+ * sums cannot show every difference. The invariants of these checks mention the eighth.
  */
 export const inSlice = ({ all }: Scope): string => (all ? 'true' : `(hashtext(wallet) & 7) = (${DAY} & 7)`);
 
 /**
- * Runs a statement and returns how many rows it finds, and the first of them.
- * @param sql selects rows of one column, `what`: a sentence each
+ * Runs a statement that selects one row per difference. Returns the number of rows and, in alphabetical order, the first rows.
+ * @param sql statement with one column, `what`: a sentence that describes the difference
  */
 export async function differences(db: Queryable, sql: string): Promise<Differences> {
   const text = `select what, count(*) over ()::int as total from (${await atMoment(db, sql)}) found order by what limit ${MAX_LISTED}`;
@@ -92,8 +107,8 @@ export async function differences(db: Queryable, sql: string): Promise<Differenc
 }
 
 /**
- * Creates a check of the database against itself.
- * @param sql see `differences`
+ * Creates a check that compares tables of the database with each other in one SQL statement.
+ * @param sql statement as described at `differences`
  */
 export const databaseCheck = (name: string, invariant: string, sql: string | ((audit: AuditContext) => string)): Check => ({
   name,
@@ -101,16 +116,19 @@ export const databaseCheck = (name: string, invariant: string, sql: string | ((a
   run: (audit) => differences(audit.db, typeof sql === 'string' ? sql : sql(audit)),
 });
 
-/** Returns SQL of a pseudo-random number below 2³¹ in size that depends only on the values. */
+/**
+ * Returns an SQL expression for a pseudo-random integer between −2³¹ and 2³¹ that depends only on the given values.
+ * @param values SQL expressions
+ */
 export const weight = (...values: readonly string[]): string => `hashtextextended(concat_ws(' ', ${values.join(', ')}), 7) % 2147483647`;
 
 /**
- * Creates a check that compares large tables by fingerprints first: each side sums its numbers, each multiplied by the weight of its row,
- * in one pass without intermediate storage. Any difference changes the sums, except with a chance of one in a billion. Only when sums
- * differ are rows compared.
- * @param sides two SQL statements of a few rows each, which are equal when the invariant holds
- * @param sql see `differences`
- * @param always SQL that runs every time, for differences that sums cannot find
+ * Creates a check that compares two large tables by sums before it compares single rows. Each side multiplies the numbers of a row by the weight of
+ * the row (see `weight`) and adds the products, in one pass over the table. Different rows give equal sums with a probability of only one in a
+ * billion. The check compares rows one by one only when the sums differ.
+ * @param sides two SQL statements that each return a few rows of sums; the rows of both are equal when the invariant holds
+ * @param sql statement that compares the rows one by one, as described at `differences`
+ * @param always statement that always runs first, for differences that do not change the sums
  */
 export const checksumCheck = (
   name: string,
@@ -129,14 +147,14 @@ export const checksumCheck = (
     const [row] = await db.query<{ same: boolean }>({ text });
     if (row?.same === true) return { total: 0, listed: [] };
     const found = await differences(db, sql);
-    // The sums also differ when one side has a row of zero and the other has no row (null); if all rows were compared, the row comparison
-    // decides.
+    // Here the sums may differ although no compared row differs. If all rows were compared, this is no difference: one side has a row with the sum 0,
+    // and the other side has no row. Otherwise a row older than `days` differs.
     if (found.total > 0 || scope.all || !sql.includes(FROM)) return found;
     return { total: 1, listed: ['the sums differ because of rows older than --days; run again with --all to find them'] };
   },
 });
 
-/** Collects differences, and lists the first `MAX_LISTED`. */
+/** Collects differences: counts all of them, and keeps the sentences of the first `MAX_LISTED`. */
 export class DifferenceList implements Differences {
   total = 0;
   readonly listed: string[] = [];

@@ -1,6 +1,6 @@
 import { databaseCheck } from './check.ts';
 
-/** The triggers that make tables append-only or rows immutable, or that maintain counters. */
+/** Database triggers that must be enabled: they make tables append-only or rows immutable, or they update counters and flags. */
 export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
   ['admin_audit', 'admin_audit_append_only'],
   ['beta_conversions', 'beta_conversions_append_only'],

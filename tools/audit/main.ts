@@ -37,7 +37,7 @@ interface CommandLine {
 
 /**
  * Parses the command line.
- * @throws when an option or a name of a check is unknown
+ * @throws Error when an option, a number or the name of a check is invalid
  */
 function parseCommandLine(): CommandLine | 'help' | 'list' {
   const text = { type: 'string' } as const;
@@ -55,7 +55,7 @@ function parseCommandLine(): CommandLine | 'help' | 'list' {
   const [only, skip] = [named(values.only), named(values.skip)];
   const number = (name: keyof typeof numbers, fallback: number) => {
     const given = values[name];
-    if (given !== undefined && !/^[1-9]\d{0,5}$/.test(given)) throw new Error(`--${name} must be a number from 1 to 999999`);
+    if (given !== undefined && !/^[1-9]\d{0,5}$/.test(given)) throw new Error(`--${name} must be a whole number from 1 to 999999`);
     return given === undefined ? fallback : Number(given);
   };
   const { days, epochs, rounds, sample } = DEFAULT_SCOPE;
@@ -74,7 +74,7 @@ function parseCommandLine(): CommandLine | 'help' | 'list' {
   };
 }
 
-/** `fine`, `differs`, `warns`, or `unchecked`. */
+/** Returns the status of a check in the report: `fine`, `differs`, `warns`, or `unchecked` (the check could not run). */
 const statusOf = ({ check, total, failure }: Result) =>
   failure !== null ? 'unchecked' : total === 0 ? 'fine' : check.warnsOnly ? 'warns' : 'differs';
 

@@ -2,27 +2,30 @@ import type { Queryable } from '#platform/db/sql.ts';
 import { type Check, DifferenceList, differences } from './check.ts';
 
 /**
- * A column that references a row of another table without a foreign key, because the table belongs to another area or a check per row
- * costs too much.
+ * One or more columns that reference a row of another table without a foreign key. A foreign key is not possible, because the other table belongs to
+ * another area or because checking each inserted row costs too much.
  */
 export interface Reference {
   readonly from: string;
-  /** Label of `from` when it is a subquery. */
+  /** Name of `from` in messages; only needed when `from` is a subquery. */
   readonly label?: string;
-  /** SQL expressions over the row `r`; null references nothing. `to` needs as many key columns. */
+  /** SQL expressions for the reference, one per column of `key`. `r` is the row of `from`. A null value references nothing. */
   readonly columns: string | readonly string[];
   readonly to: string;
   readonly key?: string | readonly string[];
-  /** Condition on the rows of `from`. */
+  /** SQL condition that selects the rows of `from` to check. */
   readonly where?: string;
 }
 
-/** SQL: the wallet has not burned tokens. Wallets that never signed in can complete quests of burns. */
+/**
+ * SQL condition: the wallet has not burned tokens. A wallet that burned tokens may never have signed in, but can still complete quests that count
+ * burns.
+ */
 const NOT_BURNED = 'not exists (select from burns b where b.wallet = r.wallet)';
 
 /**
- * Tables whose wallets must be players, because only signed-in wallets score, play, chat or upload. Burns, and rows that follow from
- * burns, may be of any wallet.
+ * Tables whose wallets must be in `players`, because only signed-in wallets score, play, chat or upload. Conditions exclude burns and rows that
+ * result from burns, because any wallet can burn tokens.
  */
 const WALLETS: readonly (readonly [table: string, column?: string, where?: string])[] = [
   ['activities', 'wallet', `kind <> 'burn'`],
@@ -102,7 +105,9 @@ export const REFERENCES: readonly Reference[] = [
   },
 ];
 
-/** Columns that look like references: the check that compares them, or the reason why none can. */
+/**
+ * Columns that look like references but are not in `REFERENCES`. The value names the checks that compare the column, or the reason why no check does.
+ */
 export const OTHER_COLUMNS: Readonly<Record<string, string>> = {
   'activities.batch': 'activity-batches',
   'activities.source_id': 'activities, other-activities',
@@ -146,7 +151,10 @@ const list = (one: string | readonly string[]): readonly string[] => (typeof one
 export const labelOf = ({ from, label = from, columns, to }: Reference): string =>
   `${label}: ${list(columns).join(', ').replaceAll('r.', '')} of ${to}`;
 
-/** Returns SQL that finds the rows of a table with a dangling reference. It reads each row once and joins all referenced tables. */
+/**
+ * Returns SQL that finds references to missing rows. It reads each row of the referencing table once and joins all referenced tables.
+ * @param references references with the same `from`
+ */
 function orphansSql(references: readonly Reference[]): string {
   const joins: string[] = [];
   const missing = references.map((reference) => {
@@ -166,12 +174,15 @@ function orphansSql(references: readonly Reference[]): string {
 }
 
 /**
- * Returns the dangling references of one table.
- * @param references all from one table; their keys must be unique in `to`
+ * Returns the references of one table to missing rows.
+ * @param references references with the same `from`; the key of each reference must be unique in its table `to`
  */
 export const findOrphans = (db: Queryable, references: readonly Reference[]) => differences(db, orphansSql(references));
 
-/** References across areas, table by table: each statement reads both tables in one snapshot. */
+/**
+ * Checks references across areas, table by table. One statement reads a table and the tables that it references, so all of them have the same
+ * snapshot.
+ */
 export const orphans: Check = {
   name: 'orphans',
   invariant: 'every referenced row of another table exists',

@@ -14,14 +14,18 @@ import { report } from './support/report.ts';
 import { withDatabase } from './support/wallets.ts';
 
 /**
- * Measures `bin/audit` on the data of an arcade with a million wallets: eight million ledger rows, five million scores, ten million
+ * This benchmark measures `bin/audit` on the data of an arcade with a million wallets: eight million ledger rows, five million scores, ten million
  * activities.
  */
+
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 const LIMIT = { seconds: 300, megabytes: 300 };
-/** Skipped checks: this system has no chain and no clips, and these checks are bounded by a sample or by open epochs. */
+/**
+ * Checks that this benchmark skips: its system has no chain and no clips. The duration of these checks depends on a sample or on the open epochs, not
+ * on the number of wallets.
+ */
 const SKIPPED = ['signatures', 'vaults', 'treasury', 'hand-payments', 'clip-media'];
-/** Checks that take less are reported as one sum, s. */
+/** Minimum duration of a check that is reported on its own, s. All shorter checks are reported as one sum. */
 const MIN_REPORTED_SEC = 1;
 
 const AuditOutput = z.object({
@@ -55,7 +59,7 @@ try {
   await system.stop();
 }
 
-/** Lets workers fill the boards in Redis from the standings. */
+/** Empties Redis, starts the worker, and waits until the worker has filled all boards from the standings. */
 async function fillBoards(of: System): Promise<void> {
   const redis = new Redis(of.redis.url);
   await redis.flushall();
@@ -65,7 +69,7 @@ async function fillBoards(of: System): Promise<void> {
   redis.disconnect();
 }
 
-/** Runs bin/audit as a command. */
+/** Runs bin/audit in a child process. Returns its output, its peak memory in MB and its CPU time in seconds. */
 async function audit(of: System): Promise<{ output: z.infer<typeof AuditOutput>; megabytes: number | null; seconds: number }> {
   const args = [join(import.meta.dirname, '../audit/main.ts'), '--json', '--skip', SKIPPED.join(',')];
   const child = spawn(process.execPath, args, { env: { ...withoutKeys(of.env), NODE_ENV: 'audit' }, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -8,9 +8,10 @@ import { report, reportLoad } from './support/report.ts';
 import { type BenchWallet, openGame, openPlays, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
- * Measures boards of 10³, 10⁵ and 10⁶ wallets over HTTP: the top-100 page, a wallet's own rank, and the write of a score. All processes
- * share one machine. Values that grow with the number of wallets are compared with the smallest board.
+ * This benchmark measures leaderboards of 10³, 10⁵ and 10⁶ wallets over HTTP: reading the top 100, reading a wallet's own rank, and writing a score.
+ * All processes share one machine. The median of a rank request and the CPU time of a score are compared with the values of the smallest board.
  */
+
 const SIZES = (process.env.BENCH_SIZES ?? '1000,100000,1000000').split(',').map(Number);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 6);
 const TARGET = { topPerSec: 5_000, rankP99: 5 };
@@ -60,7 +61,7 @@ try {
   await system.stop();
 }
 
-/** Fills the global board and the board of the game with `size` wallets that never sign in. */
+/** Inserts the standings of `size` wallets on the global board and on the board of the game. These wallets never sign in. */
 async function fill(of: System, size: number): Promise<void> {
   await withDatabase(of, async (db) => {
     await db.query(
@@ -75,7 +76,10 @@ async function fill(of: System, size: number): Promise<void> {
   });
 }
 
-/** Invalidates the boards in Redis and waits until workers have rebuilt them. @returns ms */
+/**
+ * Invalidates the boards in Redis and waits until workers have rebuilt them.
+ * @returns duration, ms
+ */
 async function rebuild(of: System, size: number): Promise<number> {
   const redis = new Redis(of.redis.url);
   const begin = performance.now();
@@ -95,6 +99,6 @@ async function rebuild(of: System, size: number): Promise<number> {
 
 function oneOf(wallets: readonly BenchWallet[]): BenchWallet {
   const wallet = wallets[randomInt(wallets.length)];
-  if (!wallet) throw new Error('no wallets');
+  if (!wallet) throw new Error('the list of wallets is empty');
   return wallet;
 }

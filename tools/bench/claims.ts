@@ -7,10 +7,11 @@ import { report } from './support/report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
- * Measures claims over HTTP until they are finalized, on a cluster with the timing of mainnet: slots of 400 ms, finalized after 32 blocks.
- * One API process, one worker process, PostgreSQL with durable commits, Redis, the cluster and this load share one machine. The number of
- * claims in flight is constant: a finalized claim is replaced by a new one.
+ * This benchmark measures claims over HTTP until they are finalized. The cluster has the timing of mainnet: slots of 400 ms, and blocks that are
+ * finalized after 32 blocks. One API process, one worker process, PostgreSQL with durable commits, Redis, the cluster and this load share one
+ * machine. The number of claims in flight is constant: when a claim is finalized, the load sends a new claim.
  */
+
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 30);
 const SLOT_MS = Number(process.env.BENCH_SLOT_MS ?? 400);
 const LEVELS = (process.env.BENCH_LEVELS ?? '1,10,100,1000').split(',').map(Number);
@@ -70,7 +71,10 @@ try {
   await system.stop();
 }
 
-/** Imports an epoch with a reward for every wallet, waits until it is on the chain, and reads the proofs. */
+/**
+ * Imports an epoch with a reward for every wallet, waits until the epoch is on the chain, and reads the proof of every wallet. Returns one claim per
+ * wallet.
+ */
 async function openEpoch(wallets: readonly BenchWallet[]): Promise<ClaimRequest[]> {
   const epoch = --day;
   const response = await fetch(`${url}/api/rewards/epoch/import`, {
@@ -78,7 +82,7 @@ async function openEpoch(wallets: readonly BenchWallet[]): Promise<ClaimRequest[
     headers: { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ epoch, distribution: wallets.map(({ wallet }) => ({ wallet, amount: AMOUNT })) }),
   });
-  if (!response.ok) throw new Error(`the import returned ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`the request to import an epoch returned ${response.status}: ${await response.text()}`);
   while (Epoch.parse(await (await fetch(`${url}/api/rewards/epoch/${epoch}`)).json()).status !== 'committed') await sleep(100);
   const requests: ClaimRequest[] = [];
   for (const by of wallets) {
@@ -94,13 +98,13 @@ async function requestClaim({ by, epoch, proof }: ClaimRequest): Promise<string>
     headers: { Cookie: by.cookie, Origin: url, 'Content-Type': 'application/json', Prefer: 'wait=0' },
     body: JSON.stringify({ epoch, proof }),
   });
-  if (!response.ok) throw new Error(`the claim returned ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`the request to claim a reward returned ${response.status}: ${await response.text()}`);
   return Receipt.parse(await response.json()).claimId;
 }
 
 /**
- * Keeps `inFlight` claims in flight for `seconds`, and waits for the last of them. `lamports` is the fee payer's cost per claim, including
- * rent.
+ * Keeps `inFlight` claims in flight for `seconds`, then waits until the last claims are finalized. In the result, `lamports` is the cost of a claim
+ * for the fee payer, including rent.
  */
 async function claimAll(claims: readonly ClaimRequest[], inFlight: number, seconds: number) {
   const balance = await chain.getBalance(feePayer, 'finalized');

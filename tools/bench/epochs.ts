@@ -21,11 +21,16 @@ import {
 import { report, reportUnavailable } from './support/report.ts';
 
 /**
- * Measures a reward epoch of a million wallets: computed by one worker, its file downloaded by a client, another epoch imported, each with
- * the latency of other API requests during that time. Then compares the tree with two well-known implementations.
+ * This benchmark measures a reward epoch of a million wallets: one worker computes the epoch, a client downloads the file of its leaves, and the
+ * service imports another epoch. During each step it measures the latency of other API requests. Before these steps it compares our Merkle tree with
+ * two well-known implementations.
  */
+
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
-/** Leaves for the peers; fewer, because a million would take a gigabyte or minutes. Their time grows at least linearly. */
+/**
+ * Number of leaves for other implementations. They would need a gigabyte or minutes for a million leaves. Their time per leaf does not fall with more
+ * leaves, so the comparison per leaf is fair.
+ */
 const PEER_LEAVES = { merkletreejs: 100_000, '@openzeppelin/merkle-tree': 20_000 };
 const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, times: 20 };
 const DAY = 20_000;
@@ -40,7 +45,7 @@ try {
   await system.stop();
 }
 
-/** Measures our tree with all leaves and the peers' trees with fewer leaves, each per leaf. */
+/** Measures our tree with all leaves and the other trees with fewer leaves, and compares the times per leaf. */
 function trees(): void {
   const hashes = new Uint8Array(32 * WALLETS);
   const wallets = new Uint8Array(randomBytes(32 * WALLETS));
@@ -87,7 +92,10 @@ async function read(of: System): Promise<void> {
   reportProbe('API latency during the download', probed);
 }
 
-/** Imports an epoch of a day before the first closed day, because later days are computed automatically. */
+/**
+ * Measures the import of an epoch. The day of the epoch is before the first closed day, because workers compute the epochs of later days
+ * automatically.
+ */
 async function imported(of: System): Promise<void> {
   const lines = [JSON.stringify({ epoch: DAY - 1 }), ...anyWallets(WALLETS).map((wallet) => JSON.stringify({ wallet, amount: '1000' }))];
   const body = gzipSync(lines.join('\n'), { level: 1 });
@@ -96,7 +104,7 @@ async function imported(of: System): Promise<void> {
     const begin = performance.now();
     const response = await asAdmin(of, '/api/rewards/epoch/import', { method: 'POST', body, headers });
     const answered = (performance.now() - begin) / 1_000;
-    if (response.status !== 202) throw new Error(`the import returned ${response.status}: ${await response.text()}`);
+    if (response.status !== 202) throw new Error(`the request to import an epoch returned ${response.status}: ${await response.text()}`);
     await untilComputed(of, DAY - 1);
     return { answered, seconds: (performance.now() - begin) / 1_000 };
   });
@@ -107,7 +115,7 @@ async function imported(of: System): Promise<void> {
   reportProbe('API latency during the import', probed);
 }
 
-/** Downloads a response at low cost, because the measured processes share the machine. */
+/** Downloads a response and returns its size, bytes. Uses little CPU time, because the measured processes share the machine. */
 function sizeOf(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, (response) => {
@@ -121,7 +129,7 @@ function sizeOf(url: string): Promise<number> {
   });
 }
 
-/** Runs the work three times and returns the fastest run. */
+/** Runs the work three times. Returns the duration and the result of the fastest run. */
 function timed<T>(work: () => T): { ms: number; result: T } {
   const once = () => {
     const begin = performance.now();
@@ -134,7 +142,7 @@ function timed<T>(work: () => T): { ms: number; result: T } {
 function bytes(node: unknown): Buffer {
   if (typeof node === 'string') return Buffer.from(node.slice(2), 'hex');
   if (node instanceof Uint8Array) return Buffer.from(node);
-  throw new Error('a node is hex or bytes');
+  throw new Error('a node of the tree must be hex text or bytes');
 }
 
 function reportMemory(what: string, megabytes: number | null): void {

@@ -13,11 +13,12 @@ import { type Streamer, startBareStream, startNchan } from './support/streams.ts
 import { mark, type Report, startSubscribers } from './support/subscribers.ts';
 
 /**
- * Measures the event stream with thousands of subscribers on one API process: memory, delay from the commit of an event to its delivery,
- * and lost events while connections are cut and the process is replaced. Compares it with a minimal node:http server and with nchan. One
- * worker, PostgreSQL, Redis, all subscribers and the senders share one machine.
+ * This benchmark measures the event stream with thousands of subscribers on one API process: memory per subscriber, delay from the commit of an event
+ * to its delivery, and lost events while connections are cut and the API process is replaced. It compares the stream with a minimal node:http server
+ * and with nchan, a module of nginx. One worker, PostgreSQL, Redis, all subscribers and the senders share one machine.
  */
-/** Numbers of subscribers. With few subscribers the delay consists of commit, publication and stream. */
+
+/** Numbers of subscribers to measure. With ten subscribers, almost all of the delay comes from the commit, the publication and the stream. */
 const SUBSCRIBERS = (process.env.BENCH_SUBSCRIBERS ?? '10,5000,10000').split(',').map(Number);
 const RATES = (process.env.BENCH_RATES ?? '2,100').split(',').map(Number);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
@@ -25,20 +26,23 @@ const KILLS_PER_SEC = 200;
 const TARGET = { kb: 20, p99: 200 };
 const OURS = 'coinop';
 const SETTLE_MS = 1_500;
-/** Connections that are opened and closed before memory is measured, because later connections reuse their memory. */
+/**
+ * Connections that are opened and closed before memory is measured. Later connections reuse the memory of these connections, so it is not part of the
+ * result.
+ */
 const WARMUP = 200;
 
 const subscribers = startSubscribers();
 let seq = 0;
 
-// A process accepts streams until a quarter of its file limit is left.
+// Returns the file limit that the API process needs for `count` streams. The process accepts streams until a quarter of its file limit is left.
 const needed = (count: number) => Math.ceil(count / 0.75) + 100;
 const possible = SUBSCRIBERS.filter((count) => openFileLimit() >= needed(count));
 for (const count of SUBSCRIBERS.filter((one) => !possible.includes(one))) {
   reportUnavailable(`${count} subscribers`, `the file limit is ${openFileLimit()}; run ulimit -n ${needed(count)}`);
 }
 const maxSubscribers = Math.max(...possible);
-/** Values of our service, by name of the measurement. */
+/** Values measured for our service, by name of the measurement. Other servers are compared with them. */
 const ours = new Map<string, number>();
 
 try {
@@ -51,7 +55,7 @@ try {
   subscribers.stop();
 }
 
-/** Measures a peer, if it is installed. */
+/** Measures another server for comparison, or reports that this server is not installed. */
 async function measurePeer(start: () => Promise<Streamer | string>): Promise<void> {
   const streamer = await start();
   if (typeof streamer === 'string') return reportUnavailable('nchan', streamer);
@@ -73,7 +77,7 @@ async function measureOurs(): Promise<void> {
     path: '/events?categories=system',
     pid,
     bytes: () => collectedBytes(pid(), inspectPort),
-    // In one transaction, so that events keep the order of the sender.
+    // Sends all texts in one transaction, so that the events keep the order of the texts.
     publish: (texts) =>
       sender.tx(async (tx) =>
         tx.emitAll(
@@ -118,7 +122,7 @@ async function open(streamer: Streamer, count: number): Promise<void> {
   await subscribers.send({ do: 'open', port: streamer.port, path: streamer.path, count });
 }
 
-/** Opens `count` subscribers, sends them events, and closes them. */
+/** Opens `count` subscribers, measures the memory per subscriber and the delivery of events, and closes the subscribers. */
 async function measure(streamer: Streamer, count: number): Promise<void> {
   await open(streamer, WARMUP);
   await subscribers.send({ do: 'close' });
@@ -156,7 +160,7 @@ async function measure(streamer: Streamer, count: number): Promise<void> {
   await sleep(SETTLE_MS);
 }
 
-/** Sends events at a steady rate; overdue events are sent together. */
+/** Sends events at a steady rate. Events that are overdue are sent together. */
 async function send(streamer: Streamer, perSec: number): Promise<void> {
   const began = performance.now();
   for (let sent = 0; sent < SECONDS * perSec; ) {
@@ -167,7 +171,7 @@ async function send(streamer: Streamer, perSec: number): Promise<void> {
   }
 }
 
-/** Returns the p99 latency of /healthz during the load, ms. */
+/** Sends requests to /healthz during one measurement and returns their p99 latency, ms. */
 async function probe(port: number): Promise<number> {
   const times: number[] = [];
   for (const end = performance.now() + SECONDS * 1_000; performance.now() < end; await sleep(20)) {

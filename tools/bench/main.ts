@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Figure, table } from './support/report.ts';
 
-/** Benchmarks with their approximate duration on two cores, minutes. Each runs in a process of its own. */
+/** Approximate duration of each benchmark on two cores, minutes. Each benchmark runs in its own process. */
 const MINUTES: Readonly<Record<string, number>> = {
   startup: 1,
   scores: 2.5,

@@ -13,11 +13,13 @@ import { mark, startSubscribers } from './support/subscribers.ts';
 import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
- * Measures a mixed load on a whole system: the request types of `request-mix.ts` in their proportions, while subscribers receive the event
- * stream with every entry and the best scores. Before, each type is measured alone with as many connections. The latency in the mix is
- * compared with the latency alone, and the CPU time of a request with the weighted sum of the types alone. One API process, one worker
- * process, PostgreSQL with durable commits, Redis, a cluster, the subscribers and this load share one machine.
+ * This benchmark measures a mixed load on a whole system. The load has the request types of `request-mix.ts` in their proportions, while subscribers
+ * receive the event stream with every entry and the best scores. Each request type is measured alone first, with as many connections as the mixed
+ * load. Then the latency of a type in the mix is compared with its latency alone, and the CPU time of a request in the mix with the weighted sum of
+ * the CPU times of the types alone. One API process, one worker process, PostgreSQL with durable commits, Redis, a cluster, the subscribers and this
+ * load share one machine.
  */
+
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
 const ALONE_SECONDS = Math.max(2, SECONDS / 5);
 const CONNECTIONS = 32;
@@ -45,7 +47,7 @@ try {
   const kinds = requestMix({ url, gameId: GAME, wallets, plays });
   await subscribers.send({ do: 'open', port, path: '/events?categories=system,gameplay,chat', count: SUBSCRIBERS });
 
-  // Warms the session cache, then the compiled code.
+  // Loads the sessions into the cache, then sends a short load so that Node compiles the code.
   const unread = [...wallets];
   const me = () => request('GET', '/me', `localhost:${port}`, { Cookie: unread.pop()?.cookie ?? '' });
   await load({ port, connections: 16, seconds: 20, next: () => (unread.length > 0 ? me() : null) });
@@ -86,7 +88,7 @@ try {
   await system.stop();
 }
 
-/** Sends requests of some types in the proportion of their shares. */
+/** Sends requests of the given types for `seconds`, in proportion to their shares. */
 async function run(kinds: readonly RequestType[], seconds: number) {
   const deck = kinds.flatMap((kind) => Array.from({ length: kind.share }, () => kind));
   const sent = new Map<Buffer, RequestType>();
@@ -101,7 +103,7 @@ async function run(kinds: readonly RequestType[], seconds: number) {
       if (kind && bytes) sent.set(bytes, kind);
       return bytes;
     },
-    answered(bytes, { status, body, ms }) {
+    onResponse(bytes, { status, body, ms }) {
       const kind = sent.get(bytes);
       sent.delete(bytes);
       if (!kind) return;
@@ -113,7 +115,10 @@ async function run(kinds: readonly RequestType[], seconds: number) {
   return { result, cpu: cpuPerRequest(before, cpuSeconds(system), result.requests), latencies, counts };
 }
 
-/** Sends events with timestamps until the signal aborts. @returns their number */
+/**
+ * Sends events with timestamps until the signal aborts.
+ * @returns number of events sent
+ */
 async function sendMarks(until: AbortSignal): Promise<number> {
   let seq = 0;
   while (!until.aborted) {

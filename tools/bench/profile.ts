@@ -4,10 +4,11 @@ import { report } from './support/report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
- * Measures the endpoints that return data of one wallet, for a wallet that has played for a year: 10,000 ledger rows, 500 referred
- * wallets, 2,000 weeks of games. One API process, PostgreSQL, Redis and this load share one machine. Each value is compared with a request
- * that reads nothing.
+ * This benchmark measures the endpoints that return data of one wallet. The wallet has played for a year: 10,000 ledger rows, 500 referred wallets,
+ * 2,000 weekly counters of games. One API process, PostgreSQL, Redis and this load share one machine. Each latency is compared with the latency of
+ * /healthz, which reads no data.
  */
+
 const P99_MS = 20;
 const CONNECTIONS = 4;
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 5);
@@ -15,7 +16,7 @@ const LEDGER_ROWS = 10_000;
 const REFERRED = 500;
 const DAYS = 365;
 
-/** Factors of quest rows in the ledger. */
+/** JSON for the column `factors` of quest rows in the ledger: how the points were computed. */
 const FACTORS = JSON.stringify({ rule: 1, questVersion: 1, basePoints: 100, basisPoints: 10_000, streakDays: 0, linked: false, holding: false });
 
 const own = (path: string) => ({ path, own: true });
@@ -36,7 +37,7 @@ const PATHS = [
   { path: '/users/{wallet}/stats', own: false },
 ];
 
-/** Inserts a year of data of one wallet. */
+/** Inserts the data that one wallet collects in a year. */
 async function seedYear(wallet: string, referred: readonly BenchWallet[]): Promise<void> {
   await withDatabase(system, async (db) => {
     const insert = (text: string) => db.query(text.replaceAll('$wallet', `'${wallet}'`).replaceAll('$today', '(select app_day())'));

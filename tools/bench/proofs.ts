@@ -5,9 +5,10 @@ import { load, request } from './support/load.ts';
 import { reportLoad } from './support/report.ts';
 
 /**
- * Measures proofs over HTTP for random wallets of an epoch of a million wallets: one API process, PostgreSQL and this load share one
- * machine. Only the upper part of the tree is cached.
+ * This benchmark measures requests for Merkle proofs over HTTP, for random wallets of an epoch of a million wallets. One API process, PostgreSQL and
+ * this load share one machine. The service caches only the upper part of the tree.
  */
+
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
 const TARGET_PER_SEC = 3_000;
@@ -27,7 +28,7 @@ try {
       seconds: SECONDS,
       next: () => request('GET', `/api/rewards/epoch/${DAY}/proof/${oneOf(wallets)}`, `localhost:${port}`, {}),
     });
-    // Wallets whose amount is zero have no leaf.
+    // Ignores status 404, because a wallet whose amount is zero has no leaf and no proof.
     const { 404: _, ...statuses } = result.statuses;
     reportLoad(`proofs, ${connections} connections`, { ...result, statuses }, { perSec: TARGET_PER_SEC });
     reportCpu(`proofs, ${connections} connections`, cpuPerRequest(before, cpuSeconds(system), result.requests));

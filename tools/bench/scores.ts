@@ -6,14 +6,15 @@ import { reportLoad } from './support/report.ts';
 import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
- * Measures scores over HTTP with all features: session, origin check, validation job, consumed play, caps, durable PostgreSQL commit,
+ * This benchmark measures scores over HTTP with all features: session, origin check, validation job, consumed play, caps, durable PostgreSQL commit,
  * boards, rank in the response, event. One API process, one worker process, PostgreSQL, Redis and this load share one machine.
  */
+
 const TARGETS = [
   { connections: 32, perSec: 2_000, p99: 60 },
   { connections: 128, perSec: 4_000, p99: 120 },
 ];
-/** Load before the measurements, until the code is compiled. */
+/** Load that is sent before the measurements, so that Node compiles the code. */
 const WARMUP = { connections: 64, perSec: Number.NaN, p99: Number.NaN };
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 const WALLETS = 5_000;

@@ -14,12 +14,13 @@ import { percentiles } from './support/load.ts';
 import { type Against, report, reportUnavailable } from './support/report.ts';
 
 /**
- * Measures the time from the start of a process until it is ready, and from SIGTERM until it has exited: API and worker on a running
- * database and Redis, compared with a bare Koa server and with Node alone; with a warm compile cache, as after the first start, and with
- * an empty one. Reports medians.
+ * This benchmark measures the time from the start of a process until the process is ready, and from SIGTERM until it has exited. It starts the API
+ * and the worker on a running database and Redis, and for comparison a bare Koa server and Node without any code. Each process is started with a
+ * filled compile cache, as after a first start, and with an empty compile cache. The results are medians.
  */
+
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
-/** Limits, ms: shorter than the delay after which clients retry. */
+/** Maximum times until ready and from SIGTERM until exit, ms: shorter than the delay after which clients retry. */
 const LIMIT = { ready: 2_000, exit: 1_000 };
 const checkout = join(import.meta.dirname, '../..');
 /** Returns the arguments of a process that runs code, prints its CPU time and exits. */
@@ -34,7 +35,10 @@ const [port = 0] = await freePorts(1);
 await Promise.all([...system.apis, ...system.workers].map((one) => one.stop()));
 const env: NodeJS.ProcessEnv = { ...system.env, LOG_LEVEL: 'info', PORT: String(port), METRICS_PORT: '0' };
 
-/** A process to start. It is ready when `path` returns 200 or when it prints `logLine`; with neither, when it has exited. */
+/**
+ * A process to start. It is ready when `path` returns 200 or when it prints `logLine`. A process without `path` and `logLine` is ready when it has
+ * exited.
+ */
 interface Subject {
   readonly name: string;
   readonly args: readonly string[];
@@ -53,7 +57,7 @@ const subjects: readonly Subject[] = [
 
 interface Started {
   readonly readyMs: number;
-  /** CPU time until ready; NaN where the operating system does not report it. */
+  /** CPU time until the process is ready, ms; NaN when the operating system does not report it. */
   readonly cpuMs: number;
   readonly exitMs: number;
 }
@@ -61,7 +65,8 @@ interface Started {
 const cold = mkdtempSync(join(tmpdir(), 'coinop-compiled-'));
 try {
   const found = new Map<string, Started[]>();
-  // Each round starts all processes, so that other load on the machine affects all equally. The first round only fills the caches.
+  // Each round starts all processes, so that other load on the machine affects all processes equally. The results of the first round are dropped,
+  // because this round fills the caches.
   for (let round = 0; round <= ROUNDS; round++) {
     for (const subject of subjects) {
       const warmly = await start(subject, subject.env.NODE_COMPILE_CACHE ?? '');
@@ -92,7 +97,10 @@ try {
   await system.stop();
 }
 
-/** Starts a process, waits until it is ready, and stops it. */
+/**
+ * Starts a process, waits until the process is ready, and stops it.
+ * @param compiled folder of the compile cache
+ */
 async function start({ args, env: given, path, logLine }: Subject, compiled: string): Promise<Started> {
   const began = performance.now();
   const child = spawn(process.execPath, args, {

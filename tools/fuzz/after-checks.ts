@@ -11,8 +11,8 @@ const SETTLE_MS = 60_000;
 const MAX_LISTED = 20;
 
 /**
- * Checks a system after an attack: running processes, health endpoints, logs without secrets and errors, and consistent data. Returns the
- * faults.
+ * Checks a system after an attack and returns the faults. Both processes must still run, the health endpoints must return 200, the logs must contain
+ * no secrets and no errors, and the data must be consistent.
  */
 export async function checkAfterwards(target: OwnTarget, state: ClientState): Promise<string[]> {
   const faults: string[] = [];
@@ -38,7 +38,10 @@ export async function checkAfterwards(target: OwnTarget, state: ClientState): Pr
   return faults;
 }
 
-/** Returns the differences between ledger, standings, scores and boards that remain after the settle time. */
+/**
+ * Waits at most `SETTLE_MS` until ledger, standings, scores and boards agree, because queued jobs may still change them. Returns the remaining
+ * differences.
+ */
 async function findContradictions({ env }: OwnTarget): Promise<string[]> {
   const addresses = { databaseUrl: env.DATABASE_URL ?? '', redisUrl: env.REDIS_URL ?? '', redisPrefix: env.REDIS_PREFIX ?? '' };
   const until = Date.now() + SETTLE_MS;

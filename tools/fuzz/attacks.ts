@@ -7,12 +7,12 @@ import { Connection, headerOf } from './connection.ts';
 import type { OwnTarget, Target } from './target.ts';
 
 const MB = 1024 * 1024;
-/** Maximum processor time of the API process before it responses another client, ms. */
+/** Maximum processor time of the API process until it responds to another client, ms. */
 const MAX_COMPUTE_MS = 4_000;
 
 /**
- * Returns the maximum processor time of the API process during one request of another client while an attack runs, ms.
- * @throws when that client gets no 200 response
+ * Runs an attack while another client sends requests. Returns the maximum processor time of the API process during one request of that client, ms.
+ * @throws Error when a request of that client does not get status 200
  */
 export async function maxComputeDuring(target: OwnTarget, attack: () => Promise<void>): Promise<number> {
   let maxMs = 0;
@@ -37,8 +37,9 @@ export async function maxComputeDuring(target: OwnTarget, attack: () => Promise<
 }
 
 /**
- * Runs an attack and returns its faults, including a delay of other clients and growth of the process.
- * @param maxGrowth maximum growth of the process, bytes
+ * Runs an attack and returns its faults. It is also a fault when other clients wait too long, when the memory of the API process grows too much, or
+ * when the process exits.
+ * @param maxGrowth maximum growth of the resident memory, bytes
  */
 async function checkResilience(target: OwnTarget, maxGrowth: number, attack: () => Promise<string[]>): Promise<string[]> {
   const before = target.memory();
@@ -58,7 +59,7 @@ async function checkResilience(target: OwnTarget, maxGrowth: number, attack: () 
 
 const portOf = (target: Target) => Number(new URL(target.url).port);
 
-/** Opens `n` connections and sends the bytes on each. */
+/** Opens `n` connections and sends the same bytes on each of them. */
 async function openMany(target: Target, n: number, bytes: string): Promise<Socket[]> {
   const open = () =>
     new Promise<Socket>((resolve, reject) => {
@@ -75,8 +76,8 @@ async function openMany(target: Target, n: number, bytes: string): Promise<Socke
 }
 
 /**
- * Opens connections that send nothing, that never end a head, that never end a body, and that never read: a quarter of each. The service
- * must still answer other clients.
+ * Opens `n` connections of four kinds, a quarter each: they send nothing, never end the request head, never end the request body, or never read the
+ * response. The service must still answer other clients.
  */
 export async function silentConnections(target: OwnTarget, n: number): Promise<string[]> {
   const body = 'POST /auth/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"publicKey": "';
@@ -91,7 +92,7 @@ export async function silentConnections(target: OwnTarget, n: number): Promise<s
   });
 }
 
-/** Opens event streams whose clients do not read. */
+/** Opens `n` event streams whose clients do not read. The service must still answer other clients. */
 export async function manyStreams(target: OwnTarget, n: number): Promise<string[]> {
   return await checkResilience(target, 300 * MB, async () => {
     const sockets = await openMany(target, n, 'GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -104,7 +105,7 @@ export async function manyStreams(target: OwnTarget, n: number): Promise<string[
 }
 
 /**
- * Returns a chunked gzip body that repeats one block.
+ * Returns a gzip stream that repeats one block.
  * @param times number of repetitions
  * @param before text before the first block
  */
@@ -120,7 +121,10 @@ function gzipStream(block: Buffer, times: number, before = ''): ReadableStream<U
   return ReadableStream.from(gzip);
 }
 
-/** Sends imports whose gzip bodies decompress to a much larger size. */
+/**
+ * Sends imports with small gzip bodies that decompress to many megabytes. The service must reject them.
+ * @param megabytes decompressed size of a body
+ */
 export async function bombs(target: OwnTarget, megabytes: number): Promise<string[]> {
   const header = '{"epoch":20000}\n';
   const row = Buffer.from(`{"wallet":"9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin","amount":"1"}\n`);
@@ -141,7 +145,7 @@ export async function bombs(target: OwnTarget, megabytes: number): Promise<strin
         duplex: 'half',
         signal: AbortSignal.timeout(120_000),
       }).catch((error: unknown) => String(error));
-      // The service may close the connection while the body is being sent.
+      // A closed connection is no fault, because the service may close the connection before the client has sent the whole body.
       if (typeof response === 'string') faults.push(...(/ECONNRESET|EPIPE|fetch failed|terminated/.test(response) ? [] : [`${shape}: ${response}`]));
       else if (![400, 413].includes(response.status)) faults.push(`${shape}: ${response.status} ${await response.text()}`);
     }
@@ -149,10 +153,10 @@ export async function bombs(target: OwnTarget, megabytes: number): Promise<strin
   });
 }
 
-/** WebSocket close code of a client that keeps sending and does not read the close frame. */
+/** WebSocket close code that a client reports when it did not read a close frame, for example because it was still sending. */
 const ABNORMAL_CLOSURE = 1006;
 
-/** Begins a play that is verified by heartbeats. */
+/** Begins a play of a game that verifies scores by heartbeats. */
 async function beginPlay(target: Target): Promise<{ player: SignedIn; playId: string }> {
   const player = await signIn(target);
   const play = await player.fetch('/game/star-raiders/play', { method: 'POST' });
@@ -160,7 +164,7 @@ async function beginPlay(target: Target): Promise<{ player: SignedIn; playId: st
   return { player, playId };
 }
 
-/** Opens WebSockets that send too much or too often, and too many of them. */
+/** Opens WebSockets that send too large, too many or invalid messages, then opens too many WebSockets of one play. The service must close them. */
 export async function socketFloods(target: OwnTarget, n: number): Promise<string[]> {
   return await checkResilience(target, 200 * MB, async () => {
     const faults: string[] = [];
@@ -186,7 +190,7 @@ export async function socketFloods(target: OwnTarget, n: number): Promise<string
     await expectClose('a message that is not JSON', [1008], (client) => client.send('['.repeat(200)));
     await expectClose('a message of an unknown type', [1008], (client) => client.send({ type: 'admin' }));
     await expectClose('a binary message', [1008], (client) => client.send(Buffer.from('{"type":"heartbeat"}')));
-    // Only the latest connection of a play stays open.
+    // Of these connections, the service must keep only the latest one open.
     const clients = await Promise.all(
       Array.from({ length: Math.min(n, 200) }, () => SessionClient.open(target.url, credentials).catch((error: unknown) => String(error))),
     );
@@ -200,7 +204,7 @@ export async function socketFloods(target: OwnTarget, n: number): Promise<string
   });
 }
 
-/** Sends forms that are expensive to parse. The service must reject each. */
+/** Sends multipart forms that are expensive to parse. The service must reject each form. */
 export async function forms(target: OwnTarget): Promise<string[]> {
   const { cookie } = await signIn(target);
   const connection = new Connection(portOf(target));
@@ -255,7 +259,7 @@ export async function hugeHeads(target: Target): Promise<string[]> {
     const { responses, end } = await connection.send({ bytes, methods: ['GET'], timeoutMs: 30_000 });
     const [answer] = responses;
     connection.close();
-    // The service may close the connection before the client has read the response.
+    // No response is no fault, because the service may close the connection before the client has read the response.
     if (!answer && end === 'closed') continue;
     if (answer?.status !== 431 || headerOf(answer, 'connection') !== 'close') faults.push(`${what}: ${answer?.status ?? end}`);
   }

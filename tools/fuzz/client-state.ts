@@ -8,20 +8,20 @@ import type { Target } from './target.ts';
 const MAX_VALUES = 200;
 const PLAYERS = 8;
 const IDLE_WALLETS = 12;
-/** Games whose plays can be scored immediately. */
+/** Ids of games that the fuzzer registers. A play of these games can be scored immediately. */
 export const GAMES = ['fuzz-a', 'fuzz-b', 'fuzz-c'] as const;
 
-/** The knowledge of the simulated clients: sessions, and ids from responses. */
+/** Values that the simulated clients know: their sessions, and ids from responses. */
 export class ClientState {
   readonly target: Target;
   readonly players: Player[] = [];
-  /** Wallets without activity, used as targets of bans and queries. */
+  /** Wallets that send no requests during the run. Administrator requests, for example bans, name these wallets. */
   readonly idleWallets: string[] = [];
   readonly followUps = new FollowUps();
   readonly etags: string[] = [];
   /** All session ids issued so far. */
   readonly sessionIds = new Set<string>();
-  /** Ids of responses by caller, request and idempotency key. */
+  /** Ids in the latest response, by caller, request and idempotency key. */
   readonly replies = new Map<string, Readonly<Record<string, string>>>();
   readonly #known = new Map<string, unknown[]>();
 
@@ -29,15 +29,15 @@ export class ClientState {
     this.target = target;
   }
 
-  /** Signs wallets in, registers the games, and loads existing ids. */
+  /** Signs in the players, registers the games, and loads the ids of existing games. */
   async open(): Promise<void> {
     await Promise.all(Array.from({ length: PLAYERS }, () => this.signIn()));
-    // Idle wallets sign in too, because unknown wallets are rejected.
+    // Idle wallets sign in too, because the service rejects wallets that have never signed in.
     await Promise.all(Array.from({ length: IDLE_WALLETS }, async () => this.idleWallets.push((await signIn(this.target)).wallet)));
     for (const { address } of this.players) this.remember('wallet', address);
-    // Without a valid admin token the games stay unchanged.
+    // Ignores errors: without a valid admin token the games cannot be registered and stay unchanged.
     await Promise.all(GAMES.map((id) => registerGame(this.target.url, this.target.credentials.admin, id).catch(() => undefined)));
-    // Pays every player once, so that it has a token account and can claim rewards.
+    // Pays every player once, so that every player has a token account and can claim rewards.
     await Promise.all(
       this.players.map(({ address: wallet }) =>
         send(this.target, '/admin/payments', {
@@ -50,7 +50,7 @@ export class ClientState {
     for (const id of GAMES) this.remember('game', id);
   }
 
-  /** Signs in a new wallet, or a player that has lost its session. */
+  /** Signs in a player again, or signs in a new wallet as a new player when `player` is undefined. */
   async signIn(player?: Player): Promise<void> {
     const wallet = player?.wallet ?? createWallet();
     const { cookie } = await signIn(this.target, wallet);
@@ -59,13 +59,13 @@ export class ClientState {
     else this.players.push({ wallet, address: wallet.address, cookie });
   }
 
-  /** Stores the session id of a cookie. */
+  /** Stores the session id that a Cookie or Set-Cookie header contains. */
   noteCookie(cookie: string): void {
     const id = /coinop\.sid=([\w-]{20,})/.exec(cookie)?.[1];
     if (id !== undefined) this.sessionIds.add(id);
   }
 
-  /** Returns a known value of a kind, or undefined. */
+  /** Returns a random known value of a kind (for example `game`), or undefined when no value is known. */
   recall(kind: string, random: Random): unknown {
     const values = this.#known.get(kind);
     return values && values.length > 0 ? random.pick(values) : undefined;
@@ -80,8 +80,8 @@ export class ClientState {
   }
 
   /**
-   * Stores ids from a JSON response, by the name of their field and of the object.
-   * @param words names of the object: from the path of the request, or of the field
+   * Stores the ids in a JSON response by kind. The kind of a field `gameId` is `game`; the kind of a field `id` is the name of the object.
+   * @param words names of the object: the words of the request path, or the name of the field that contains the object
    */
   rememberIds(words: readonly string[], value: unknown, depth = 0): void {
     if (depth > 4 || typeof value !== 'object' || value === null) return;
@@ -98,5 +98,5 @@ export class ClientState {
   }
 }
 
-/** Returns the singular of a word, because `scores` and `score` are the same kind. */
+/** Returns a word without the plural `s`, so that `scores` and `score` are the same kind. */
 export const singular = (word: string): string => word.replace(/(?<=\w\w)s$/, '');

@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net';
 
-/** A response as received. */
+/** A received HTTP response. */
 export interface ReceivedResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
   /** Time since the request was sent, ms. */
   readonly ms: number;
 }
 
-/** The result of sending bytes. */
+/** The responses to sent bytes, and how the exchange ended. */
 export interface SendResult {
   readonly responses: readonly ReceivedResponse[];
-  /** Received bytes that are not a complete response. */
+  /** Received bytes that do not form a complete response. */
   readonly rest: Buffer;
   readonly end: 'complete' | 'closed' | 'timeout';
 }
@@ -22,11 +22,11 @@ export const headerOf = (response: ReceivedResponse, name: string): string | und
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Parses responses from the bytes of a connection. */
+/** Parses HTTP responses from the bytes of a connection. */
 class ResponseReader {
   readonly responses: ReceivedResponse[] = [];
   rest: Buffer = Buffer.alloc(0);
-  /** Whether the current response has no length, so that it ends with the connection. */
+  /** Whether the current response has no length, so that it ends only when the connection ends. */
   isEndless = false;
   readonly #methods: readonly string[];
   readonly #since: number;
@@ -41,7 +41,7 @@ class ResponseReader {
     while (this.#read(false));
   }
 
-  /** Parses the rest when the connection has ended. */
+  /** Parses the remaining bytes after the connection has ended. */
   finish(): void {
     while (this.#read(true));
   }
@@ -81,7 +81,7 @@ class ResponseReader {
 
 /**
  * Decodes a chunked body.
- * @returns the content and its end; the end is beyond the bytes when the body is incomplete
+ * @returns the content, and the offset at which the body ends; this offset is greater than the length of `bytes` when the body is incomplete
  */
 function chunked(bytes: Buffer, start: number): { bytes: Buffer; end: number } {
   const chunks: Buffer[] = [];
@@ -99,11 +99,11 @@ function chunked(bytes: Buffer, start: number): { bytes: Buffer; end: number } {
 /** Bytes to send, and how to send them. */
 export interface OutgoingRequest {
   readonly bytes: Buffer;
-  /** Methods of the requests in the bytes: their number is the expected number of responses, and HEAD responses have no body. */
+  /** Methods of the requests in `bytes`. One response per method is expected, and a response to HEAD has no body. */
   readonly methods: readonly string[];
-  /** Whether the connection is half-closed afterwards, for requests that are shorter than announced. */
+  /** Whether to half-close the connection after sending, so that the service does not wait for the missing bytes of an incomplete request. */
   readonly halfCloses?: boolean;
-  /** Resets the connection this long after the last byte, ms. */
+  /** Delay between sending the bytes and resetting the connection, ms; undefined for no reset. */
   readonly disconnectAfterMs?: number;
   readonly timeoutMs: number;
 }
@@ -117,11 +117,11 @@ export class Connection {
     this.#port = port;
   }
 
-  /** Sends bytes and reads the responses. A response without a length is closed shortly after it begins. */
+  /** Sends bytes and reads the responses. Closes the connection shortly after a response without a length begins. */
   async send(sending: OutgoingRequest): Promise<SendResult> {
     const isReused = this.#socket !== null;
     const outcome = await this.#exchange(sending);
-    // The service may have closed the idle connection just before.
+    // Sends the bytes again over a new connection if the service closed the idle connection just before.
     const isStale = isReused && outcome.end === 'closed' && outcome.responses.length === 0 && outcome.rest.length === 0;
     return isStale ? await this.#exchange(sending) : outcome;
   }
@@ -149,7 +149,7 @@ export class Connection {
     };
     socket.on('data', (chunk) => {
       reader.push(chunk);
-      // Waits one turn of the event loop, because further bytes would be an unexpected response.
+      // Waits one turn of the event loop, so that further bytes are noticed: they would be an unexpected response.
       if (reader.responses.length >= methods.length) setImmediate(() => done('complete'));
       else if (reader.isEndless) leave ??= setTimeout(() => socket.destroy(), 100);
     });

@@ -1,4 +1,4 @@
-/** A schema of the OpenAPI document, with the keywords that value generation uses. */
+/** A JSON schema in the OpenAPI document. It lists only the keywords that the fuzzer uses to generate values. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -44,21 +44,24 @@ interface DocumentedOperation {
   readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: Readonly<Record<string, unknown>> }>>;
 }
 
-/** One operation of the service. */
+/** An operation of the service: a method and a path. */
 export interface Operation {
-  /** `POST /battle/{id}/join` */
+  /** Method and path, for example `POST /battle/{id}/join`. */
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** Accepted credentials, any of them; `none` means public. */
+  /** Types of credentials that the operation accepts; a request needs one of them. `none` means that the operation is public. */
   readonly callers: readonly string[];
-  /** Scopes of admin tokens that are accepted; empty when none is, or the document does not list them. */
+  /**
+   * Scopes of admin tokens that the operation accepts. Empty when the operation accepts no admin token, or when the OpenAPI document lists no scopes
+   * for it.
+   */
   readonly scopes: readonly string[];
   readonly parameters: readonly Parameter[];
-  /** Bodies by content type. */
+  /** Request bodies by content type. */
   readonly bodies: Readonly<Record<string, Content>>;
   readonly isBodyRequired: boolean;
-  /** Content types by declared status. */
+  /** Content types of responses, by documented status. */
   readonly statuses: ReadonlyMap<number, readonly string[]>;
 }
 
@@ -68,7 +71,7 @@ export interface Document {
   readonly schemas: Readonly<Record<string, Schema>>;
 }
 
-/** Reads `/openapi.json`. */
+/** Reads and parses `/openapi.json` of a service. */
 export async function readDocument(url: string): Promise<Document> {
   const response = await fetch(`${url}/openapi.json`);
   if (!response.ok) throw new Error(`/openapi.json returned ${response.status}`);
@@ -100,5 +103,5 @@ export async function readDocument(url: string): Promise<Document> {
   return { operations, schemas };
 }
 
-/** Returns the component name of a reference. */
+/** Returns the name of the component in a `$ref`. */
 export const lastOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);

@@ -4,9 +4,9 @@ import { headerOf, type ReceivedResponse, type SendResult } from './connection.t
 import type { Operation } from './document.ts';
 import type { Draft } from './requests/request-builder.ts';
 
-/** Error statuses of the HTTP framework for requests that match no operation. */
+/** Error statuses that the HTTP framework may return for a request that matches no operation. */
 const GENERIC_STATUSES = new Set([400, 403, 404, 405, 408, 413, 414, 415, 417, 431]);
-/** Error statuses of another operation with the same path, when the method was changed. */
+/** Further error statuses that are correct after the method was changed, because the request may match another operation with the same path. */
 const OTHER_METHOD_STATUSES = new Set([409, 412, 429]);
 /** Patterns of internal details that no response may contain. */
 const INTERNAL_DETAILS: readonly RegExp[] = [
@@ -21,13 +21,13 @@ const INTERNAL_DETAILS: readonly RegExp[] = [
 const MAX_ERROR_CHARACTERS = 1_000;
 const SESSION_ID_LENGTH = 43;
 const SESSION_ID_OR_LONGER = /[\w-]{43,}/g;
-/** Maximum response time, ms: no request waits for more than 20 s. */
+/** Maximum response time, ms. The service lets no request wait for more than 20 s. */
 const MAX_MS = 40_000;
 
-/** Returns the secrets and session ids that a text contains. */
+/** Returns one entry per secret and per session id that a text contains. */
 function findLeaks(text: string, { target, sessionIds }: ClientState): string[] {
   const found = target.secrets.filter((secret) => text.includes(secret)).map(() => 'a secret');
-  // Scans the text once, independent of the number of sessions.
+  // Looks up each part of the text that could be a session id, so that the time does not depend on the number of sessions.
   for (const [word] of text.matchAll(SESSION_ID_OR_LONGER)) {
     for (let at = 0; at + SESSION_ID_LENGTH <= word.length; at++) {
       if (sessionIds.has(word.slice(at, at + SESSION_ID_LENGTH))) found.push('the id of a session');
@@ -36,7 +36,7 @@ function findLeaks(text: string, { target, sessionIds }: ClientState): string[] 
   return found;
 }
 
-/** Returns the faults of the response to a request; empty when it is correct. */
+/** Returns the faults of the response to a request; empty when the response is correct. */
 export function findFaults(draft: Draft, outcome: SendResult, state: ClientState): string[] {
   const faults = outcome.responses.flatMap((answer) => [...faultsOfAnswer(draft, answer, state), ...faultsOfReplay(draft, answer, state)]);
   if (outcome.end === 'timeout') faults.push(`no response within ${MAX_MS / 1_000} s`);
@@ -50,17 +50,17 @@ function faultsOfAnswer(draft: Draft, answer: ReceivedResponse, state: ClientSta
   const { status, headers, ms } = answer;
   const header = (name: string) => headerOf(answer, name);
   const faults: string[] = [];
-  if (status >= 500 && status !== 503) faults.push(`${status}`);
+  if (status >= 500 && status !== 503) faults.push(`the service returned ${status}`);
   if ((status === 503 || status === 429) && !/^\d{1,6}$/.test(header('retry-after') ?? '')) faults.push(`${status} without Retry-After`);
   if (status === 405 && header('allow') === undefined) faults.push('405 without Allow');
-  if (!isDeclared(draft, answer)) faults.push(`${status} is not declared`);
-  if (header('x-content-type-options') !== 'nosniff') faults.push('no X-Content-Type-Options');
-  if (header('cache-control') === undefined) faults.push('no Cache-Control');
+  if (!isDeclared(draft, answer)) faults.push(`the OpenAPI document does not list status ${status}`);
+  if (header('x-content-type-options') !== 'nosniff') faults.push('the response has no header X-Content-Type-Options');
+  if (header('cache-control') === undefined) faults.push('the response has no header Cache-Control');
   if (headers.some(([name]) => name === 'injected')) faults.push('a header was injected');
   const { expectedStatuses } = draft;
   if (expectedStatuses && !expectedStatuses.includes(status))
-    faults.push(`${draft.mutations.join()} must be rejected with ${expectedStatuses.join(' or ')}`);
-  if (ms > MAX_MS) faults.push(`it took ${Math.round(ms)} ms`);
+    faults.push(`${draft.mutations.join()} must be rejected with ${expectedStatuses.join(' or ')}, but the status is ${status}`);
+  if (ms > MAX_MS) faults.push(`the response took ${Math.round(ms)} ms`);
   const headerText = headers
     .filter(([name]) => name !== 'set-cookie')
     .flat()
@@ -74,8 +74,8 @@ function faultsOfAnswer(draft: Draft, answer: ReceivedResponse, state: ClientSta
 }
 
 /**
- * Checks that responses to the same caller with the same idempotency key have the same ids, even if the body differs. Other fields (state,
- * signature) may change.
+ * Returns a fault when two responses to the same caller with the same idempotency key have different ids. This also holds when the request bodies
+ * differ. Other fields (state, signature) may change.
  */
 function faultsOfReplay(draft: Draft, { status, body }: ReceivedResponse, { replies }: ClientState): string[] {
   const [key, ...others] = draft.headers.filter(([name]) => name === 'Idempotency-Key');
@@ -86,7 +86,7 @@ function faultsOfReplay(draft: Draft, { status, body }: ReceivedResponse, { repl
   const before = replies.get(scope) ?? ids;
   replies.set(scope, ids);
   const other = Object.keys(ids).find((name) => name in before && before[name] !== ids[name]);
-  return other === undefined ? [] : [`one Idempotency-Key gave two results: ${other} was ${before[other]}`];
+  return other === undefined ? [] : [`two responses to the same Idempotency-Key differ: ${other} was ${before[other]} and is ${ids[other]}`];
 }
 /** Returns the id fields of a JSON response. */
 function idsIn(text: string): Readonly<Record<string, string>> {
@@ -109,7 +109,8 @@ function isDeclared(draft: Draft, answer: ReceivedResponse): boolean {
       answer.status === 401
     );
   const types = draft.operation.statuses.get(answer.status);
-  // A head that is too long is rejected before routing. A path value that violates its schema gives 404.
+  // Two undocumented statuses are correct: 404 for a path value that violates its schema, and 431 for a request head that is too long, because the
+  // service rejects this head before it selects the operation.
   if (answer.status === 404 && draft.mutations.includes('path value')) return true;
   if (types === undefined) return answer.status === 431 && draft.headers.flat().join().length + draft.query.flat().join().length > 4_000;
   if (answer.body.length === 0) return true;
@@ -117,30 +118,30 @@ function isDeclared(draft: Draft, answer: ReceivedResponse): boolean {
   return types.includes(type);
 }
 
-/** Checks that an error is JSON with the one field `error`. */
+/** Returns the faults of an error response. The body must be JSON with the one field `error`. */
 function faultsOfError(draft: Draft, type: string, text: string): string[] {
-  if (text === '') return draft.method === 'HEAD' || draft.isUndocumented ? [] : ['an error without a body'];
-  if (!/^application\/json\b/.test(type)) return [`an error as ${type}`];
+  if (text === '') return draft.method === 'HEAD' || draft.isUndocumented ? [] : ['an error response has no body'];
+  if (!/^application\/json\b/.test(type)) return [`an error response has the content type ${type || 'none'} instead of application/json`];
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    return ['an error that is not JSON'];
+    return ['the body of an error response is not JSON'];
   }
   if (typeof body !== 'object' || body === null || Object.keys(body).join() !== 'error' || !('error' in body))
-    return ['an error that is not { error }'];
-  if (typeof body.error !== 'string' || body.error === '') return ['an error without a message'];
+    return ['the body of an error response must have the one field "error"'];
+  if (typeof body.error !== 'string' || body.error === '') return ['the field "error" of an error response must be a text that is not empty'];
   const { error } = body;
   const faults = INTERNAL_DETAILS.filter((pattern) => pattern.test(error)).map(
-    (pattern) => `an error that contains internal details (${pattern.source.slice(0, 30)})`,
+    (pattern) => `an error message contains internal details (${pattern.source.slice(0, 30)})`,
   );
-  return error.length > MAX_ERROR_CHARACTERS ? [...faults, `an error of ${error.length} characters`] : faults;
+  return error.length > MAX_ERROR_CHARACTERS ? [...faults, `an error message has ${error.length} characters`] : faults;
 }
 
 /** Returns the faults of a log line. */
 export function findLogFaults(line: string, state: ClientState): string[] {
   const leaks = findLeaks(line, state).map((what) => `a log line contains ${what}: ${line.slice(0, 500)}`);
   if (/^\{.*"level":"(?:error|fatal)"/.test(line)) return [...leaks, `an error was logged: ${line.slice(0, 2_000)}`];
-  // Output of Node itself: warnings, deprecations, unhandled rejections.
+  // A line that is not JSON is output of Node itself: a warning, a deprecation or an unhandled rejection.
   return line.startsWith('{') || line.trim() === '' ? leaks : [...leaks, `a process printed: ${line.slice(0, 500)}`];
 }

@@ -23,7 +23,10 @@ const Identified = z.object({ id: z.string() });
 const idIn = (path: string) => path.split('/')[2] ?? '';
 const ofAll = (operations: readonly string[], template: RequestTemplate): FollowUp[] => operations.map((operation) => [operation, template]);
 
-/** Follow-up requests by operation: requests that need values from the response, which cannot be generated. */
+/**
+ * Functions that create follow-up requests from a response, by the operation of that response. A follow-up request needs values from the response
+ * that cannot be generated, for example a nonce.
+ */
 const FOLLOW_UPS: Readonly<Record<string, (answered: Exchange) => readonly FollowUp[]>> = {
   'POST /auth/nonce': ({ answer }) => {
     const wallet = createWallet();
@@ -32,7 +35,7 @@ const FOLLOW_UPS: Readonly<Record<string, (answered: Exchange) => readonly Follo
   },
   'POST /game/{id}/play': ({ player, answer }) => {
     const { playId, gameId } = z.object({ playId: z.string(), gameId: z.string() }).parse(answer);
-    // Some of these scores are above the maximum of the game.
+    // Some of these scores are above the maximum of the game, on purpose.
     const score = Number.parseInt(playId.slice(-5), 16) % 12_000;
     return player ? [['POST /arcade/score', { player, isOwn: true, body: { gameId, playId, score } }]] : [];
   },
@@ -89,7 +92,7 @@ const MAX_PENDING = 200;
 export class FollowUps {
   readonly #pending = new Map<string, RequestTemplate[]>();
 
-  /** Adds the follow-up requests of a valid request's response. */
+  /** Adds the follow-up requests for the response to a valid request. */
   add(operation: string, answered: Exchange): void {
     for (const [name, template] of FOLLOW_UPS[operation]?.(answered) ?? []) {
       const pending = this.#pending.get(name) ?? [];
@@ -99,7 +102,10 @@ export class FollowUps {
     }
   }
 
-  /** Returns a pending request, or undefined. Half of them stay pending, so that they are sent again. */
+  /**
+   * Returns a random pending request of an operation, or undefined. With a probability of one half the request stays pending, so that it is sent
+   * again.
+   */
   take(operation: string, random: Random): RequestTemplate | undefined {
     const pending = this.#pending.get(operation) ?? [];
     if (pending.length === 0 || random.chance(0.2)) return undefined;

@@ -54,7 +54,7 @@ async function run(target: Target, own: OwnTarget | null): Promise<readonly stri
   return [...report.faults, ...after];
 }
 
-/** Prints the statuses of valid and of mutated requests per operation. */
+/** Prints, per operation, how often valid and mutated requests got each status. */
 function printTallies({ tallies }: Report): void {
   const counts = (tally: ReadonlyMap<string, number>) =>
     [...tally]
@@ -64,7 +64,7 @@ function printTallies({ tallies }: Report): void {
   for (const [name, { valid, mutated }] of tallies) print(`${name}\n    valid    ${counts(valid)}\n    mutated  ${counts(mutated)}`);
 }
 
-/** Runs the attacks of attacks.test.ts with larger sizes. */
+/** Runs all attacks with larger sizes than attacks.test.ts, and returns the faults. */
 async function attack(target: OwnTarget): Promise<string[]> {
   const document = await readDocument(target.url);
   const attacks: Readonly<Record<string, () => Promise<string[]> | string[]>> = {
@@ -90,7 +90,10 @@ async function attack(target: OwnTarget): Promise<string[]> {
   return faults;
 }
 
-/** Returns the target for a running service. Missing credentials are replaced by random ones, which the service rejects. */
+/**
+ * Returns the target for a service that is already running. Random values replace credentials that are not in the environment; the service rejects
+ * them.
+ */
 function remoteTarget(url: string): Target {
   const given = (name: string) => process.env[name] ?? randomBytes(18).toString('hex');
   const scoped = Object.fromEntries(SCOPES.map((scope) => [scope, given(`ADMIN_TOKEN_${scope.toUpperCase()}`)])) as Record<Scope, string>;

@@ -2,7 +2,7 @@
 export class Random {
   #state: number;
 
-  /** @param stream number of an independent sequence of the same seed */
+  /** @param stream number that selects one of the independent sequences of a seed */
   constructor(seed: number, stream = 0) {
     this.#state = (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(stream + 1, 0xc2b2ae35)) >>> 0;
   }
@@ -26,11 +26,11 @@ export class Random {
 
   pick<T>(items: readonly T[]): T {
     const item = items[Math.floor(this.next() * items.length)];
-    if (item === undefined) throw new Error('the list is empty');
+    if (item === undefined) throw new Error('cannot choose an item of an empty list');
     return item;
   }
 
-  /** Returns text of `length` characters of an alphabet. */
+  /** Returns random text of `length` characters from an alphabet. */
   text(length: number, alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'): string {
     return Array.from({ length }, () => alphabet[this.int(0, alphabet.length - 1)]).join('');
   }

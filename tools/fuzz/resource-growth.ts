@@ -4,16 +4,19 @@ import { fuzz, type Report, type RunOptions } from './run.ts';
 import type { OwnTarget } from './target.ts';
 
 const MB = 1024 * 1024;
-/** Maximum growth of the heap of each process since the first quarter of the requests, bytes; by then the caches are filled. */
+/** Maximum growth of the heap of each process after the first quarter of the requests, bytes. The first quarter fills the caches. */
 const MAX_HEAP_GROWTH = 50 * MB;
-/** Maximum growth of the resident memory of the API process, bytes. */
+/** Maximum growth of the resident memory of the API process after the first quarter of the requests, bytes. */
 const MAX_RSS_GROWTH = 400 * MB;
-/** Maximum new files and connections: connections to PostgreSQL and Redis are opened on demand. */
+/**
+ * Maximum number of files and connections that the API process has open in addition after the run. Some are normal, because connections to PostgreSQL
+ * and Redis are opened on demand.
+ */
 const MAX_NEW_FILES = 50;
-/** Maximum time for the last connections to close, ms. */
+/** Maximum time until the connections of the last requests are closed, ms. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** Memory of the processes, bytes: heap of both after garbage collection, and resident memory of the API. */
+/** Memory of the processes, bytes: the heap of the API and of the worker after garbage collection, and the resident memory of the API. */
 interface MemoryUse {
   readonly api: number;
   readonly worker: number;
@@ -25,9 +28,9 @@ async function measureMemory(target: OwnTarget): Promise<MemoryUse> {
 }
 
 /**
- * Fuzzes a private system and checks it afterwards.
- * @param onMemory receives the memory of the processes after every tenth of the requests; without it memory is only measured twice,
- *   because measuring is slow
+ * Fuzzes a private system and checks the system afterwards.
+ * @param onMemory receives a description of the memory after every tenth of the requests. Without `onMemory`, memory is measured only after a quarter
+ * of the requests and at the end, because measuring is slow.
  */
 export async function fuzzOwnTarget(
   target: OwnTarget,
@@ -46,7 +49,7 @@ export async function fuzzOwnTarget(
       options.onResult?.(draft, outcome);
       const at = ++completed;
       if (at !== quarter && (at % tenth !== 0 || !onMemory)) return;
-      // `checkAfterwards` reports a process that exited.
+      // Ignores a failed measurement: when a process has exited, `checkAfterwards` reports it.
       const measured = measureMemory(target).catch(() => null);
       if (at === quarter) atQuarter = measured;
       void measured.then((memory) => memory && onMemory?.(at, describeMemory(memory)));

@@ -17,11 +17,11 @@ export interface RunOptions {
   /** Called with each fault. */
   readonly onFault?: (fault: string) => void;
   readonly onResult?: (draft: Draft, outcome: SendResult) => void;
-  /** Returns the processor time of the service so far, ms; without it stalls are not detected. */
+  /** Returns the processor time of the service so far, ms. Without this function, stalls are not detected. */
   readonly cpuMs?: () => number;
 }
 
-/** Responses of an operation by status: of valid and of mutated requests. */
+/** Number of responses of an operation by status, for valid requests and for mutated requests. */
 export interface Tally {
   readonly valid: Map<string, number>;
   readonly mutated: Map<string, number>;
@@ -30,20 +30,23 @@ export interface Tally {
 export interface Report {
   readonly requests: number;
   readonly tallies: ReadonlyMap<string, Tally>;
-  /** Faults, each with its request. */
+  /** Faults, each with a description of its request. */
   readonly faults: readonly string[];
   readonly slowestMs: number;
-  /** Maximum processor time between two responses, ms. */
+  /** Maximum processor time between two consecutive responses, ms. */
   readonly stalledMs: number;
   readonly state: ClientState;
 }
 
 const MAX_FAULTS = 200;
-/** Maximum timeouts before the run stops. */
+/** Maximum number of timeouts; then the run stops. */
 const MAX_TIMEOUTS = 30;
-/** Maximum processor time between two responses, ms: one long computation blocks all connections. Algorithms that are not linear exceed it. */
+/**
+ * Allowed processor time between two consecutive responses, ms. One long computation blocks all connections. An algorithm whose time grows faster
+ * than its input exceeds this limit.
+ */
 const MAX_STALL_MS = 500;
-/** Statuses of requests that the HTTP framework rejects before the handler runs; handlers may return some of them too. */
+/** Statuses and ends of requests that may not have reached a handler, because the HTTP framework rejects requests with these statuses too. */
 const REJECTED_BEFORE_HANDLER = /^(?:400|401|403|405|408|413|415|417|431|closed|timeout)$/;
 
 /** Returns the share of valid requests that certainly reached a handler. */
@@ -60,8 +63,9 @@ export function reachedShare({ tallies }: Report): number {
 }
 
 /**
- * Sends requests generated from the OpenAPI document: half of them valid, the others must be rejected or have a mutated value, header,
- * path or framing. Request n of a seed is always generated in the same way, except for values from earlier responses.
+ * Sends requests that are generated from the OpenAPI document. Half of the requests are valid. The service must reject some of the others; the rest
+ * have a mutated value, header, path or framing. With the same seed, request number n is always generated in the same way, except for values from
+ * earlier responses.
  */
 export async function fuzz(target: Target, { requests, seed, connections = 24, onFault, onResult, cpuMs }: RunOptions): Promise<Report> {
   const document = await readDocument(target.url);
@@ -80,11 +84,11 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
 
   function make(n: number): { draft: Draft; outgoing: OutgoingRequest } {
     const random = new Random(seed, n);
-    // Operations with streamed bodies are few, but have many error cases, so they are chosen more often.
+    // Chooses operations with streamed bodies more often, because they are few but have many error cases.
     const operation = streaming.length > 0 && random.chance(0.05) ? random.pick(streaming) : document.operations[n % document.operations.length];
-    if (!operation) throw new Error('the document has no operations');
+    if (!operation) throw new Error('the OpenAPI document has no operations');
     const kind = random.int(0, 99);
-    // Repeats the previous request concurrently; more often if it has an idempotency key.
+    // Sometimes sends the previous request again at the same time; more often if the request has an idempotency key.
     const hasKey = previous?.draft.headers.some(([name]) => name === 'Idempotency-Key');
     if (previous && kind < (hasKey ? 30 : 3)) return previous;
     const draft = kind >= 58 && kind < 75 ? builder.mutated(operation, random) : builder.valid(operation, random);
@@ -97,7 +101,7 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
 
   const inFlight = new Set<string>();
   let [lastCpuMs, stalledMs] = [cpuMs?.() ?? 0, 0];
-  /** Reports a stall: the processor time since the previous response is too long. */
+  /** Reports a fault when the processor time since the previous response is too long. */
   function checkStall(): void {
     const now = cpuMs?.() ?? 0;
     const ms = now - lastCpuMs;
@@ -128,7 +132,7 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
     while (next < requests && timeouts < MAX_TIMEOUTS) {
       const n = next++;
       const { draft, outgoing } = make(n);
-      // A request with unusual framing gets its own connection, because the service may close it.
+      // An undocumented request gets its own connection, because the service may close the connection.
       const requestConnection = draft.isUndocumented ? new Connection(Number(port)) : connection;
       const name = `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.mutations.map((mutation) => `, ${mutation}`).join('')}`;
       inFlight.add(name);
@@ -143,7 +147,7 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
           failedSignIns = 0;
         },
         (error: unknown) => {
-          // A player that could not sign in tries again after the next 401.
+          // Ignores the failed sign-in of a player, because the player signs in again after the next response with status 401.
           if (++failedSignIns < MAX_TIMEOUTS) return;
           reportFault(`players cannot sign in: ${error}`);
           timeouts = MAX_TIMEOUTS;
@@ -159,12 +163,12 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
 
 const wordsOf = (path: string) => path.split('/').filter((word) => word !== '' && !word.startsWith('{'));
 
-/** Stores values of a response for later requests. */
+/** Stores session ids, ETags and ids of a response for later requests. */
 async function learnFrom(state: ClientState, draft: Draft, { responses }: SendResult): Promise<void> {
   const [answer] = responses;
   if (!answer) return;
   for (const [name, value] of answer.headers) if (name === 'set-cookie') state.noteCookie(value);
-  // Signs a player in again after a logout or a sign-in with another wallet.
+  // Signs the player in again when the session has ended: after status 401, after a logout, or after a sign-in with another wallet.
   const { player, mutations } = draft;
   if (player && ((answer.status === 401 && mutations.length === 0) || (answer.status === 200 && /^.auth.(?:logout|verify)/.test(draft.path)))) {
     await state.signIn(player);

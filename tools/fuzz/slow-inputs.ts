@@ -10,19 +10,19 @@ import type { Draft } from './requests/request-builder.ts';
 import { RequestBuilder } from './requests/request-builder.ts';
 import type { OwnTarget } from './target.ts';
 
-/** Text that fills bodies up to their limit: repeated text that patterns nearly match. */
+/** Texts that are repeated until a body has the maximum size. Patterns nearly match the repeated text, so matching takes the most time. */
 const FILLINGS = ['z', '9', ' ', 'a-', 'A.', '\u0301'] as const;
 const MAX_BODY_BYTES = 250_000;
-/** Maximum processor time of a request with a large body, ms. Algorithms that are not linear take minutes. */
+/** Maximum processor time of a request with a large body, ms. Algorithms whose time grows faster than the body take minutes. */
 const MAX_BODY_MS = 4_000;
 /** Maximum processor time of a request with a long query, ms. */
 const MAX_QUERY_MS = 400;
 const PATTERN_MS = 1_000;
 
 /**
- * Sends bodies of maximum size, in which every text and list is as long as possible, to every operation with a JSON body. None may keep
- * the process from answering other clients.
- * @param maxBodies bodies per operation: always the first, and others in turn
+ * Sends bodies of maximum size to every operation with a JSON body. Every text and list in these bodies is as long as possible. The service must
+ * still answer other clients.
+ * @param maxBodies maximum bodies per operation: always the first body; the others change from operation to operation
  */
 export async function longBodies(document: Document, target: OwnTarget, maxBodies = Number.POSITIVE_INFINITY): Promise<string[]> {
   const state = new ClientState(target);
@@ -57,7 +57,7 @@ export async function longBodies(document: Document, target: OwnTarget, maxBodie
   return faults;
 }
 
-/** Sends the longest possible queries to each operation with query parameters, and checks the processor time of each. */
+/** Sends very long queries to each operation with query parameters. Returns a fault for each request that takes too much processor time. */
 export async function longQueries(document: Document, target: OwnTarget): Promise<string[]> {
   const state = new ClientState(target);
   await state.open();
@@ -85,7 +85,10 @@ export async function longQueries(document: Document, target: OwnTarget): Promis
   return faults;
 }
 
-/** Returns bodies of maximum size: every text filled with each filling, full lists, one very long list, very many fields. */
+/**
+ * Returns bodies of maximum size: one body per filling, in which every text consists of the filling, then bodies with a long list of numbers, with
+ * very many fields, and with full lists.
+ */
 function largestBodies(document: Document, schema: Schema): string[] {
   const leaves = Math.max(1, JSON.stringify(filled(document, schema, '§')).split('§').length - 1);
   const texts = FILLINGS.map((filling) => {
@@ -99,7 +102,10 @@ function largestBodies(document: Document, schema: Schema): string[] {
   return [...texts, numbers, fields, integers, ...(list.length < MAX_BODY_BYTES ? [list] : [])];
 }
 
-/** Returns a value with the structure of a schema, in which all texts are equal. @param items length of its lists */
+/**
+ * Returns a value with the structure of a schema, in which all texts are equal.
+ * @param items length of the outermost lists
+ */
 function filled(document: Document, schema: Schema, text: string, items = 1, depth = 0): unknown {
   if (schema.$ref !== undefined) return filled(document, document.schemas[lastOf(schema.$ref)] ?? {}, text, items, depth);
   const [branch] = schema.oneOf ?? schema.anyOf ?? schema.allOf ?? [];
@@ -113,7 +119,7 @@ function filled(document: Document, schema: Schema, text: string, items = 1, dep
   return text;
 }
 
-/** Matches every pattern of the document against long text that nearly matches it. Returns the patterns that time out. */
+/** Matches every pattern of the OpenAPI document against long texts that nearly match. Returns the patterns that exceed the time limit. */
 export function slowPatterns(document: Document): string[] {
   const patterns = new Set<string>();
   JSON.stringify(document.schemas, (key, value: unknown) => {

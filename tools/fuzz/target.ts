@@ -20,7 +20,7 @@ const READY_TIMEOUT_MS = 60_000;
 /** Maximum time for a memory measurement, ms. */
 const PROBE_TIMEOUT_MS = 60_000;
 
-/** All credentials of callers; no response may contain them. */
+/** Credentials for all types of callers. No response may contain them. */
 export interface Credentials {
   /** Admin token with all scopes. */
   readonly admin: string;
@@ -33,7 +33,7 @@ export interface Credentials {
 /** A service to test. */
 export interface Target {
   readonly url: string;
-  /** Origin of the service's own pages. */
+  /** Origin of the service's own web pages. The service must reject unsafe requests from pages of other origins. */
   readonly publicUrl: string;
   readonly credentials: Credentials;
   /** Secrets that no response and no log line may contain. */
@@ -45,11 +45,14 @@ export interface OwnTarget extends Target {
   readonly env: Readonly<Record<string, string>>;
   readonly api: ServiceProcess;
   readonly worker: ServiceProcess;
-  /** Log lines of the processes so far. */
+  /** Log lines of both processes so far. */
   readonly lines: readonly string[];
   /** Returns the resident memory of the API process, bytes. */
   memory(): number;
-  /** Returns the processor time of the API's main thread so far, ms: unlike elapsed time, it does not depend on the load of the machine. */
+  /**
+   * Returns the processor time of the main thread of the API process so far, ms. Unlike elapsed time, processor time does not depend on the load of
+   * the machine.
+   */
   cpuMs(): number;
   /** Returns the heap and buffers of a process after garbage collection, bytes. */
   heapBytes(process: ServiceProcess): Promise<number>;
@@ -58,10 +61,10 @@ export interface OwnTarget extends Target {
   close(): Promise<void>;
 }
 
-/** Records the output of processes without printing it. */
+/** Records the output of processes instead of printing it. */
 class Recorder extends ProcessOutput {
   readonly lines: string[] = [];
-  /** Latest measurement of the memory probe per process, bytes. */
+  /** Latest memory of each process, as measured by memory-probe.ts, bytes. */
   readonly inUse = new Map<string, number>();
 
   override follow(name: string, stream: Readable): Promise<void> {
@@ -77,7 +80,7 @@ class Recorder extends ProcessOutput {
   }
 }
 
-/** Reads a file of /proc; empty when the process has exited. */
+/** Returns the text of a file below /proc; empty when the process has exited. */
 function procfs(path: string): string {
   try {
     return readFileSync(`/proc/${path}`, 'utf8');
@@ -95,8 +98,8 @@ function newCredentials(): Credentials {
 }
 
 /**
- * Starts an API and a worker on the servers in `TEST_DATABASE_URL` and `TEST_REDIS_URL`.
- * @param options.localnet Solana cluster of the system
+ * Starts an API and a worker that use the servers in `TEST_DATABASE_URL` and `TEST_REDIS_URL`.
+ * @param options.localnet Solana cluster that the system uses
  */
 export async function startTarget(options: { localnet?: LocalnetProcess; env?: Readonly<Record<string, string>> } = {}): Promise<OwnTarget> {
   const credentials = newCredentials();
@@ -112,7 +115,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     NODE_ENV: 'test',
     NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
     LOG_LEVEL: 'debug',
-    // Low, so that requests reach the limit.
+    // The limit is low, so that the requests of the run reach it.
     CHAT_MESSAGES_PER_10_SEC: '2',
     DATABASE_URL: database.url,
     REDIS_URL: testRedisUrl(),
@@ -165,7 +168,8 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     lines: output.lines,
     memory: () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(procfs(`${api.pid}/status`))?.[1] ?? 0) * 1_024,
     cpuMs() {
-      // utime and stime in hundredths of a second. They follow the process name, which may contain parentheses.
+      // The fields utime and stime are in hundredths of a second. Removes all text up to the process name, because the name may contain spaces and
+      // parentheses.
       const fields = procfs(`${api.pid}/task/${api.pid}/stat`)
         .replace(/^.*\) /s, '')
         .split(' ');
@@ -178,7 +182,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
         const bytes = output.inUse.get(name);
         if (bytes !== undefined) return bytes;
       }
-      throw new Error(`the memory probe of the ${name} does not respond`);
+      throw new Error(`the memory probe of the ${name} process did not respond in time`);
     },
     openFiles: () => (api.isRunning ? readdirSync(`/proc/${api.pid}/fd`).length : 0),
     close,

@@ -4,7 +4,7 @@ import { instantOf } from '#lib/draw/bytes.ts';
 import { MEMO_PREFIX } from '#lib/draw/commitment.ts';
 import { Unreadable } from './epoch-published.ts';
 
-/** A memo signed with a key, in a finalized successful transaction. */
+/** A memo that was signed with a committer's key, in a finalized successful transaction. */
 export interface SignedMemo {
   readonly memo: string;
   readonly signature: string;
@@ -20,13 +20,13 @@ export interface BalanceChange {
 
 /** Reads finalized data from an RPC node of the verifier's choice. Every method throws `Unreadable` when the node does not answer. */
 export interface ChainReader {
-  /** Returns the memos signed with a key that may be commitments, in the order of the chain. */
+  /** Returns the memos that were signed with a key and may be commitments, in the order of the chain. */
   memosOf(key: string): Promise<SignedMemo[]>;
-  /** Returns a memo with its block. */
+  /** Returns a memo with the time and blockhash of its block. */
   landed(memo: SignedMemo, committer: string): Promise<LandedCommitment>;
-  /** Returns the balance changes of a transaction; null when the node has no finalized successful transaction. */
+  /** Returns the balance changes of a transaction; null when the node has no finalized successful transaction with this signature. */
   received(signature: string): Promise<BalanceChange[] | null>;
-  /** Returns the first block that the node still has. */
+  /** Returns the slot of the first block that the node still has. */
   firstBlock(): Promise<number>;
 }
 
@@ -47,13 +47,13 @@ export function openChainReader(rpc: string): ChainReader {
   }
   const transaction = (signature: string) => request(() => connection.getTransaction(signature, READ_OPTIONS));
 
-  /** Returns the signatures, newest first. */
+  /** Returns the signatures of successful transactions that name a key and may contain a commitment, newest first. */
   async function signaturesOf(key: string): Promise<string[]> {
     const found: string[] = [];
     for (let before: string | undefined; ; ) {
       const options = { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) };
       const page = await request(() => connection.getSignaturesForAddress(new PublicKey(key), options, 'finalized'));
-      // The list includes memos, so transactions with other memos are not loaded.
+      // The RPC node lists each transaction with its memo, so a transaction with another memo is skipped without loading it.
       for (const { signature, err, memo } of page) if (err === null && (memo?.includes(MEMO_PREFIX) ?? true)) found.push(signature);
       before = page.at(-1)?.signature;
       if (before === undefined) return found;
@@ -91,11 +91,11 @@ export function openChainReader(rpc: string): ChainReader {
   };
 }
 
-/** Returns the memos of a transaction whose instructions list the key as a signer. */
+/** Returns the memos of a transaction's memo instructions that list the key as a signer. */
 function memosIn({ meta, transaction: { message } }: VersionedTransactionResponse, key: string): string[] {
   if (meta?.err !== null) return [];
   const keys = message.staticAccountKeys.map((one) => one.toBase58());
-  // Any transaction may list the key as an account; only its signature is a commitment.
+  // Any wallet can list the key as an account of a transaction, so only memos that the key signed count.
   const isSigned = (index: number) => keys[index] === key && message.isAccountSigner(index);
   return message.compiledInstructions
     .filter(({ programIdIndex, accountKeyIndexes }) => keys[programIdIndex] === MEMO_PROGRAM && accountKeyIndexes.some(isSigned))

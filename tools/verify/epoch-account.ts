@@ -1,7 +1,7 @@
 import { type AccountInfo, Connection, PublicKey } from '@solana/web3.js';
 import { type Epoch, Unreadable, VerificationFailure } from './epoch-published.ts';
 
-/** Addresses that the caller pins instead of trusting the service. */
+/** Addresses that the caller of the tool specifies instead of trusting the service. */
 export interface Pinned {
   readonly program?: string;
   readonly authority?: string;
@@ -44,10 +44,10 @@ function decode(data: Buffer) {
 }
 
 /**
- * Compares an epoch with its account on the chain. The address is derived from program, authority, mint and epoch number.
+ * Compares an epoch with its account on the chain. The address of the account is derived from program, authority, mint and epoch number.
  * @param reported the account as reported by the service
  * @returns the results, one sentence each
- * @throws VerificationFailure, Unreadable
+ * @throws VerificationFailure when a value differs; Unreadable when the RPC node does not answer
  */
 export async function checkAccount(epoch: Epoch, reported: OnChain, rpc: string, pinned: Pinned): Promise<string[]> {
   for (const [name, address] of Object.entries(pinned)) {
@@ -79,7 +79,7 @@ export async function checkAccount(epoch: Epoch, reported: OnChain, rpc: string,
   const isSettling = epoch.settleRequestedAt !== null && found.state !== 'open';
   if (!isSettling && !ALLOWED_STATES[epoch.status]?.includes(found.state))
     throw new VerificationFailure(`on the chain, the epoch is ${found.state}; the service reports ${epoch.status}`);
-  // The service reads finalized data only, so its claimed amount may be lower for a moment.
+  // The service may have read the account earlier than this tool, so the claimed amount on the chain may be higher, but never lower.
   if (found.claimed < reported.claimed)
     throw new VerificationFailure(`on the chain, ${found.claimed} is claimed; the service reports ${reported.claimed}`);
   if (found.state === 'open') {

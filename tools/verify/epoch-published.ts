@@ -1,7 +1,7 @@
 import bs58 from 'bs58';
 import { z } from 'zod';
 
-/** Schemas of the published epoch, with the fields that the verification needs. */
+/** Schemas of the published epoch. They contain only the fields that the verification needs. */
 const Amount = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,19})$/)
@@ -45,10 +45,13 @@ export type Line = z.output<typeof Line>;
 /** Thrown when data could not be read: the result is neither success nor failure. */
 export class Unreadable extends Error {}
 
-/** Thrown when a value is wrong: the verification failed. */
+/** Thrown when a downloaded value is wrong: the verification failed. */
 export class VerificationFailure extends Error {}
 
-/** Requests a URL. @throws Unreadable unless the status is 200 */
+/**
+ * Requests a URL.
+ * @throws Unreadable when the request fails or the status is not 200
+ */
 export async function get(url: string): Promise<Response> {
   let response: Response;
   try {

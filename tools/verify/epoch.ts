@@ -18,7 +18,7 @@ function assertEqual(name: string, shown: unknown, found: unknown): void {
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
 
-/** leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet ‖ amount u64 LE) */
+/** Returns the hash of a leaf: sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet ‖ amount u64 LE). */
 function leafOf(epoch: number, index: number, { wallet, amount }: Line): Buffer {
   const head = Buffer.alloc(13);
   head.writeBigUInt64LE(BigInt(epoch), 1);
@@ -28,13 +28,16 @@ function leafOf(epoch: number, index: number, { wallet, amount }: Line): Buffer 
   return sha256(Buffer.concat([head, bs58.decode(wallet), tail]));
 }
 
-/** Compares the first line of the leaves with the epoch. */
+/** Compares the first line of the file of leaves with the epoch. */
 function checkHeader(number: number, epoch: Epoch, header: Header): void {
   assertEqual('the number of the epoch', epoch.epoch, number);
   for (const [field, value] of Object.entries(header)) assertEqual(`${field} in the first line of the leaves`, value, Reflect.get(epoch, field));
 }
 
-/** Checks that the lines are the paid leaves by index, then the unpaid wallets, each wallet once. Returns the paid leaves. */
+/**
+ * Checks that the lines list first the paid leaves, ordered by index, and then the unpaid wallets, and that each wallet occurs once. Returns the paid
+ * leaves.
+ */
 function checkLines(header: Header, lines: readonly Line[]): Line[] {
   const paid = lines.filter(({ index }) => index !== null);
   assertEqual('the number of leaves', header.leaves, paid.length);
@@ -49,7 +52,7 @@ function checkLines(header: Header, lines: readonly Line[]): Line[] {
   return paid;
 }
 
-/** Recomputes all amounts from the points. For an import only the sums are checked, because its amounts are input. */
+/** Recomputes all amounts from the points. The amounts of an imported epoch are input, so only their sums are checked. */
 function checkAmounts(header: Header, lines: readonly Line[]): void {
   const total = lines.reduce((sum, { amount }) => sum + amount, 0n);
   if (header.source === 'computed') {
@@ -68,7 +71,10 @@ function checkAmounts(header: Header, lines: readonly Line[]): void {
   assertEqual('undistributed', header.undistributed, header.pool - total);
 }
 
-/** Recomputes the root with merkletreejs, an implementation independent of the service: nodes are sorted pairs, and an odd node moves up. */
+/**
+ * Recomputes the root with merkletreejs, an implementation independent of the service. A node is the hash of a sorted pair, and an odd node moves up
+ * unchanged.
+ */
 function checkRoot(header: Header, paid: readonly Line[]): void {
   if (paid.length === 0) {
     assertEqual('root', header.root, null);

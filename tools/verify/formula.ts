@@ -18,7 +18,7 @@ export interface Pool {
 
 const byAddress = (a: Points, b: Points) => (a.wallet < b.wallet ? -1 : 1);
 
-/** Returns the capped wallets, the rest of the pool, and the points that share it. */
+/** Returns the capped wallets, the rest of the pool, and the total points of the wallets that share this rest. */
 function findCapped(pool: bigint, cap: bigint, wallets: readonly Points[]) {
   const among = new Set<string>();
   let rest = pool;

@@ -10,16 +10,16 @@ import type { BalanceChange, ChainReader, SignedMemo } from './chain-reader.ts';
 import { Unreadable, VerificationFailure } from './epoch-published.ts';
 import type { Payout, PublishedRound } from './round-published.ts';
 
-/** Values that the verifier does not take from the service. */
+/** Values that the verifier does not take from the round's published data. */
 export interface TrustedValues {
   readonly id: string;
   readonly beacon: BeaconChain;
   readonly committer: string;
-  /** The commitment of this round on the chain; null: there is none. */
+  /** The commitment of this round on the chain; null when the chain has none. */
   readonly landed: LandedCommitment | null;
   readonly minLeadSec: number;
   readonly minMarginSec: number;
-  /** Verifies a beacon signature; tests replace it by a cached version. */
+  /** Verifies a beacon signature. Tests replace this function with a cached version. */
   readonly verifySignature?: TrustAnchors['verifySignature'];
 }
 
@@ -30,9 +30,9 @@ export interface Committer {
 }
 
 /**
- * Returns the key that committed to a round; the present key when there is no commitment. A former key is valid until the first commitment
- * of the next key, so later signatures with a stolen former key are ignored.
- * @param former keys, oldest first
+ * Returns the key that committed to a round, or the present key when there is no commitment. A former key is valid until the first commitment of the
+ * next key, so later signatures with a stolen former key are ignored.
+ * @param former former keys, oldest first
  */
 export function findCommitter(former: readonly Committer[], present: Committer, round: string): Committer {
   for (const [i, { key, memos }] of former.entries()) {
@@ -48,8 +48,9 @@ const firstCommitmentSlot = ({ memos }: Committer) => memos.find(({ memo }) => p
 
 /**
  * Finds the commitment of a round among all memos of its committer.
- * @param firstBlock returns the first block of the RPC node; called when the first commitment is missing
- * @throws VerificationFailure with the transaction that shows a gap, a repetition or a wrong previous hash
+ * @param firstBlock returns the slot of the first block of the RPC node; called when the first commitment is missing
+ * @throws VerificationFailure with the transaction that shows a gap, a repetition or a wrong previous hash; Unreadable when the RPC node lacks the
+ * blocks of the first commitment
  */
 export async function findCommitment(memos: readonly SignedMemo[], round: string, firstBlock: () => Promise<number>): Promise<SignedMemo | null> {
   const history = verifyHistory(memos);
@@ -77,7 +78,7 @@ export function checkRound(shown: PublishedRound, trusted: TrustedValues, print:
   if (!verdict.ok) throw new VerificationFailure(`${verdict.where}: ${verdict.reason}`);
   const audit = Audit.parse(shown.audit);
   assertEqual('round', audit.round, id);
-  // `verifyRound` trusts the commitment of the audit when `landed` is null.
+  // When `landed` is null, `verifyRound` trusts the commitment of the audit, so this case is checked here.
   if (audit.commitment !== null && landed === null) throw new VerificationFailure('commitment: the chain has no commitment of this round');
   assertEqual('parameters.kind', audit.parameters.kind, shown.kind);
   print(`${audit.entries.count} entries under the root ${audit.entries.root ?? 'none'}`);
@@ -91,13 +92,16 @@ export function checkRound(shown: PublishedRound, trusted: TrustedValues, print:
   if (draw !== null)
     print(`draw recomputed from seed ${draw.seed}: ${draw.numbers.length > 0 ? `numbers ${draw.numbers.join(' ')}` : `ticket ${draw.drawn[0]}`}`);
   if (audit.void !== null) print(`void for a valid reason: ${audit.void}`);
-  if (audit.void === 'no-beacon') print('(not verifiable afterwards: whether the beacon round was unavailable for 24 hours)');
+  if (audit.void === 'no-beacon') print('(it cannot be verified afterwards whether the beacon round was unavailable for 24 hours)');
   checkOtherEndpoints(shown, audit);
   if (audit.winners !== null) print(`${audit.winners.length} winners, equal in all responses`);
   return audit;
 }
 
-/** Recomputes the root with merkletreejs, an implementation independent of the service: nodes are sorted pairs, and an odd node moves up. */
+/**
+ * Recomputes the root with merkletreejs, an implementation independent of the service. A node is the hash of a sorted pair, and an odd node moves up
+ * unchanged.
+ */
 function checkTree({ void: reason, entries, entryHashes, winners }: Audit): void {
   if (entries.root === null || reason === 'entries-differ') return;
   const tree = new MerkleTree(
@@ -117,7 +121,7 @@ function assertEqual(name: string, shown: unknown, found: unknown): void {
   if (shown !== found) throw new VerificationFailure(`${name}: is ${shown}, but must be ${found}`);
 }
 
-/** Compares the responses of the other endpoints with the audit. */
+/** Compares the responses of the endpoints for winners, payouts and the legacy result with the audit. */
 function checkOtherEndpoints({ winners, payouts, legacy }: PublishedRound, audit: Audit): void {
   for (const [list, shown] of Object.entries({ winners, payouts })) {
     if (shown === null) continue;
@@ -143,7 +147,7 @@ function checkOtherEndpoints({ winners, payouts, legacy }: PublishedRound, audit
 
 /**
  * Checks on the chain every prize that the service reports as paid.
- * @throws VerificationFailure when a transaction is missing or pays less; Unreadable when the RPC node has no blocks that old
+ * @throws VerificationFailure when a transaction is missing or pays less; Unreadable when the RPC node no longer has the blocks of these transactions
  */
 export async function checkPayouts(payouts: readonly Payout[], audit: Audit, chain: ChainReader, print: (line: string) => void): Promise<void> {
   const claimed = payouts.filter(({ status }) => status === 'completed');
@@ -164,7 +168,7 @@ export async function checkPayouts(payouts: readonly Payout[], audit: Audit, cha
     const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
     const isOwn = (one: { wallet: string }, mint: string) => one.wallet === wallet && mint === prize.address;
     const paid = sum(received.filter((one) => isOwn(one, one.mint)).map(({ amount }) => amount));
-    // One transaction may pay several prizes of a wallet.
+    // One transaction may pay several prizes to a wallet, so the sum of these prizes is compared.
     const due = sum(claimed.filter((one) => one.signature === signature && isOwn(one, one.prize.address)).map((one) => BigInt(one.prize.amount)));
     if (paid < due) throw new VerificationFailure(`payouts[${place - 1}].signature: ${signature} pays ${paid} of ${due} to ${wallet}`);
   }

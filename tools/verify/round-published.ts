@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type BeaconChain, chainHashOf, SCHEME } from '#lib/draw/beacon-chain.ts';
 import { get, json, read, Unreadable, VerificationFailure } from './epoch-published.ts';
 
-/** Schemas of the responses about winners and payouts, with the fields that are compared. */
+/** Schemas of the responses about winners and payouts. They contain only the fields that are compared. */
 const Prize = z.object({ amount: z.string(), address: z.string() });
 const Winner = z.object({ place: z.int(), wallet: z.string(), prize: Prize, entryIndex: z.int(), matches: z.int() });
 const Payout = z.object({ place: z.int(), wallet: z.string(), prize: Prize, status: z.string(), signature: z.string().nullable() });
@@ -14,7 +14,7 @@ const LegacyRound = z.object({
   winner: z.string().nullable(),
 });
 
-/** The responses of the service about a round. Audit and entries are parsed later. */
+/** The responses of the service about a round. `audit` and `entries` are parsed later. */
 export interface PublishedRound {
   readonly kind: 'chat' | 'legacy';
   readonly audit: unknown;
@@ -28,7 +28,7 @@ async function page<Shape extends z.ZodType>(url: string, name: string, shape: S
   return read(name, shape, json(name, await (await get(url)).text()));
 }
 
-/** Finds out whether a round is of kind chat or legacy: the kind whose URL has an audit. */
+/** Finds the kind of a round, chat or legacy: the kind under whose URL the service has an audit. */
 async function find(base: string, id: string): Promise<{ kind: PublishedRound['kind']; url: string; audit: Response }> {
   const [chat, legacy] = [new URL(`/chat/round/${id}`, base).href, new URL(`/round/${id}`, base).href];
   try {
@@ -40,7 +40,10 @@ async function find(base: string, id: string): Promise<{ kind: PublishedRound['k
   }
 }
 
-/** Downloads all responses about a round. @throws Unreadable, VerificationFailure */
+/**
+ * Downloads all responses about a round.
+ * @throws Unreadable when a response cannot be read; VerificationFailure when a response is invalid
+ */
 export async function downloadRound(base: string, id: string): Promise<PublishedRound> {
   const { kind, url, audit: answer } = await find(base, id);
   const audit = json('the audit', await answer.text());
@@ -66,7 +69,7 @@ const Keys = z.object({
 });
 export type Keys = z.output<typeof Keys>;
 
-/** Downloads the keys and the beacon that the service reports. */
+/** Downloads the public keys and the beacon that the service reports. */
 export const downloadKeys = (base: string): Promise<Keys> => page(new URL('/.well-known/coinop-keys', base).href, 'the keys', Keys);
 
 const Info = z.object({

@@ -22,7 +22,7 @@ interface CommandLine {
   readonly minMarginSec: number;
 }
 
-/** Returns the beacon chain. Prints a warning when the service chooses it. */
+/** Returns the beacon chain. Prints a warning when the beacon chain is taken from the service. */
 async function selectBeacon({ base, beacon }: CommandLine, keys: () => Promise<Keys>): Promise<BeaconChain> {
   if (beacon === undefined) return QUICKNET;
   if (beacon !== 'service') return await readBeaconChain(beacon);
@@ -30,7 +30,7 @@ async function selectBeacon({ base, beacon }: CommandLine, keys: () => Promise<K
   return await readServiceBeacon(await keys());
 }
 
-/** Returns the present committer key and the former ones, oldest first. Prints a warning when the service reports them. */
+/** Returns the present committer key and the former keys, oldest first. Prints a warning when the keys are taken from the service. */
 async function selectCommitters({ base, committer }: CommandLine, keys: () => Promise<Keys>): Promise<{ present: string; former: string[] }> {
   if (committer !== undefined) return { present: committer, former: [] };
   const { committer: present, formerCommitters: former } = await keys();
@@ -57,7 +57,7 @@ async function verify(commandLine: CommandLine): Promise<string> {
   const own = await findCommitment(memos, id, chain.firstBlock);
   print(`${memos.length} memos of ${committer}, all commitments since the first: numbered without gaps or repetitions, each names the previous one`);
   if (own !== null && hasNoCommitment(shown.audit)) {
-    // The commitment landed after the download; the service sees it a few seconds later.
+    // The commitment landed after the download. The service sees it a few seconds later, so the round is downloaded again.
     await sleep(5_000);
     shown = await downloadRound(base, id);
   }
@@ -85,7 +85,7 @@ function parseOptions(): CommandLine | null {
   return { base, id, rpc, committer, beacon, minLeadSec: Number(lead), minMarginSec: Number(margin) };
 }
 
-/** Returns null for an unknown option, as for an invalid one. */
+/** Parses the command line. Returns null when an option is unknown or a value is invalid. */
 function parseCommandLine(): CommandLine | null {
   try {
     return parseOptions();

@@ -3,8 +3,8 @@ import type { HttpReply } from '../http-reply.ts';
 import type { Beacon, BeaconRound } from './beacon.ts';
 
 /**
- * Answers drand's HTTP API: `/chains`, `/info`, `/public/latest`, `/public/{round}` and `/health`. All paths except `/chains` may
- * begin with the chain hash.
+ * Handles a request to drand's HTTP API: `/chains`, `/info`, `/public/latest`, `/public/{round}` and `/health`. All paths except `/chains` may begin
+ * with the chain hash.
  * @param clock returns the time of the localnet, unix ms
  */
 export async function answerBeacon(beacon: Beacon, clock: () => number, path: string): Promise<HttpReply> {

@@ -5,31 +5,31 @@ import { bls12_381 as bls } from '@noble/curves/bls12-381.js';
 const SCHEME = 'bls-unchained-g1-rfc9380';
 const DOMAIN = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_';
 const BEACON_ID = 'localnet';
-/** Maximum number of cached signatures. Signing takes milliseconds. */
+/** Maximum number of cached signatures. They are cached because signing takes milliseconds. */
 const MAX_CACHED_ROUNDS = 1_000;
 
 export interface BeaconOptions {
-  /** 32 bytes from which the key and the chain hash derive. */
+  /** 32 bytes from which the secret key and the chain hash derive. */
   readonly seed: Buffer;
   readonly periodMs: number;
   /** Time of round 1, unix seconds. */
   readonly genesisTime: number;
 }
 
-/** One round, in the format of drand's HTTP API. */
+/** One beacon round, in the format of drand's HTTP API. */
 export interface BeaconRound {
   round: number;
   randomness: string;
   signature: string;
 }
 
-/** A randomness beacon. It signs a round at the first request for it, and never before the round's time. */
+/** A randomness beacon. It signs a round when the round is first requested, and never before the time of the round. */
 export class Beacon {
   readonly chainHash: string;
   readonly publicKey: string;
-  /** Fault: the last round that the beacon publishes. */
+  /** Fault: the beacon publishes no round after this round. null: no fault. */
   stoppedAt: number | null = null;
-  /** Fault: signatures are those of another round, so they are invalid. */
+  /** Fault: whether the beacon publishes each round with the signature of the next round, which is invalid for it. */
   wrong = false;
   delayMs = 0;
   readonly #secret: Uint8Array;
@@ -47,7 +47,7 @@ export class Beacon {
     this.chainHash = drandChainHash({ period: periodMs / 1000, genesisTime, publicKey, groupHash, beaconId: BEACON_ID });
   }
 
-  /** Returns the newest round at a time, unix ms; 0 before the first round. */
+  /** Returns the number of the newest round whose time has come at `ms` (unix ms); 0 before the first round. */
   roundAt(ms: number): number {
     const { genesisTime, periodMs } = this.#options;
     return Math.max(0, Math.floor((ms - genesisTime * 1000) / periodMs) + 1);
@@ -65,13 +65,13 @@ export class Beacon {
     };
   }
 
-  /** Returns the newest published round; null before the first. */
+  /** Returns the newest round that is published at `ms` (unix ms); null before the first round. */
   latest(ms: number): BeaconRound | null {
     const round = this.#last(ms);
     return round > 0 ? this.round(round, ms) : null;
   }
 
-  /** Returns a round; null if it is not published yet. */
+  /** Returns a round; null if the round is not published at `ms` (unix ms). */
   round(round: number, ms: number): BeaconRound | null {
     if (round < 1 || round > this.#last(ms)) return null;
     const signature = this.#sign(this.wrong ? round + 1 : round);
@@ -98,10 +98,11 @@ export class Beacon {
 
 /** The inputs of a drand chain hash. */
 export interface DrandChain {
-  /** Seconds. */
+  /** Time between two rounds, seconds. */
   readonly period: number;
+  /** Time of round 1, unix seconds. */
   readonly genesisTime: number;
-  /** Hex. */
+  /** `publicKey` and `groupHash` are hex strings. */
   readonly publicKey: string;
   readonly groupHash: string;
   readonly beaconId: string;

@@ -1,18 +1,18 @@
 import { type Key, keyOf, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../keys.ts';
 import type { SvmAccount } from './svm.ts';
 
-/** Slots for which old account states are stored. Finalized reads, lagging nodes and forks use them. */
+/** Number of slots for which old account states are stored. Reads at `finalized`, lagging nodes and forks need old states. */
 const KEPT_SLOTS = 512;
 
-/** The state of an account from a slot on; null: the account does not exist. */
+/** The state of an account from `slot` on. `account` is null if the account does not exist. */
 interface AccountVersion {
   readonly slot: number;
   readonly account: SvmAccount | null;
 }
 
 /**
- * The states of all written accounts over the last 512 slots. For accounts that were never written (native programs, sysvars) it
- * calls `builtIn`.
+ * The states of all written accounts over the last 512 slots. The state of an account that was never written (a native program or a sysvar) comes
+ * from `builtIn`.
  */
 export class Accounts {
   readonly #versions = new Map<Key, AccountVersion[]>();
@@ -24,7 +24,7 @@ export class Accounts {
     this.#builtIn = builtIn;
   }
 
-  /** Returns the state at the end of one of the last 512 slots. */
+  /** Returns the state of an account at the end of `slot`; null if it did not exist. Precondition: `slot` is one of the last 512 slots. */
   at(key: Key, slot: number): SvmAccount | null {
     const versions = this.#versions.get(key);
     if (!versions) return this.#builtIn(key, slot);
@@ -35,13 +35,13 @@ export class Accounts {
     return null;
   }
 
-  /** Returns the current state. */
+  /** Returns the current state of an account; null if it does not exist. */
   newest(key: Key): SvmAccount | null {
     const versions = this.#versions.get(key);
     return versions ? (versions.at(-1)?.account ?? null) : this.#builtIn(key, Number.MAX_SAFE_INTEGER);
   }
 
-  /** Stores a new state from a slot on. `before` is the state of an account that was never written. */
+  /** Stores the state that an account has from `slot` on. The first write of an account also stores `before`, its state until then. */
   write(key: Key, slot: number, account: SvmAccount | null, before: SvmAccount | null): void {
     let versions = this.#versions.get(key);
     if (!versions) {
@@ -58,7 +58,10 @@ export class Accounts {
     if (owner !== null) this.#tokensOf.add(owner, key);
   }
 
-  /** Deletes all states from a slot on. @returns the accounts whose state changed by that */
+  /**
+   * Deletes all states that were stored for `slot` and later slots.
+   * @returns the accounts that lost a state
+   */
   rollBack(slot: number): Key[] {
     const undone: Key[] = [];
     for (const [key, versions] of this.#versions) {
@@ -74,7 +77,7 @@ export class Accounts {
     return this.#versions.keys();
   }
 
-  /** Yields the accounts that a program owned at a slot. */
+  /** Yields the accounts that a program owned at the end of a slot. */
   *ownedBy(program: Key, slot: number): Generator<[Key, SvmAccount]> {
     for (const key of this.#owned.of(program)) {
       const account = this.at(key, slot);
@@ -82,7 +85,7 @@ export class Accounts {
     }
   }
 
-  /** Yields the token accounts of a wallet at a slot. */
+  /** Yields the token accounts that a wallet owned at the end of a slot. */
   *tokensOf(wallet: Key, slot: number): Generator<[Key, SvmAccount]> {
     for (const key of this.#tokensOf.of(wallet)) {
       const account = this.at(key, slot);
@@ -91,7 +94,7 @@ export class Accounts {
   }
 }
 
-/** Maps an owner to all accounts that it ever owned. The caller checks the present owner. */
+/** Maps an owner to all accounts that it ever owned. The caller must check that the owner still owns them. */
 class KeyIndex {
   readonly #entries = new Map<Key, Set<Key>>();
 
@@ -106,7 +109,7 @@ class KeyIndex {
   }
 }
 
-/** Data lengths of the SPL token program, bytes. */
+/** Data lengths of a token account and of a mint, bytes. */
 const TOKEN_ACCOUNT_BYTES = 165;
 const MINT_BYTES = 82;
 
@@ -118,11 +121,11 @@ export interface TokenAccount {
   readonly program: Key;
 }
 
-/** Returns null if the account is not an initialized token account. */
+/** Parses a token account. Returns null if the account is not an initialized token account. */
 export function tokenAccountOf(account: SvmAccount | null): TokenAccount | null {
   if (!account || !isToken(account) || account.data.length < TOKEN_ACCOUNT_BYTES) return null;
   const { data } = account;
-  // A Token-2022 account with extensions has its account type in the next byte: 1 = mint, 2 = token account.
+  // If a Token-2022 account has extensions, the byte after these 165 bytes is its account type: 1 = mint, 2 = token account.
   if (data.length > TOKEN_ACCOUNT_BYTES && data[TOKEN_ACCOUNT_BYTES] !== 2) return null;
   const state = data[108];
   if (state !== 1 && state !== 2) return null;
@@ -142,7 +145,7 @@ export interface Mint {
   readonly freezeAuthority: Key | null;
 }
 
-/** Returns null if the account is not an initialized mint. */
+/** Parses a mint. Returns null if the account is not an initialized mint. */
 export function mintOf(account: SvmAccount | null): Mint | null {
   if (!account || !isToken(account) || account.data.length < MINT_BYTES || account.data[45] !== 1) return null;
   if (account.data.length === TOKEN_ACCOUNT_BYTES) return null;

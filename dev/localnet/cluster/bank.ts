@@ -13,14 +13,14 @@ const BLOCKHASH_BLOCKS = 150;
 
 /** The result of a transaction that is part of a block. */
 export interface Execution {
-  /** Every account key, including those from lookup tables. */
+  /** Every account key of the transaction, including the keys from lookup tables. */
   readonly keys: readonly Key[];
   readonly meta: TransactionMeta;
   /** The changed accounts with their new states. */
   readonly writes: readonly (readonly [Key, SvmAccount | null])[];
 }
 
-/** A nonce account whose value in the SVM was replaced for one execution. */
+/** A nonce account whose value in the SVM is replaced during one execution. `real` is its original value, `value` the replaced one. */
 interface MaskedNonce {
   readonly key: Key;
   readonly real: Key;
@@ -58,7 +58,7 @@ export class Bank {
   /**
    * Checks the blockhash or nonce of a transaction for a block at `slot`.
    * @param seen the newest slot whose blockhash the node knows
-   * @returns null if the transaction may land
+   * @returns null if the blockhash or nonce is valid, else the error
    */
   blockhashError(message: WireMessage, slot: number, seen: number): TransactionError | null {
     const at = this.#hashes.slotOf(message.blockhash);
@@ -76,7 +76,7 @@ export class Bank {
 
   /**
    * Executes a transaction in the block of `slot`.
-   * @returns only an error if no fee was charged; then the transaction is in no block
+   * @returns the execution; if no fee was charged, only the error, and the transaction is in no block
    */
   land(tx: WireTransaction, slot: number): Execution | TransactionError {
     const missing = tx.instructions.some(({ programIndex }) => this.#accounts.newest(tx.keys[programIndex] ?? '') === null);
@@ -110,7 +110,7 @@ export class Bank {
     return nextNonce(this.#hashes.of(this.#clock.lastBlock(slot - 1)));
   }
 
-  /** Returns the nonce account of a durable-nonce transaction if it can be advanced in this block, else null. */
+  /** Returns the nonce account of a durable-nonce transaction if the nonce can be advanced in the block of `slot`, else null. */
   #usableNonce(message: WireMessage, slot: number): Key | null {
     const named = durableNonce(message);
     const nonce = named && nonceOf(this.#accounts.newest(named.account));
@@ -120,9 +120,9 @@ export class Bank {
   }
 
   /**
-   * Replaces nonce values in the SVM before an execution. The SVM refuses to advance a nonce that derives from the transaction's
-   * blockhash; a cluster refuses to advance a nonce that was advanced in the same block. With the replaced values the SVM refuses
-   * exactly when a cluster would.
+   * Replaces nonce values in the SVM before an execution. The SVM refuses to advance a nonce that derives from the transaction's blockhash. A real
+   * cluster refuses to advance a nonce that was already advanced in the same block. With the replaced values the SVM refuses in exactly the cases in
+   * which a real cluster refuses.
    */
   #maskNonces(tx: WireTransaction, slot: number): MaskedNonce[] {
     const [moved, unmovable] = [this.#nextNonce(slot), nextNonce(tx.blockhash)];
@@ -136,7 +136,10 @@ export class Bank {
     });
   }
 
-  /** Restores replaced nonces that the transaction did not advance, and sets advanced ones to the value of this block. */
+  /**
+   * Ends the replacement of nonce values after an execution. A nonce that the transaction advanced gets the value for the block of `slot`; any other
+   * nonce gets its original value back.
+   */
   #unmaskNonces(masked: readonly MaskedNonce[], slot: number): void {
     for (const { key, real, value } of masked) {
       const account = this.#svm.get(key);
@@ -150,7 +153,10 @@ export class Bank {
     if (account) this.#svm.set(key, withNonce(account, this.#nextNonce(slot)));
   }
 
-  /** Corrects the value of an advanced nonce: the SVM derives it from the transaction's blockhash, a cluster from the previous block's hash. */
+  /**
+   * Corrects the value of a nonce that the transaction advanced. The SVM derives this value from the transaction's blockhash, a real cluster from the
+   * hash of the previous block.
+   */
   #applyBlockNonce(key: Key, old: SvmAccount | null, slot: number): SvmAccount | null {
     const account = this.#svm.get(key);
     const nonce = nonceOf(account);
@@ -160,7 +166,7 @@ export class Bank {
     return moved;
   }
 
-  /** Sets the sysvars to a slot. */
+  /** Sets the clock sysvar to `slot`. Also sets the slot hashes sysvar if the transaction may read it. */
   #prepare(tx: WireTransaction, slot: number): void {
     if (slot !== this.#preparedSlot) {
       this.#svm.setClock(slot, this.#clock.unixSeconds(slot));
@@ -202,7 +208,7 @@ export class Bank {
     return {
       err: outcome.err,
       status: outcome.err === null ? { Ok: null } : { Err: outcome.err },
-      // The fee is the only amount that leaves the accounts of a transaction.
+      // The fee is the difference between the sums, because a transaction moves all other amounts between its own accounts.
       fee: Number(sum(preBalances) - sum(postBalances)),
       preBalances: preBalances.map(Number),
       postBalances: postBalances.map(Number),

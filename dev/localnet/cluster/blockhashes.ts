@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import bs58 from 'bs58';
 import { type Key, keyOf } from '../keys.ts';
 
-/** The slots whose blocks a fork replaced. The new blocks have other hashes. */
+/** A fork that replaced the blocks of the slots `from` to `to`. The new blocks have other hashes. */
 export interface Fork {
   readonly from: number;
   readonly to: number;
@@ -10,8 +10,8 @@ export interface Fork {
 }
 
 /**
- * Computes block hashes from the seed, the slot and the fork, so idle slots need no memory. The last 6 bytes contain the slot,
- * masked with a hash of the seed.
+ * Computes the hash of a block from the seed, the slot and the fork, so idle slots need no memory. The last 6 bytes of a hash encode the slot (XOR
+ * with a keyed hash of the other 26 bytes), so that `slotOf` can decode it.
  */
 export class Blockhashes {
   readonly #seed: Buffer;
@@ -40,7 +40,7 @@ export class Blockhashes {
     return bs58.encode(Buffer.from(this.of(slot), 'latin1'));
   }
 
-  /** Returns the slot of a block hash; null if no block of the current fork has this hash. */
+  /** Returns the slot of the block with this hash; null if no block of the current fork has this hash. */
   slotOf(hash: Key): number | null {
     const bytes = Buffer.from(hash, 'latin1');
     const slot = xor(bytes.subarray(26), this.#hash(bytes.subarray(0, 26))).readUIntBE(0, 6);

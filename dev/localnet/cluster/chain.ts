@@ -16,16 +16,16 @@ import { parseTransaction, type WireTransaction } from './wire.ts';
 export interface ChainOptions {
   /** Length of a slot, ms. */
   readonly slotMs: number;
-  /** Blocks until a block is confirmed, and until it is finalized. */
+  /** `confirmedAfter` and `finalizedAfter`: number of later blocks after which a block is confirmed, and finalized. */
   readonly confirmedAfter: number;
   readonly finalizedAfter: number;
-  /** File of the journal. Without it the journal is in memory. */
+  /** File of the journal. If undefined, the journal is in memory. */
   readonly journalPath?: string | undefined;
-  /** 32 bytes from which block hashes and keys derive; the same at each start of a folder. */
+  /** 32 bytes from which block hashes and keys derive. A journal must always be opened with the same seed. */
   readonly seed: Buffer;
 }
 
-/** An account in the journal, in base64: the key alone for a closed account, else also lamports, owner, data and executable. */
+/** An account in the journal. Key, owner and data are base64. A closed account has only the key. */
 type AccountWrite = [key: string, lamports?: string, owner?: string, data?: string, executable?: 0 | 1];
 
 type JournalEntry =
@@ -34,13 +34,13 @@ type JournalEntry =
   | { t: 'fork'; fork: Fork }
   | ({ t: 'tx'; slot: number; signature: string; memo: string | null; price: string; keys: string } & StoredTransaction & { writes: AccountWrite[] });
 
-/** A transaction as the journal stores it: base64 and meta. */
+/** A transaction as the journal stores it. `tx` contains its bytes in base64. */
 interface StoredTransaction {
   tx: string;
   meta: TransactionMeta;
 }
 
-/** Slots begin at 1000 and block heights at 900, so that code which confuses the two fails at once. */
+/** Slots begin at 1000 and block heights at 900, so that code that confuses slots and heights fails at once. */
 const FIRST_SLOT = 1_000;
 const FIRST_HEIGHT = 900;
 
@@ -49,7 +49,7 @@ interface ScheduledAction {
   readonly act: (slot: number) => void;
 }
 
-/** The cluster that all nodes share: slot clock, accounts, ledger. */
+/** The cluster. Both RPC nodes share its slot clock, accounts and ledger. */
 export class Chain {
   readonly svm = new Svm();
   readonly accounts: Accounts;
@@ -80,7 +80,10 @@ export class Chain {
     this.faucet = new Faucet(this, options.seed);
   }
 
-  /** Runs the scheduled actions that are due. Every request calls it first. @returns the current slot */
+  /**
+   * Runs the scheduled actions that are due. Every request calls this method first.
+   * @returns the current slot
+   */
   tick(): number {
     const slot = this.clock.slot;
     while (this.#scheduled[0] && this.#scheduled[0].slot <= slot) {
@@ -90,7 +93,7 @@ export class Chain {
     return slot;
   }
 
-  /** Schedules an action for a later slot. It is called with the last slot up to then that has a block, before any later action. */
+  /** Schedules an action for `slot`. `tick` calls it with the last slot up to `slot` that has a block. Actions run in the order of their slots. */
   schedule(slot: number, act: (slot: number) => void): void {
     this.#scheduled.push({ slot, act });
     this.#scheduled.sort((a, b) => a.slot - b.slot);
@@ -101,14 +104,17 @@ export class Chain {
     this.#scheduled = [];
   }
 
-  /** Returns the reason why a transaction cannot land in a slot, or null. */
+  /**
+   * Returns the reason why a transaction cannot land in a slot, or null.
+   * @param seen the newest slot whose blockhash the node knows
+   */
   rejectionReason(tx: WireTransaction, slot: number, seen: number): TransactionError | null {
     const age = this.bank.blockhashError(tx, slot, seen);
     if (age !== null) return age;
     return this.ledger.find(tx.signature) ? 'AlreadyProcessed' : null;
   }
 
-  /** Executes a transaction in the block of a slot (default: the current slot). @returns the reason if it did not land, else null */
+  /** Executes a transaction in the block of a slot (default: the current slot). @returns the reason if the transaction did not land, else null */
   land(tx: WireTransaction, slot = this.tick()): TransactionError | null {
     const refused = this.rejectionReason(tx, slot, slot - 1);
     if (refused !== null) return refused;
@@ -124,7 +130,7 @@ export class Chain {
     return { raw: Buffer.from(tx, 'base64'), meta };
   }
 
-  /** Writes accounts without a transaction. */
+  /** Sets the states of accounts without a transaction. */
   setAccounts(accounts: readonly (readonly [Key, SvmAccount | null])[]): void {
     const slot = this.tick();
     for (const [key, account] of accounts) {
@@ -136,8 +142,8 @@ export class Chain {
   }
 
   /**
-   * Replaces the block of a transaction and all later blocks, as in a fork. This transaction is dropped. The other transactions of these
-   * blocks land again in the present block if their blockhashes are still valid.
+   * Replaces the block of a transaction and all later blocks, as in a fork. The transaction disappears from the chain. The other transactions of the
+   * replaced blocks land again in the block of `slot` if their blockhashes are still valid.
    * @returns false if the transaction has not landed or its block is finalized
    */
   fork(signature: string, slot = this.tick()): boolean {
@@ -150,7 +156,7 @@ export class Chain {
     return true;
   }
 
-  /** Returns the newest confirmed block at a slot. */
+  /** Returns the slot of the newest block that is confirmed when `slot` is the newest slot. */
   confirmed(slot: number): number {
     return this.#below(slot, this.options.confirmedAfter);
   }
@@ -163,10 +169,10 @@ export class Chain {
     this.#journal.close();
   }
 
-  /** Writes the newest state of some accounts into the SVM. */
+  /** Copies the newest states of accounts into the SVM. */
   #restore(keys: Iterable<Key>): void {
     const states = [...keys].map((key) => ({ key, account: this.accounts.newest(key) }));
-    // The SVM loads a program when its account is written, so the program data must be written first.
+    // When a program account is written, the SVM loads the program from its data account. So executable accounts are written last.
     states.sort((a, b) => Number(a.account?.executable ?? false) - Number(b.account?.executable ?? false));
     for (const { key, account } of states) this.svm.set(key, account);
   }

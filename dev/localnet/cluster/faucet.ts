@@ -8,7 +8,7 @@ import type { SvmAccount } from './svm.ts';
 import { describeError, type TransactionError } from './transaction-errors.ts';
 import { parseTransaction, type WireTransaction } from './wire.ts';
 
-/** 9 million SOL: the largest round balance whose lamports are exact as a JSON number. */
+/** Balance of the faucet's account after a refill, lamports: 9 million SOL. A JSON number can represent it exactly. */
 const FAUCET_LAMPORTS = 9_000_000_000_000_000n;
 
 const MAX_ATTEMPTS = 10;
@@ -23,7 +23,7 @@ interface Chain {
   setAccounts(accounts: readonly (readonly [Key, SvmAccount | null])[]): void;
 }
 
-/** Sends airdrops as ordinary transfers from an account whose balance it refills. */
+/** Sends airdrops as ordinary transfers from its own account. Refills this account when less than half is left. */
 export class Faucet {
   readonly #chain: Chain;
   readonly #keypair: Keypair;
@@ -41,14 +41,14 @@ export class Faucet {
       const wire = this.#transfer(to, lamports);
       const error = this.#chain.land(wire);
       if (error === null) return wire.signature;
-      // With short slots a blockhash expires fast, and it may expire while the process is blocked.
-      if (error !== 'BlockhashNotFound' || tries === MAX_ATTEMPTS) throw new Error(`airdrop: ${describeError(error)}`);
+      // If slots are short or the process is blocked, the blockhash may expire before the transaction is executed. Only this error is retried.
+      if (error !== 'BlockhashNotFound' || tries === MAX_ATTEMPTS) throw new Error(`the airdrop failed: ${describeError(error)}`);
     }
   }
 
   #transfer(to: Key, lamports: bigint): WireTransaction {
     const tx = new Transaction({ feePayer: this.#keypair.publicKey, blockhash: this.#blockhash(), lastValidBlockHeight: 0 });
-    // A different unit limit makes each airdrop a different transaction.
+    // Each airdrop gets another unit limit. Otherwise two equal airdrops with the same blockhash would be one transaction.
     tx.add(ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 + (this.#given++ % 1_000_000) }));
     tx.add(SystemProgram.transfer({ fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(bytesOf(to)), lamports }));
     tx.sign(this.#keypair);

@@ -3,7 +3,7 @@ import type { WireMessage } from './wire.ts';
 
 const LAMPORTS_PER_SIGNATURE = 5_000n;
 
-/** Default compute units per instruction: of a builtin program, and of any other program. */
+/** Default compute units per instruction: `BUILTIN_UNITS` for builtin programs, `DEFAULT_UNITS` for any other program. */
 const BUILTIN_UNITS = 3_000n;
 const DEFAULT_UNITS = 200_000n;
 const MAX_UNITS = 1_400_000n;
@@ -12,7 +12,7 @@ const BUILTINS: readonly (Key | undefined)[] = [SYSTEM_PROGRAM, COMPUTE_BUDGET_P
 const SET_LIMIT = 2;
 const SET_PRICE = 3;
 
-/** Returns the price of a compute unit, micro-lamports. */
+/** Returns the price of a compute unit that a transaction sets, micro-lamports; 0 if it sets no price. */
 export function computeUnitPrice(message: WireMessage): bigint {
   return budgetInstruction(message, SET_PRICE, 9)?.readBigUInt64LE(1) ?? 0n;
 }

@@ -6,7 +6,7 @@ import { deploymentTransactions } from '#programs/distributor/deploy.ts';
 import type { LocalnetKeys } from '../role-keys.ts';
 
 const DISTRIBUTOR = join(import.meta.dirname, '../../../programs/distributor/distributor.so');
-/** Decimals of both tokens. */
+/** Decimals of the reward token and of USDC. */
 const DECIMALS = 6;
 const INITIALIZE_MINT_2 = 20;
 
@@ -16,9 +16,9 @@ const TREASURY_REWARD = 1_000_000_000n * 10n ** BigInt(DECIMALS);
 const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
 
 /**
- * Sends the transactions that create the role accounts, the mints and the distributor program. Skips those that exist, so it is
- * idempotent, also after an interruption.
- * @returns whether anything was missing
+ * Sends the transactions that create the role accounts, the mints and the distributor program. Skips accounts that exist, so a call after an
+ * interrupted call creates the missing ones.
+ * @returns whether an account was missing
  */
 export async function genesis(connection: Connection, keys: LocalnetKeys): Promise<boolean> {
   const { feePayer, epochAuthority, treasury, committer, mintAuthority, program, rewardMint, usdcMint } = keys;
@@ -76,7 +76,7 @@ async function deploy(connection: Connection, payer: Keypair, program: Keypair):
       names.map((name) => signers[name]),
     );
   const [first, last] = [transactions[0], transactions.at(-1)];
-  if (!first || !last) throw new Error('the distributor has no bytes');
+  if (!first || !last) throw new Error('programs/distributor/distributor.so is empty');
   await one(first);
   await Promise.all(transactions.slice(1, -1).map(one));
   await one(last);
@@ -100,10 +100,10 @@ export async function fund(connection: Connection, keys: LocalnetKeys, wallet: P
   if (instructions.length > 0) await send(connection, instructions, [mintAuthority]);
 }
 
-/** Maximum attempts per transaction. With short slots on a busy machine, a blockhash may expire before it is used. */
+/** Maximum attempts per transaction. With short slots on a busy machine, a blockhash may expire before the transaction is executed. */
 const MAX_ATTEMPTS = 5;
 
-/** Sends a transaction paid by the first signer. */
+/** Sends a transaction. The first signer pays the fee. Retries if the blockhash has expired. */
 async function send(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -115,7 +115,7 @@ async function send(connection: Connection, instructions: readonly TransactionIn
   }
 }
 
-/** Sends a transaction and checks its status. A localnet executes a transaction before it responds. */
+/** Sends a transaction and checks its status. The status is available at once, because a localnet executes a transaction before it responds. */
 async function sendOnce(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
   const [payer] = signers;
   if (!payer) throw new Error('a transaction needs a signer');

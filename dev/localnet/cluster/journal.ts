@@ -1,10 +1,10 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
-/** The position of an entry: a range of the file, or the bytes themselves in memory. */
+/** The position of an entry: a byte range of the file or, for a journal in memory, the bytes of the entry. */
 export type JournalPosition = { readonly at: number; readonly length: number } | { readonly bytes: Buffer };
 
-/** An append-only log of everything that changed the cluster. */
+/** An append-only log of all changes of the cluster. */
 export interface Journal {
   append(entry: object): JournalPosition;
   read(position: JournalPosition): unknown;
@@ -21,10 +21,10 @@ export function memoryJournal(): Journal {
 }
 
 /**
- * Opens a journal in a file. Each line is the CRC-32 of its JSON, a space, and the JSON. An entry is written before the response that
- * reports it, so it survives a kill of this process. It may not survive a power cut, because no write waits for the disk. An
- * incomplete last line is truncated.
- * @param replay is called with each existing entry, in order
+ * Opens a journal in a file. Each line is the CRC-32 of its JSON, a space, and the JSON. An incomplete last line is truncated. The localnet writes an
+ * entry before it sends the response that reports the change, so the entry survives a kill of this process. It may not survive a power cut, because
+ * no write waits for the disk.
+ * @param replay is called with each existing entry, from the oldest to the newest
  */
 export function openJournal(path: string, replay: (entry: unknown, position: JournalPosition) => void): Journal {
   let end = existsSync(path) ? readAll(path, replay) : 0;
@@ -51,7 +51,7 @@ export function openJournal(path: string, replay: (entry: unknown, position: Jou
   };
 }
 
-/** Size of the chunks in which files are read. Precondition: larger than any entry. */
+/** Size of the chunks in which the journal is read, bytes. It must be larger than any entry. */
 const CHUNK_BYTES = 16 * 1024 * 1024;
 
 /** Replays the file and truncates an incomplete last line. @returns the length of the file, bytes @throws when a checksum is wrong */
@@ -74,12 +74,16 @@ function readAll(path: string, replay: (entry: unknown, position: JournalPositio
   }
 }
 
-/** Replays the complete lines of a chunk. @returns their length, bytes */
+/**
+ * Replays the complete lines of a chunk.
+ * @returns the total length of these lines, bytes
+ */
 function readLines(bytes: Buffer, offset: number, replay: (entry: unknown, position: JournalPosition) => void): number {
   let at = 0;
   for (let stop = bytes.indexOf(0x0a); stop >= 0; stop = bytes.indexOf(0x0a, at)) {
     const json = bytes.toString('utf8', at + 9, stop);
-    if (bytes.toString('latin1', at, at + 8) !== checksum(json)) throw new Error(`the journal is damaged at byte ${offset + at}`);
+    if (bytes.toString('latin1', at, at + 8) !== checksum(json))
+      throw new Error(`the journal is damaged at byte ${offset + at}: to start with an empty cluster, delete the folder of the localnet`);
     replay(JSON.parse(json), { at: offset + at, length: stop + 1 - at });
     at = stop + 1;
   }

@@ -2,7 +2,7 @@ import type { Key } from '../keys.ts';
 import type { JournalPosition } from './journal.ts';
 import type { TransactionError } from './transaction-errors.ts';
 
-/** A transaction in a block. Its bytes and meta are in the journal. */
+/** A transaction that is in a block. The journal has its bytes and meta. */
 export interface LandedTransaction {
   readonly signature: string;
   readonly slot: number;
@@ -14,12 +14,12 @@ export interface LandedTransaction {
   readonly position: JournalPosition;
 }
 
-/** Index of the landed transactions by signature, block and address, in order of landing. */
+/** Index of the landed transactions by signature, block and address. Each list is in the order of landing. */
 export class Ledger {
   readonly #bySignature = new Map<string, LandedTransaction>();
   readonly #bySlot = new Map<number, LandedTransaction[]>();
   readonly #byAddress = new Map<Key, LandedTransaction[]>();
-  /** Slots with transactions, in order. */
+  /** Slots that have transactions, in ascending order. */
   readonly #slots: number[] = [];
 
   get count(): number {
@@ -53,7 +53,10 @@ export class Ledger {
     return this.#byAddress.get(address) ?? [];
   }
 
-  /** Removes all transactions from a slot on. @returns them in order of landing */
+  /**
+   * Removes all transactions that landed in `slot` or later.
+   * @returns the removed transactions in the order of landing
+   */
   rollBack(slot: number): LandedTransaction[] {
     const undone: LandedTransaction[] = [];
     for (let last = this.#slots.at(-1); last !== undefined && last >= slot; last = this.#slots.at(-1)) {

@@ -5,7 +5,7 @@ import type { ExecutionOutcome, SvmAccount } from './svm.ts';
 import type { TransactionError } from './transaction-errors.ts';
 import type { WireMessage } from './wire.ts';
 
-/** A token balance in a transaction's meta. */
+/** The token balance of one account in the `meta` of a transaction. */
 export interface TokenBalance {
   accountIndex: number;
   mint: string;
@@ -26,7 +26,7 @@ export interface InnerInstructions {
   instructions: { programIdIndex: number; accounts: number[]; data: string; stackHeight: number }[];
 }
 
-/** The `meta` of getTransaction. */
+/** The field `meta` in the response of getTransaction. */
 export interface TransactionMeta {
   err: TransactionError | null;
   status: { Ok: null } | { Err: TransactionError };
@@ -43,7 +43,7 @@ export interface TransactionMeta {
   computeUnitsConsumed: number;
 }
 
-/** Formats an amount of base units as RPC nodes do. */
+/** Formats an amount in base units as RPC nodes do. */
 export function tokenAmount(amount: bigint, decimals: number): TokenAmount {
   const digits = amount.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
@@ -52,7 +52,10 @@ export function tokenAmount(amount: bigint, decimals: number): TokenAmount {
   return { amount: amount.toString(), decimals, uiAmount: Number(uiAmountString), uiAmountString };
 }
 
-/** Returns the balances of the token accounts among some accounts. */
+/**
+ * Returns the token balances of those accounts in `states` that are token accounts.
+ * @param keys the addresses of `states`, in the same order
+ */
 export function tokenBalances(keys: readonly Key[], states: readonly (SvmAccount | null)[], accounts: Accounts): TokenBalance[] {
   return states.flatMap((state, accountIndex) => {
     const token = tokenAccountOf(state);

@@ -14,7 +14,7 @@ export interface Nonce {
   readonly value: Key;
 }
 
-/** Returns null if the account is not an initialized nonce account of the current version. */
+/** Parses a nonce account. Returns null if the account is not an initialized nonce account of the current version. */
 export function nonceOf(account: SvmAccount | null): Nonce | null {
   if (account?.owner !== SYSTEM_PROGRAM || account.data.length !== NONCE_BYTES) return null;
   const data = Buffer.from(account.data.buffer, account.data.byteOffset, NONCE_BYTES);
@@ -22,7 +22,10 @@ export function nonceOf(account: SvmAccount | null): Nonce | null {
   return { authority: keyOf(data.subarray(8, 40)), value: keyOf(data.subarray(NONCE_AT, NONCE_AT + 32)) };
 }
 
-/** Returns the new value of a nonce that is advanced in a block. It derives from the hash of the previous block. */
+/**
+ * Returns the value that a nonce gets when it is advanced.
+ * @param lastBlockhash hash of the block before the block that advances the nonce
+ */
 export function nextNonce(lastBlockhash: Key): Key {
   return keyOf(createHash('sha256').update('DURABLE_NONCE').update(bytesOf(lastBlockhash)).digest());
 }
@@ -34,7 +37,10 @@ export function withNonce(account: SvmAccount, value: Key): SvmAccount {
   return { ...account, data: new Uint8Array(data) };
 }
 
-/** Returns the nonce account that the first instruction advances, and the signers of that instruction; null for any other transaction. */
+/**
+ * Returns the nonce account that the first instruction advances, and the signers of this instruction. Returns null if the first instruction does not
+ * advance a nonce.
+ */
 export function durableNonce(message: WireMessage): { account: Key; signers: readonly Key[] } | null {
   const [first] = message.instructions;
   if (!first || message.keys[first.programIndex] !== SYSTEM_PROGRAM) return null;

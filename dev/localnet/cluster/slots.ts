@@ -1,21 +1,21 @@
-/** A change of the slot clock. The slots up to the next anchor are computed from it. */
+/** A change of the slot clock. The slots from this anchor to the next anchor are computed from this anchor. */
 export interface Anchor {
   readonly slot: number;
-  /** Block height of that slot. Skipped slots do not count. */
+  /** Block height at `slot`. Slots without a block are not counted. */
   readonly height: number;
-  /** Number of slots without a block directly before that slot. */
+  /** Number of slots without a block directly before `slot`. */
   readonly skipped: number;
-  /** Start of that slot by the system time, unix ms. */
+  /** Start of `slot` by the system time, unix ms. */
   readonly at: number;
   readonly slotMs: number;
   readonly paused: boolean;
-  /** Difference to the system time, ms. */
+  /** Difference between the time of the cluster and the system time, ms. */
   readonly offset: number;
 }
 
 /**
- * Computes slots, block heights and block times from the system time and a list of anchors. No timer runs, so idle slots cost nothing.
- * `onAnchor` stores each new anchor.
+ * Computes slots, block heights and block times from the system time and a list of anchors. No timer runs, so an idle cluster uses no CPU. `onAnchor`
+ * stores each new anchor.
  */
 export class SlotClock {
   readonly #anchors: Anchor[];
@@ -43,7 +43,7 @@ export class SlotClock {
     return this.#last().slotMs;
   }
 
-  /** The current slot. It never decreases, even if the system time does. */
+  /** The current slot. It never decreases, even if the system time goes back. */
   get slot(): number {
     const { slot, at, slotMs, paused } = this.#last();
     const now = paused ? slot : slot + Math.max(0, Math.floor((Date.now() - at) / slotMs));
@@ -56,7 +56,7 @@ export class SlotClock {
     return Date.now() + this.offset;
   }
 
-  /** Returns whether a slot has a block. Future slots count as having one. */
+  /** Returns whether a slot has a block. Returns true for a future slot. */
   hasBlock(slot: number): boolean {
     const next = this.#anchors[this.#indexOf(slot) + 1];
     return slot >= 0 && (next === undefined || slot < next.slot - next.skipped);
@@ -71,7 +71,7 @@ export class SlotClock {
     return anchor.height + Math.min(slot, last) - anchor.slot;
   }
 
-  /** Returns the slot of the block with a height. */
+  /** Returns the slot of the block that has this height. */
   slotAtHeight(height: number): number {
     let index = this.#anchors.length - 1;
     while (index > 0 && this.#anchor(index).height > height) index--;
@@ -84,7 +84,7 @@ export class SlotClock {
     return this.hasBlock(slot) ? slot : this.slotAtHeight(this.height(slot));
   }
 
-  /** Returns the start of a slot by the time of the cluster, unix seconds. */
+  /** Returns the start of a slot, measured by the time of the cluster, unix seconds. */
   unixSeconds(slot: number): number {
     const index = this.#indexOf(slot);
     const anchor = this.#anchor(index);
@@ -112,7 +112,7 @@ export class SlotClock {
   }
 
   setOffset(offset: number): void {
-    // Begins a new slot, because all transactions of a slot have one block time.
+    // A new offset changes the block time, and all transactions of a slot have the same block time. So a new slot begins.
     this.#turn({ slots: 1, skipped: 0 }, { offset });
   }
 
@@ -123,7 +123,8 @@ export class SlotClock {
   #turn({ slots, skipped }: { slots: number; skipped: number }, changed: Partial<Pick<Anchor, 'paused' | 'offset' | 'slotMs'>> = {}): void {
     const now = this.slot;
     const last = this.#last();
-    // A change inside a slot keeps the start of that slot. After a pause or an advance, a slot starts now.
+    // If neither a pause ends nor slots are added, the current slot continues and keeps its start. Otherwise the slot of the new anchor starts at
+    // this moment.
     const at = last.paused || slots > 0 ? Date.now() : last.at + (now - last.slot) * last.slotMs;
     const anchor: Anchor = { ...last, ...changed, slot: now + slots, height: this.height(now) + slots - skipped, skipped, at };
     this.#anchors.push(anchor);

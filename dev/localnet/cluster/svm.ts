@@ -3,7 +3,7 @@ import { bytesOf, type Key, keyOf, SYSTEM_PROGRAM } from '../keys.ts';
 import { type TransactionError, transactionErrorOf } from './transaction-errors.ts';
 import type { WireTransaction } from './wire.ts';
 
-/** An account. `data` is never modified. */
+/** An account. Its `data` is never modified; a change replaces the object. */
 export interface SvmAccount {
   readonly lamports: bigint;
   readonly owner: Key;
@@ -36,8 +36,8 @@ export interface Simulation extends ExecutionOutcome {
 type NativeMetadata = ReturnType<InstanceType<typeof native.FailedTransactionMetadata>['meta']>;
 
 /**
- * LiteSVM with its builtin and SPL programs and the newest state of every account. Its checks of blockhashes and duplicates are off:
- * it knows only one blockhash, and a cluster knows 151.
+ * LiteSVM with its builtin and SPL programs and the newest state of every account. LiteSVM's own checks of blockhashes and duplicate transactions are
+ * off, because LiteSVM knows only one blockhash and a cluster knows 151. `Chain` and `Bank` do these checks.
  */
 export class Svm {
   readonly #vm = new native.LiteSvm();
@@ -52,20 +52,20 @@ export class Svm {
     return account ? accountOf(account) : null;
   }
 
-  /** Writes an account, or deletes it (null). Precondition for a program: its data account is written first. */
+  /** Writes an account, or deletes it (null). Precondition for a program: its data account was written before. */
   set(key: Key, account: SvmAccount | null): void {
     const { lamports, data, owner, executable } = account ?? { lamports: 0n, data: new Uint8Array(), owner: SYSTEM_PROGRAM, executable: false };
     this.#vm.setAccount(bytesOf(key), new native.Account(lamports, data, bytesOf(owner), executable, 0n));
   }
 
-  /** Sets the clock sysvar. */
+  /** Sets the clock sysvar to a slot and a time. */
   setClock(slot: number, unixSeconds: number): void {
     const { slotsPerEpoch } = this.#vm.getEpochSchedule();
     const epoch = BigInt(slot) / slotsPerEpoch;
     this.#vm.setClock(new native.Clock(BigInt(slot), 0n, epoch, epoch + 1n, BigInt(unixSeconds)));
   }
 
-  /** Sets the slot hashes sysvar, newest first. */
+  /** Sets the slot hashes sysvar. `hashes` begins with the newest slot. */
   setSlotHashes(hashes: readonly { slot: bigint; hash: string }[]): void {
     this.#vm.setSlotHashes([...hashes]);
   }
@@ -78,7 +78,7 @@ export class Svm {
     return this.#vm.minimumBalanceForRentExemption(BigInt(bytes));
   }
 
-  /** Executes a transaction and stores its changes. A failed transaction that is charged stores only the fee. */
+  /** Executes a transaction and stores its changes. If the transaction fails but pays the fee, stores only the fee. */
   send(tx: WireTransaction): ExecutionOutcome {
     const result = tx.version === 'legacy' ? this.#vm.sendLegacyTransaction(tx.raw) : this.#vm.sendVersionedTransaction(tx.raw);
     return result instanceof native.FailedTransactionMetadata ? outcomeOf(transactionErrorOf(result.err()), result.meta()) : outcomeOf(null, result);

@@ -1,6 +1,6 @@
 import native from 'litesvm/dist/internal.js';
 
-/** Errors in Agave's JSON format. */
+/** Transaction errors in the JSON format of Agave, the validator software. */
 export type InstructionError = string | { Custom: number } | { BorshIoError: string };
 export type TransactionError =
   | string
@@ -9,7 +9,7 @@ export type TransactionError =
   | { InsufficientFundsForRent: { account_index: number } }
   | { ProgramExecutionTemporarilyRestricted: { account_index: number } };
 
-/** Error names by the number that the SVM uses. */
+/** Names of the errors. The index of a name is the number of the error in the SVM. */
 const TRANSACTION_ERRORS = (
   'AccountInUse AccountLoadedTwice AccountNotFound ProgramAccountNotFound InsufficientFundsForFee InvalidAccountForFee AlreadyProcessed ' +
   'BlockhashNotFound CallChainTooDeep MissingSignatureForFee InvalidAccountIndex SignatureFailure InvalidProgramForExecution SanitizeFailure ' +

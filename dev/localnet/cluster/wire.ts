@@ -12,7 +12,7 @@ export interface WireInstruction {
   readonly data: Buffer;
 }
 
-/** Indexes of addresses in a lookup table. */
+/** The addresses that a transaction loads from a lookup table, as indexes into the table. */
 export interface WireLookup {
   readonly table: Key;
   readonly writable: Buffer;
@@ -24,7 +24,7 @@ export interface WireMessage {
   readonly bytes: Buffer;
   /** Number of required signatures. */
   readonly required: number;
-  /** Number of read-only keys among the signers, and among the other keys. */
+  /** Number of read-only keys among the signers (`readonlySigned`) and among the other keys (`readonlyUnsigned`). */
   readonly readonlySigned: number;
   readonly readonlyUnsigned: number;
   readonly keys: readonly Key[];
@@ -33,7 +33,7 @@ export interface WireMessage {
   readonly lookups: readonly WireLookup[];
 }
 
-/** A parsed transaction with its bytes. */
+/** A parsed transaction, together with its unparsed bytes (`raw`). */
 export interface WireTransaction extends WireMessage {
   readonly raw: Buffer;
   readonly signatures: readonly Buffer[];
@@ -139,7 +139,7 @@ function sanitized(message: WireMessage): WireMessage {
   return message;
 }
 
-/** Returns whether a key of the message itself, not of a lookup table, is writable. */
+/** Returns whether a transaction may write the key `keys[index]`. For keys from lookup tables use `lookups` instead. */
 export function mayWrite(message: WireMessage, index: number): boolean {
   const { required, readonlySigned, readonlyUnsigned, keys } = message;
   return index < required ? index < required - readonlySigned : index < keys.length - readonlyUnsigned;

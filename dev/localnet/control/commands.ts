@@ -3,34 +3,34 @@ import { NODES } from '../rpc/node.ts';
 
 const slots = z.number().int().min(0).max(10_000_000);
 const node = z.enum(NODES);
-/** Maximum lag, slots. The cluster stores account states of the last 512 slots only. */
+/** Maximum lag of a node, slots. It must be less than 512, because the cluster stores the account states of the last 512 slots only. */
 const MAX_LAG_SLOTS = 400;
 const address = z.string().min(32).max(44);
 
-/** A fault and the requests that it affects. Without `times` it stays active until it is cleared. */
+/** A fault, and conditions for the requests that it affects. Without `times` the fault stays active until it is cleared. */
 export const FaultRule = z.strictObject({
   /**
-   * - `drop`: a sent transaction is accepted and never lands
-   * - `loseReply`: the transaction lands, and the connection is closed (or `status` is returned) instead of the response
-   * - `late`: the transaction lands `slots` later; `last`: in the last block for which its blockhash is valid
-   * - `fork`: the transaction lands, and `slots` later, before it is finalized, a fork replaces its block
-   * - `delay`: responses are sent `ms` later
+   * - `drop`: the node accepts the transaction, but it never lands
+   * - `loseReply`: the transaction lands, but the connection is closed (or `status` is returned) instead of the response
+   * - `late`: the transaction lands `slots` slots later, or if `last` is true, in the last block for which its blockhash is valid
+   * - `fork`: the transaction lands; `slots` slots later a fork replaces its block if the block is not finalized yet
+   * - `delay`: responses are sent `ms` milliseconds later
    * - `rateLimit`: the request fails with 429 and Retry-After (`retryAfter` seconds)
    * - `fail`: the request fails with `status` (default 503) and has no effect
    * - `cut`: the connection is closed and the request has no effect
    */
   kind: z.enum(['drop', 'loseReply', 'late', 'fork', 'delay', 'rateLimit', 'fail', 'cut']),
-  /** Only requests to this node. Default: all nodes. */
+  /** The fault affects only requests to this node (default: all nodes). */
   node: node.optional(),
-  /** Only requests that call one of these methods. */
+  /** The fault affects only requests that call one of these methods (default: all methods; for `loseReply` sendTransaction). */
   methods: z.array(z.string()).optional(),
-  /** Only transactions with this account key, and other calls with this address in their parameters. */
+  /** The fault affects only transactions that use this account, and calls of other methods with this address in their parameters. */
   mentions: address.optional(),
-  /** Only this transaction. */
+  /** The fault affects only the transaction with this signature, and calls of other methods with this signature in their parameters. */
   signature: z.string().optional(),
-  /** Maximum number of hits. Default: unlimited. */
+  /** Maximum number of requests or transactions that the fault affects (default: no maximum). */
   times: z.number().int().min(1).optional(),
-  /** Probability of a hit per matching request. The same `seed` gives the same sequence. */
+  /** Probability that the fault affects a matching request (default: 1). The same `seed` repeats the same random decisions. */
   probability: z.number().min(0).max(1).optional(),
   seed: z.number().int().optional(),
   slots: slots.optional(),
@@ -44,13 +44,13 @@ export type FaultRule = z.input<typeof FaultRule>;
 const Data = z.base64();
 export const AccountUpdate = z.strictObject({
   address,
-  /** If missing, the account is closed. */
+  /** New state of the account. If missing, the account is closed. */
   account: z
     .strictObject({ lamports: z.number().int().min(0), owner: address, data: Data.default(''), executable: z.boolean().default(false) })
     .optional(),
 });
 
-/** Schemas of the commands: one per path below /control/. */
+/** Schemas of the command bodies. Each name is the path of a command below /control/. */
 export const COMMANDS = {
   status: z.strictObject({}),
   fault: FaultRule,
@@ -59,11 +59,11 @@ export const COMMANDS = {
   skip: z.strictObject({ slots }),
   pause: z.strictObject({}),
   resume: z.strictObject({}),
-  /** The difference to the system time, or the new current time. */
+  /** Sets the clock. `offsetMs`: difference to the system time. `at`: new current time. */
   time: z.union([z.strictObject({ offsetMs: z.number().int() }), z.strictObject({ at: z.iso.datetime() })]),
   fork: z.strictObject({ signature: z.string() }),
   lag: z.strictObject({ node: node.default('first'), slots: slots.max(MAX_LAG_SLOTS) }),
-  /** Deletes a node's history before a slot. Without `before`: all of it. */
+  /** Deletes the history of a node before the slot `before`, or its whole history if `before` is missing. */
   purge: z.strictObject({ node: node.default('first'), before: slots.optional() }),
   accounts: z.strictObject({ accounts: z.array(AccountUpdate).min(1).max(10_000) }),
   freeze: z.strictObject({ tokenAccount: address, frozen: z.boolean() }),

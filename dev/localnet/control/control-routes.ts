@@ -7,7 +7,7 @@ import type { NodeName } from '../rpc/node.ts';
 import { type AccountUpdate, type ClusterStatus, COMMANDS, type CommandName } from './commands.ts';
 import type { LocalnetServices } from './services.ts';
 
-/** A command that cannot be run. The message is sent to the client. */
+/** Thrown when a command cannot run. The client receives the message. */
 export class CommandError extends Error {}
 
 /** Runs a command of the control endpoint. @throws CommandError */
@@ -71,7 +71,7 @@ const ACTIONS: Readonly<Record<CommandName, Action>> = {
   }),
 };
 
-/** Changes the slot clock, then runs the actions that are due. */
+/** Changes the slot clock, then runs the scheduled actions that are due. */
 function changeClock(chain: Chain, change: () => void): undefined {
   change();
   chain.tick();
@@ -114,7 +114,7 @@ function readAccount({ address, account }: z.output<typeof AccountUpdate>): [Key
   return [keyOf(address), { lamports: BigInt(lamports), owner: keyOf(owner), data: new Uint8Array(Buffer.from(data, 'base64')), executable }];
 }
 
-/** Sets the state byte (offset 108) of a token account. */
+/** Freezes or thaws a token account: writes its state byte (offset 108). */
 function freeze(chain: Chain, key: Key, frozen: boolean): undefined {
   const account = chain.accounts.newest(key);
   if (!account || !tokenAccountOf(account)) throw new CommandError('tokenAccount must be an existing token account');

@@ -34,22 +34,25 @@ export class LocalnetControl {
     };
   }
 
-  /** Ends every fault: rules, lags, purged history, beacon faults, a paused clock, a clock offset. Delayed transactions are dropped. */
+  /**
+   * Ends all faults: removes fault rules, lags, beacon faults and the clock offset, restores purged history, and resumes a paused clock. Transactions
+   * that a fault delayed never land.
+   */
   clear(): Promise<void> {
     return this.#run('clear', {});
   }
 
-  /** Advances by `slots` slots at once, each with an empty block. */
+  /** Advances the cluster by `slots` slots at once. Each of these slots has an empty block. */
   advance(slots: number): Promise<void> {
     return this.#run('advance', { slots });
   }
 
-  /** Skips the next `slots` slots: they have no block. */
+  /** Advances the cluster past the next `slots` slots, which have no block. */
   skip(slots: number): Promise<void> {
     return this.#run('skip', { slots });
   }
 
-  /** Stops the slots. Transactions still land in the current slot. */
+  /** Stops the slot clock, so that the current slot does not change until `resume`. Transactions still land in this slot. */
   pause(): Promise<void> {
     return this.#run('pause', {});
   }
@@ -68,27 +71,30 @@ export class LocalnetControl {
     return this.#run('time', { at: at.toISOString() });
   }
 
-  /** Replaces the block of a transaction, and all later blocks, as in a fork. Precondition: the block is not finalized. The transaction is dropped. */
+  /**
+   * Replaces the block of a transaction and all later blocks, as in a fork. The transaction disappears from the chain. Precondition: the block is not
+   * finalized.
+   */
   fork(signature: string): Promise<void> {
     return this.#run('fork', { signature });
   }
 
-  /** Sets the number of slots that a node is behind. */
+  /** Sets the number of slots by which a node is behind the cluster. */
   lag(slots: number, node: 'first' | 'second' = 'first'): Promise<void> {
     return this.#run('lag', { slots, node });
   }
 
-  /** Deletes a node's history before a slot, or all of it. */
+  /** Deletes the history of a node before the slot `before`, or its whole history if `before` is undefined. */
   purge(before?: number, node: 'first' | 'second' = 'first'): Promise<void> {
     return this.#run('purge', { node, ...(before === undefined ? {} : { before }) });
   }
 
-  /** Writes accounts without a transaction. */
+  /** Sets the states of accounts without a transaction. */
   setAccounts(accounts: Command<'accounts'>['accounts']): Promise<void> {
     return this.#run('accounts', { accounts });
   }
 
-  /** Freezes or thaws a token account, without the mint's freeze authority. */
+  /** Freezes a token account, or thaws it if `frozen` is false. Needs no freeze authority. */
   freeze(tokenAccount: string, frozen = true): Promise<void> {
     return this.#run('freeze', { tokenAccount, frozen });
   }
@@ -98,7 +104,10 @@ export class LocalnetControl {
     return this.#run('beacon', how);
   }
 
-  /** Waits until a slot is finalized. */
+  /**
+   * Waits until a slot is finalized.
+   * @throws after 30 s
+   */
   async finalized(slot: number): Promise<void> {
     const end = Date.now() + FINALITY_TIMEOUT_MS;
     for (let status = await this.status(); status.finalizedSlot < slot; status = await this.status()) {

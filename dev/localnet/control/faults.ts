@@ -18,7 +18,7 @@ interface RpcCallView {
 
 type FaultKind = FaultRule['kind'];
 
-/** Faults that apply when a transaction is submitted, after the RPC call. */
+/** Fault kinds that apply when a node submits a transaction to the chain. All other kinds apply to the RPC request. */
 const SUBMISSION_FAULTS: readonly FaultKind[] = ['drop', 'late', 'fork'];
 
 /** The active fault rules of a localnet. */
@@ -40,12 +40,15 @@ export class Faults {
     return this.#rules.map(({ id, fault, hits }) => ({ id, kind: fault.kind, hits }));
   }
 
-  /** Returns the first active fault of some kinds that matches one of the calls, and counts a hit. */
+  /**
+   * Returns the oldest active fault that has one of the given kinds and matches one of the calls, and counts a hit for it. Returns null if no fault
+   * matches.
+   */
   firstForCalls(kinds: readonly FaultKind[], node: Node, calls: readonly RpcCallView[]): FaultRule | null {
     return this.#first(kinds, node, (fault) => calls.some((call) => matchesCall(fault, call)));
   }
 
-  /** Returns the first active submission fault that matches a transaction, and counts a hit. */
+  /** Returns the oldest active submission fault that matches a transaction, and counts a hit for it. Returns null if no fault matches. */
   firstForTransaction(node: Node, tx: WireTransaction): FaultRule | null {
     return this.#first(SUBMISSION_FAULTS, node, (fault) => matchesTransaction(fault, tx));
   }
@@ -63,7 +66,7 @@ export class Faults {
   }
 }
 
-/** Lands a transaction, or drops, delays or forks it as the active faults say. */
+/** Executes a transaction in the current slot, unless an active fault drops or delays the transaction or later replaces its block by a fork. */
 export function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void {
   const { chain } = node;
   const fault = faults.firstForTransaction(node, tx);
@@ -104,7 +107,7 @@ function sentTransaction(params: readonly unknown[]): WireTransaction | null {
   }
 }
 
-/** Returns a Mulberry32 generator: the same seed gives the same numbers from 0 to 1. */
+/** Returns a generator (Mulberry32) of random numbers from 0 to 1. The same seed yields the same numbers. */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

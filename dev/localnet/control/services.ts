@@ -8,7 +8,7 @@ export interface LocalnetServices {
   readonly chain: Chain;
   readonly beacon: Beacon;
   readonly faults: Faults;
-  /** The RPC nodes at `/` and `/second`. */
+  /** `first` is the RPC node at the path `/`, `second` the RPC node at `/second`. */
   readonly first: Node;
   readonly second: Node;
   /** Handles the body of `POST /faucet`. @throws CommandError */

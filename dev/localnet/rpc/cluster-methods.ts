@@ -55,7 +55,10 @@ function blocks(node: Node, first: number, last: number): number[] {
   return slots;
 }
 
-/** Returns per block the lowest compute unit price among its transactions that name all given accounts; 0 if there are none. */
+/**
+ * Returns, for each of the last 150 blocks, the lowest compute unit price of its transactions that use all given accounts; 0 if the block has no such
+ * transaction.
+ */
 function recentFees(node: Node, addresses: readonly Key[]): { slot: number; prioritizationFee: number }[] {
   const { clock, ledger } = node.chain;
   const height = clock.height(node.tip);
@@ -79,7 +82,7 @@ function feeForMessage(node: Node, [text, options]: readonly [string, (z.output<
   }
 }
 
-/** Methods about the cluster, its slots and its blockhashes. */
+/** JSON-RPC methods about the cluster, its slots and its blockhashes. */
 export const clusterMethods: Readonly<Record<string, Method>> = {
   getHealth: method(NoParams, () => 'ok'),
   getVersion: method(NoParams, () => ({ 'solana-core': API_VERSION, 'feature-set': 0 })),

@@ -14,7 +14,7 @@ type Options = z.output<typeof AccountOptions> | null | undefined;
 const RENT_EXEMPT = 2 ** 64;
 const MAX_BASE58_BYTES = 128;
 
-/** Encodes an account as RPC nodes do. `jsonParsed` falls back to base64 for data that cannot be parsed. */
+/** Encodes an account as RPC nodes do. With `jsonParsed`, data that cannot be parsed is encoded as base64. */
 export function encodeAccount(account: SvmAccount, options: Options, accounts: Accounts, slot: number) {
   const common = {
     lamports: Number(account.lamports),

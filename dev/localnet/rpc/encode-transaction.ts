@@ -72,7 +72,10 @@ function parsedMessage(tx: WireTransaction, meta: TransactionMeta) {
   return { accountKeys, recentBlockhash: base58Of(tx.blockhash), instructions, ...lookupsOf(tx) };
 }
 
-/** Parses the inner instructions, and omits `loadedAddresses`, which `jsonParsed` lists among the account keys. */
+/**
+ * Returns the meta for `jsonParsed`: with parsed inner instructions, and without `loadedAddresses`, because `jsonParsed` lists these addresses among
+ * the account keys.
+ */
 function parsedMeta(tx: WireTransaction, meta: TransactionMeta) {
   const keys = allKeys(tx, meta);
   const { loadedAddresses, ...rest } = meta;

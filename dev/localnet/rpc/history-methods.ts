@@ -13,7 +13,7 @@ const TransactionOptions = CommitmentOptions.extend({
   encoding: TransactionEncoding.nullish(),
   maxSupportedTransactionVersion: z.number().int().min(0).max(255).nullish(),
 });
-/** Options, or only the encoding, as in old versions of the API. */
+/** Options of getTransaction: an object, or only the encoding as a string, as in old versions of the RPC API. */
 const OptionsOrEncoding = z
   .union([TransactionOptions, TransactionEncoding.transform((encoding) => TransactionOptions.parse({ encoding }))])
   .nullish();
@@ -27,7 +27,10 @@ const SignaturesOptions = CommitmentOptions.extend({
   until: Signature.nullish(),
 });
 
-/** Returns the newest slot that history methods may read. They do not support `processed`. */
+/**
+ * Returns the newest slot that a history method may read.
+ * @throws RpcError for `processed`, which history methods do not support
+ */
 function historySlot(node: Node, options: z.output<typeof CommitmentOptions> | null | undefined): number {
   if (options?.commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
   return slotFor(node, options);
@@ -113,7 +116,7 @@ function block(node: Node, slot: number, options: z.output<typeof BlockOptions> 
   return { ...header, ...rewards, transactions };
 }
 
-/** Methods that read transactions and blocks. */
+/** JSON-RPC methods that read transactions and blocks. */
 export const historyMethods: Readonly<Record<string, Method>> = {
   getSignatureStatuses: method(
     z.tuple([z.array(Signature), z.object({ searchTransactionHistory: z.boolean().nullish() }).nullish()]),

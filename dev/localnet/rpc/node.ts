@@ -8,16 +8,16 @@ export type Commitment = 'processed' | 'confirmed' | 'finalized';
 export const NODES = ['first', 'second'] as const;
 export type NodeName = (typeof NODES)[number];
 
-/** Blocks for which getSignatureStatuses finds a transaction without `searchTransactionHistory`. */
+/** Number of newest blocks in which getSignatureStatuses searches if `searchTransactionHistory` is not set. */
 const RECENT_BLOCKS = 300;
 
-/** One RPC node: a view of the chain with a lag and a start of history. */
+/** One RPC node. All nodes show the same chain, but a node may be behind (`lag`) or lack old blocks (`firstSlot`). */
 export class Node {
   readonly name: NodeName;
   readonly chain: Chain;
-  /** Number of slots that this node is behind. */
+  /** Number of slots by which this node is behind the cluster. */
   lag = 0;
-  /** First slot in the history of this node. */
+  /** Oldest slot whose block this node has. */
   firstSlot = 0;
   /** Handles a transaction that passed preflight. The localnet replaces this function to inject faults. */
   submit: (tx: WireTransaction) => void;
@@ -28,7 +28,7 @@ export class Node {
     this.submit = (tx) => void chain.land(tx);
   }
 
-  /** Slot of the newest block that this node knows; without a lag, the block that is still open. */
+  /** Slot of the newest block that this node knows. Without a lag, this is the block in which transactions land. */
   get tip(): number {
     const { clock } = this.chain;
     return clock.lastBlock(Math.max(0, this.chain.tick() - this.lag));
@@ -40,19 +40,22 @@ export class Node {
     return commitment === 'confirmed' ? chain.confirmed(tip) : chain.finalized(tip);
   }
 
-  /** Returns the slot of the newest blockhash at a commitment. An open block has no blockhash. */
+  /** Returns the slot of the newest blockhash at a commitment. The block in which transactions still land has no blockhash. */
   hashSlot(commitment: Commitment): number {
     return Math.min(this.slot(commitment), this.chain.clock.lastBlock(this.tip - 1));
   }
 
-  /** Returns the commitment level of a slot on this node. */
+  /** Returns the commitment that the block of a slot has reached on this node. */
   statusOf(slot: number): Commitment {
     const { tip, chain } = this;
     if (slot <= chain.finalized(tip)) return 'finalized';
     return slot <= chain.confirmed(tip) ? 'confirmed' : 'processed';
   }
 
-  /** Returns a landed transaction that this node can see. @param search also searches blocks older than 300 blocks */
+  /**
+   * Returns the landed transaction with this signature; null if this node does not see it.
+   * @param search whether to search blocks older than 300 blocks, too
+   */
   find(signature: string, search: boolean): LandedTransaction | null {
     const { tip, chain } = this;
     const landed = chain.ledger.find(signature);
@@ -61,7 +64,7 @@ export class Node {
     return search || recent ? landed : null;
   }
 
-  /** Returns whether a transaction's block is within the tip and the history of this node. */
+  /** Returns whether this node has the block of a transaction: the block is not newer than the node's tip and not older than its history. */
   has(landed: LandedTransaction): boolean {
     return landed.slot <= this.tip && landed.slot >= this.firstSlot;
   }

@@ -25,7 +25,7 @@ function firstIssue(error: z.ZodError): string {
   return issue ? `${issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''}${issue.message}` : 'malformed';
 }
 
-/** An address, as a key. */
+/** Schema of a base58 address. Its output is a `Key`. */
 export const Address = z.string().transform((text, context): Key => {
   const key = keyFromBase58(text);
   if (key !== null) return key;
@@ -57,7 +57,10 @@ export const Encoding = z.enum(['base58', 'base64', 'base64+zstd', 'jsonParsed']
 const DataSlice = z.object({ offset: z.number().int().min(0), length: z.number().int().min(0) });
 export const AccountOptions = CommitmentOptions.extend({ encoding: Encoding.nullish(), dataSlice: DataSlice.nullish() });
 
-/** Returns the slot that a method reads at. @throws RpcError when the node has not reached `minContextSlot` */
+/**
+ * Returns the slot at which a method reads.
+ * @throws RpcError when the node has not reached `minContextSlot`
+ */
 export function slotFor(node: Node, options: CommitmentOptions): number {
   const slot = node.slot(options?.commitment ?? 'finalized');
   const least = options?.minContextSlot;

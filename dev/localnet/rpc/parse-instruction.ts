@@ -7,7 +7,7 @@ interface Parsed {
   readonly info: object;
 }
 
-/** Returns the i-th account of an instruction. */
+/** Returns the address of the i-th account of an instruction; undefined if the instruction has fewer accounts. */
 type At = (index: number) => string | undefined;
 
 const names = {
@@ -18,7 +18,10 @@ const names = {
 };
 const memos = [base58Of(MEMO_PROGRAM), base58Of(MEMO_PROGRAM_V1)];
 
-/** Encodes an instruction for `jsonParsed`: parsed for the system, SPL token, associated token and memo programs, else accounts and data. */
+/**
+ * Encodes an instruction for `jsonParsed`. Instructions of the system, SPL token, associated token and memo programs are parsed; all others are
+ * encoded as accounts and data.
+ */
 export function parseInstruction(keys: readonly string[], programIndex: number, accounts: readonly number[], data: Buffer, stackHeight: number) {
   const programId = keys[programIndex] ?? '';
   const known = names[programId];
@@ -29,7 +32,7 @@ export function parseInstruction(keys: readonly string[], programIndex: number, 
   return { programId, accounts: accounts.map((index) => keys[index] ?? ''), data: bs58.encode(data), stackHeight };
 }
 
-/** Returns null when the data is too short for its instruction. */
+/** Calls `parse`. Returns null if the instruction's data is too short. */
 function attempt(parse: () => Parsed | null): Parsed | null {
   try {
     return parse();
@@ -74,7 +77,10 @@ function parseSystem(data: Buffer, at: At): Parsed | null {
   }
 }
 
-/** Returns the authority field. If the owner is a multisig, its signers follow as further accounts, and the field name says so. */
+/**
+ * Returns the authority field of a parsed instruction. If further accounts follow the authority, they are the signers of a multisig, and the field
+ * name gets the prefix `multisig`.
+ */
 function signedBy(at: At, index: number, name: string) {
   return at(index + 1) === undefined ? { [name]: at(index) } : { [`multisig${name[0]?.toUpperCase()}${name.slice(1)}`]: at(index) };
 }

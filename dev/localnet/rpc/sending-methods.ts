@@ -49,7 +49,10 @@ function decode(text: string, encoding: 'base58' | 'base64'): WireTransaction {
 
 const NOT_EXECUTED: Simulation = { err: null, logs: [], units: 0, inner: [], returnData: null, accounts: new Map() };
 
-/** Executes a transaction on the newest state without storing its changes. Blockhash and duplicates are checked at `slot`. */
+/**
+ * Executes a transaction on the newest state without storing its changes. Checks at `slot` whether its blockhash is valid and whether the transaction
+ * has landed already.
+ */
 function simulate(node: Node, tx: WireTransaction, how: { slot: number; seen: number; verify: boolean; anyBlockhash: boolean }): Simulation {
   const { chain } = node;
   const rejected = how.anyBlockhash ? null : chain.rejectionReason(tx, how.slot, how.seen);
@@ -118,7 +121,7 @@ function simulatedAccounts(
   });
 }
 
-/** Methods that send or simulate transactions, and airdrops. */
+/** JSON-RPC methods that send or simulate transactions or request airdrops. */
 export const sendingMethods: Readonly<Record<string, Method>> = {
   sendTransaction: method(z.tuple([z.string(), SendOptions.nullish()]), send),
   simulateTransaction: method(z.tuple([z.string(), SimulateOptions.nullish()]), simulateTransaction),

@@ -18,10 +18,10 @@ export type ActiveEvent = {
 export type ArcadeEvent = { id: Id; name: string; payload?: unknown; startsAt: Instant; endsAt: Instant };
 
 export type ArcadeEventRequest = {
-  /** Name by which front ends identify the event, or that they show. */
+  /** Name of the event, for front ends: they identify the event by its name or show the name. */
   name: string;
 
-  /** Free-form, up to 8 KB. */
+  /** Free-form data for front ends, up to 8 KB. */
   payload?: unknown;
 
   /** Time for which the event is active, seconds. The event is broadcast once. */
@@ -123,7 +123,7 @@ export type Battle = {
   createdBy: string;
   createdAt: Instant;
 
-  /** null when wallets can no longer join. */
+  /** How to join the battle; null when wallets can no longer join. */
   join: {
     /** Send a POST to this path to take a seat. */
     path: string;
@@ -134,7 +134,7 @@ export type Battle = {
   } | null;
   startedAt: Instant | null;
 
-  /** End of the battle; scores that are accepted before it count. Moves to the moment when all participants have a score. null before the start. */
+  /** End of the battle; scores that are accepted before it count. When all participants have a score, the battle ends early and this time changes. null before the start. */
   endsAt: Instant | null;
 
   /** Time at which the battle was finished or expired. */
@@ -155,7 +155,7 @@ export type Battle = {
     /** Number of scores that count. */
     scores: number;
 
-    /** Place in the result; equal scores share a place. null until the battle is finished, and without a score. */
+    /** Place in the result; equal scores share a place. null until the battle is finished, and for a participant without a score. */
     place: number | null;
   }[];
 
@@ -195,7 +195,7 @@ export type BetaPoints = {
   unconverted: number;
   sources: BetaSources;
 
-  /** Highest best score first. */
+  /** Games with an accepted score, highest best score first. */
   games: GameLine[];
 };
 
@@ -209,7 +209,7 @@ export type BetaPreferenceRequest = {
   enabled?: boolean;
 };
 
-/** The total by source. */
+/** The total beta points by source. */
 export type BetaSources = {
   /** Points from games. */
   games: number;
@@ -247,7 +247,7 @@ export type BetaStats = {
     /** Resulting regular points. */
     points: number;
 
-    /** Newest first, at most 20. */
+    /** The newest conversions, newest first, at most 20. */
     conversions: PastConversion[];
   };
 };
@@ -258,14 +258,14 @@ export type BindRequest = {
 };
 
 export type BoardRank = {
-  /** null for a wallet without points. */
+  /** Rank of the wallet; null without points. */
   rank: number | null;
   score: number;
 
   /** Percentage of the wallets on the board whose rank is not better; null without a rank. */
   percentile: number | null;
 
-  /** Points to the next better score; null for the best wallet and without a rank. */
+  /** Difference to the next better score on the board; null for the best wallet, and without a rank. */
   pointsToNext: number | null;
 
   /** The two lines before and the two lines after this wallet. */
@@ -301,7 +301,7 @@ export type BurnEvent = {
   /** Duration from the activation, seconds. */
   durationSec: number;
 
-  /** Memo that the burn transaction must contain, by source. A transaction with none or several of them does not count. */
+  /** Memo that the burn transaction must contain, by source. A transaction that contains none of these memos, or several, does not count. */
   memos: { referral: string; game: string; social: string };
 
   /** Wallet that created the event. */
@@ -579,13 +579,13 @@ export type Claim = {
   /** Amount of the reward, base units. */
   amount: string;
 
-  /** Signature of the transaction that claims or claimed the reward; null while there is none or when it is unknown. */
+  /** Signature of the transaction that claims or claimed the reward; null while there is no transaction or its signature is unknown. */
   signature: string | null;
 
-  /** queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. failed: ended without effect; the claim can be requested again. */
+  /** queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. failed: the reward was not paid; the wallet can request the claim again. */
   status: 'queued' | 'submitted' | 'confirmed' | 'claimed' | 'failed';
 
-  /** Reason of the failure. */
+  /** Reason why the claim failed; null when it has not failed. */
   reason: string | null;
   requestedAt: Instant;
   changedAt: Instant;
@@ -599,10 +599,10 @@ export type ClaimReceipt = {
   /** Amount of the reward, base units. */
   amount: string;
 
-  /** Signature of the transaction that claims or claimed the reward; null while there is none or when it is unknown. */
+  /** Signature of the transaction that claims or claimed the reward; null while there is no transaction or its signature is unknown. */
   signature: string | null;
 
-  /** queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. failed: ended without effect; the claim can be requested again. */
+  /** queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. failed: the reward was not paid; the wallet can request the claim again. */
   status: 'queued' | 'submitted' | 'confirmed' | 'claimed' | 'failed';
 };
 
@@ -627,7 +627,7 @@ export type ClaimableReward = {
   /** committed: claimable. claiming: a claim is in flight. computed: claimable as soon as the root is on the chain. settled: settled off-chain. */
   status: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled' | 'claiming';
 
-  /** Time until which the reward can be claimed; known after the commit. */
+  /** Time until which the reward can be claimed; null before the root is on the chain. */
   expiresAt: Instant | null;
 };
 
@@ -670,7 +670,7 @@ export type ConversionRequest = {
 };
 
 export type ConversionResult = {
-  /** null when there was nothing to convert. */
+  /** Id of the conversion; null when no points were converted. */
   id: Id | null;
   wallet: Wallet;
   rate: string;
@@ -721,7 +721,7 @@ export type Eligibility = {
   /** Mint of the token. */
   mint: Wallet;
 
-  /** When the balance was read from the RPC node. */
+  /** Time at which the balance was read from the RPC node. */
   checkedAt: Instant;
 };
 
@@ -745,7 +745,7 @@ export type EntryProof = {
     /** The numbers in ascending order; empty for a ticket. */
     numbers: number[];
 
-    /** The origin: the service’s own chat, a bridged chat, or the chain. */
+    /** The origin: `chat` (the service’s own chat), the name of a bridged chat, `chain` (a paid ticket) or `ticket` (a free ticket). */
     source: string;
 
     /** Id of the message at the origin. For a paid ticket, the signature of its transaction. */
@@ -874,7 +874,7 @@ export type GameRequest = {
   /** Whether points of this game count for reward epochs. By default true unless the verification is none. */
   rewards?: boolean;
 
-  /** HMAC secret for the signatures of scores. null removes it; absent keeps it. Responses never contain it. */
+  /** HMAC secret for the signatures of scores. null removes the secret; without this field the secret stays. Responses never contain it. */
   secret?: string | null;
 };
 
@@ -884,7 +884,7 @@ export type GameState = {
   /** The last saved state; null before the first save. */
   state: unknown;
 
-  /** 0 before the first save. */
+  /** Version of the state; 0 before the first save. */
   version: number;
   updatedAt: Instant | null;
 };
@@ -941,7 +941,7 @@ export type ImportEpochRequest = {
   /** The epoch: UTC days since 1970-01-01. The day must have ended. */
   epoch: number;
 
-  /** Root that the caller computed, hex. The import is refused when our root differs. */
+  /** Root that the caller computed, hex. The import is refused when the service computes another root. */
   root?: string;
 
   /** Wallets and their amounts in base units. The leaves of the tree have this order. */
@@ -1087,7 +1087,7 @@ export type LinkStart = {
   /** challenge only: the text that the post must begin with. */
   challenge: string | null;
 
-  /** End of the period in which the link can be verified, ten minutes. */
+  /** Time until which the link can be verified, ten minutes after the start. */
   expiresAt: Instant;
 };
 
@@ -1119,7 +1119,7 @@ export type LinkVerifyRequest = {
 export type Me = {
   wallet: Wallet;
 
-  /** Whether the wallet holds enough of the token; true when no token is configured, null: unknown. */
+  /** Whether the wallet holds enough of the token; true when no token is configured; null when the balance is unknown. */
   eligible: boolean | null;
 
   /** Token balance of the wallet, base units; null when no token is configured or the balance is unknown. */
@@ -1135,7 +1135,7 @@ export type ModePoints = {
   /** Points of the current UTC periods, without conversions. */
   periods: { day: PeriodPoints; week: PeriodPoints; month: PeriodPoints; year: PeriodPoints };
 
-  /** Highest best score first. */
+  /** Games with an accepted score, highest best score first. */
   games: GameLine[];
 };
 
@@ -1231,10 +1231,10 @@ export type OwnQuest = {
   progress: {
     condition: QuestCondition;
 
-    /** Current value. Token amounts are strings, base units. */
+    /** Present value of the condition. Token amounts are strings, base units. */
     have: number | string;
 
-    /** Required value. Token amounts are strings, base units. */
+    /** Value that the condition requires. Token amounts are strings, base units. */
     need: number | string;
     met: boolean;
   }[];
@@ -1252,10 +1252,10 @@ export type OwnQuest = {
   completed: boolean;
   completedAt: Instant | null;
 
-  /** Points given, multiplier included. */
+  /** Points that the completion gave, after the multiplier; null before the completion. */
   pointsAwarded: number | null;
 
-  /** When the quest can be completed again (UTC); null when it can be completed only once. */
+  /** Time from which the quest can be completed again (UTC); null when it can be completed only once. */
   resetsAt: Instant | null;
 };
 
@@ -1283,13 +1283,13 @@ export type Payment = {
   cause: { kind: string; id: string };
   payer: 'treasury' | 'orchestrator';
 
-  /** pending: not sent yet; batched: in a batch that is being sent; confirmed: the transaction landed, but a fork can still drop it; completed: the transaction is finalized; manual: an operator must decide, the amount stays owed. Only for the payer orchestrator: failed (stays owed), reversed. */
+  /** pending: not sent yet; batched: in a batch that is being sent; confirmed: the transaction landed, but a fork can still drop it; completed: the transaction is finalized; manual: an operator must decide, the amount stays owed. Only payments of the payer orchestrator have these: failed (the amount stays owed), reversed (a completed payment was taken back). */
   status: 'pending' | 'batched' | 'confirmed' | 'completed' | 'failed' | 'reversed' | 'manual';
 
-  /** Signature of the transaction that paid it; set from confirmed on. */
+  /** Signature of the transaction that paid the payment; null before the status confirmed, or when it is not known. */
   signature: string | null;
 
-  /** Reason why the payment is delayed, failed or reversed. */
+  /** Reason why the payment is delayed, failed or reversed; null otherwise. */
   reason: string | null;
 
   /** Creation time of the payment. */
@@ -1316,20 +1316,20 @@ export type PaymentStatus = {
 } & { [key: string]: unknown };
 
 export type Payouts = {
-  /** Reason why payouts are paused; null when they are not. */
+  /** Reason why payouts are paused; null when payouts are not paused. */
   paused: string | null;
 
-  /** Reason that an operator gave for pausing payouts. */
+  /** Reason that an operator gave for pausing payouts; null when no operator paused them. */
   held: string | null;
 
-  /** Difference between the chain and the database. Payouts resume automatically when it is resolved. */
+  /** Difference between the chain and the database because of which payouts are paused; null when there is none. Payouts resume automatically when the difference is resolved. */
   doubt: string | null;
 
   /** Number of the treasury’s payments that are not completed, by status. */
   counts: { [key: string]: number };
   lanes: { lane: number; address: string; nonce: string | null; batch: Id | null; landed: string | null; stale: boolean }[];
 
-  /** Lane transactions that were found on the chain but not in the database; unmatched ones first, at most 100. */
+  /** Transactions on lanes that were found on the chain but not in the database. At most 100; transactions with the verdict unmatched first. */
   findings: {
     signature: string;
     lane: number;
@@ -1343,7 +1343,7 @@ export type Payouts = {
 };
 
 export type PendingAmount = {
-  /** Base units. */
+  /** Amount, base units. */
   amount: string;
   payments: number;
 };
@@ -1352,7 +1352,7 @@ export type PendingStablecoin = {
   wallet: Wallet;
   currency: 'usdc';
 
-  /** Sum of the payments that are not completed, base units; "0" when there are none. */
+  /** Sum of the payments that are neither completed nor reversed, base units; "0" when there are none. */
   amount: string;
   payments: number;
 };
@@ -1422,7 +1422,7 @@ export type PointSources = {
 export type PointsBreakdown = {
   wallet: Wallet;
 
-  /** Mode of new points. */
+  /** Mode in which the wallet earns new points. */
   mode: 'regular' | 'beta';
   regular: ModePoints;
   beta: ModePoints;
@@ -1463,13 +1463,13 @@ export type Profile = {
   /** Competition rank on the global leaderboard; null without points. */
   rank: number | null;
 
-  /** Share of the listed wallets with the same or a lower rank, percent; null without a rank. */
+  /** Percentage of the wallets on the global leaderboard that have the same or a worse rank; null without a rank. */
   percentile: number | null;
 
   /** Token balance of the wallet, base units; null when no token is configured or the balance is unknown. */
   tokenBalance: string | null;
 
-  /** Whether the wallet holds enough of the token; null: unknown. */
+  /** Whether the wallet holds enough of the token; true when no token is configured; null when the balance is unknown. */
   eligible: boolean | null;
 
   /** Payments to the wallet that are not paid yet. */
@@ -1507,7 +1507,7 @@ export type ProjectedReward = {
   /** Points of the wallet today that earn rewards. */
   points: number;
   breakdown: {
-    /** Maximum total amount of the day. Base units. */
+    /** Maximum sum of the amounts of the day. Base units. */
     pool: string;
 
     /** Maximum amount of one wallet, base units; null: no maximum. */
@@ -1522,7 +1522,7 @@ export type ProjectedReward = {
     /** Number of wallets with points today. */
     participants: number;
 
-    /** Share of the wallet in all points, percent with four decimals. */
+    /** Percentage of all points that the wallet has, four decimals. */
     shareOfPoints: number;
 
     /** Whether the cap limits the amount. */
@@ -1579,7 +1579,7 @@ export type QuestCondition =
   | {
       type: 'plays';
 
-      /** Required number. */
+      /** Required number of activities. */
       count: number;
 
       /** Counts this game only. Without gameId, every game that earns rewards counts. A game whose scores are not verified counts only when gameId names it. */
@@ -1588,7 +1588,7 @@ export type QuestCondition =
   | {
       type: 'scores';
 
-      /** Required number. */
+      /** Required number of activities. */
       count: number;
 
       /** Counts this game only. Without gameId, every game that earns rewards counts. A game whose scores are not verified counts only when gameId names it. */
@@ -1604,26 +1604,26 @@ export type QuestCondition =
   | {
       type: 'clips';
 
-      /** Required number. */
+      /** Required number of activities. */
       count: number;
     }
   | { type: 'follow' }
   | {
       type: 'repost';
 
-      /** Required number. */
+      /** Required number of activities. */
       count: number;
     }
   | {
       type: 'mention';
 
-      /** Required number. */
+      /** Required number of activities. */
       count: number;
     }
   | {
       type: 'referrals';
 
-      /** Required number. */
+      /** Required number of activities. */
       count: number;
     }
   | {
@@ -1939,7 +1939,7 @@ export type ReferralStats = {
     }[];
   };
 
-  /** The cap of this UTC day. */
+  /** The caller’s referral points of this UTC day and their cap. */
   today: {
     /** Maximum points that a referrer may earn by referrals per day, both modes together. */
     cap: number;
@@ -1950,7 +1950,7 @@ export type ReferralStats = {
     /** Remaining points of the cap. */
     left: number;
 
-    /** Next UTC midnight. */
+    /** Time at which the cap starts again: the next UTC midnight. */
     resetsAt: Instant;
   };
 };
@@ -1978,7 +1978,7 @@ export type ReferredWallet = {
   wallet: string;
   boundAt: Instant;
 
-  /** When its scores began to give points; null until its first score in a verified game. */
+  /** Time from which the wallet’s scores give points to the caller; null until the wallet’s first score in a verified game. */
   verifiedAt: Instant | null;
 
   /** A referred wallet is active when it scored in the last 30 days, after its binding. A score that was voided before it was counted is ignored. */
@@ -1989,10 +1989,10 @@ export type ReferredWallet = {
 };
 
 export type ReleaseRequest = {
-  /** Signatures of all transactions with the verdict unmatched. An acknowledged transaction no longer pauses payouts; no payment is marked as completed by it. */
+  /** Signatures of all transactions with the verdict unmatched. An acknowledged transaction no longer pauses payouts, and it completes no payment. */
   acknowledge?: string[];
 
-  /** Lanes to continue with their present nonce, although the transaction that used the previous nonce is unknown. */
+  /** Numbers of the lanes to continue with the nonce that their account has now, although the transaction that used the nonce before it is unknown. */
   acceptLanes?: number[];
 };
 
@@ -2018,7 +2018,7 @@ export type RewardEpoch = {
   epoch: number;
   date: Day;
 
-  /** computing: in progress. empty: no wallet is paid, the epoch is never committed to the chain. computed: leaves and root are final. committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. settled: unclaimed rewards are settled off-chain. */
+  /** computing: the leaves are being computed. empty: no wallet is paid, so the epoch is never committed to the chain. computed: leaves and root are final. committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. settled: unclaimed rewards are settled off-chain. */
   status: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled';
 
   /** computed: from points. import: from an imported distribution. */
@@ -2036,13 +2036,13 @@ export type RewardEpoch = {
   /** Number of wallets that are paid. */
   leaves: number | null;
 
-  /** Number of wallets with points, or in the import. */
+  /** Number of wallets with points; for an import, number of wallets in it. */
   wallets: number | null;
 
   /** Points of all wallets; null for an import. */
   points: number | null;
 
-  /** Maximum total amount of the day. Base units. */
+  /** Maximum sum of the amounts of the day. Base units. */
   pool: string;
 
   /** Maximum amount of one wallet, base units; null: no maximum. */
@@ -2051,28 +2051,28 @@ export type RewardEpoch = {
   /** Minimum amount that is paid. Base units. */
   dust: string;
 
-  /** Days for which the epoch can be claimed after its commit to the chain. */
+  /** Number of days for which rewards can be claimed after the root of the epoch is on the chain. */
   expiryDays: number;
 
-  /** Version of the rules that the epoch uses; 0: the defaults. */
+  /** Version of the reward rules that the epoch uses; 0: the default rules. */
   rulesVersion: number;
 
   /** Version of the allocation formula. */
   formulaVersion: number;
 
-  /** Time of the computation; before it, the creation time. */
+  /** Time at which the epoch was computed; while it is computing, the time at which it was created. */
   timestamp: Instant;
   committedAt: Instant | null;
 
   /** Signature of the transaction that put the root on the chain. */
   commitSignature: string | null;
 
-  /** Time until which the epoch can be claimed; known after the commit. */
+  /** Time until which the rewards of the epoch can be claimed; null before the root is on the chain. */
   expiresAt: Instant | null;
   settleRequestedAt: Instant | null;
   settledAt: Instant | null;
 
-  /** Addresses on the chain; null until the transaction with the root is finalized. */
+  /** Addresses of the epoch on the chain; null until the transaction with the root is finalized. */
   onChain: RewardEpochOnChain | null;
 };
 
@@ -2103,7 +2103,7 @@ export type RewardPoolToday = {
   /** UTC days since 1970-01-01. */
   epoch: number;
 
-  /** Maximum total amount of the day. Base units. */
+  /** Maximum sum of the amounts of the day. Base units. */
   pool: string;
 
   /** Maximum amount of one wallet, base units; null: no maximum. */
@@ -2126,14 +2126,14 @@ export type RewardPoolToday = {
 
   /** Amounts of the best-paid 1, 5, 10, 25, 50, 75 and 100 percent of the wallets. Empty before the first points. */
   distribution: {
-    /** Share of the wallets, best paid first, percent. */
+    /** Percentage of the wallets that the entry includes, best paid first. */
     top: number;
     wallets: number;
 
     /** Sum of the amounts of these wallets. Base units. */
     amount: string;
 
-    /** Share of the pool, percent with two decimals. */
+    /** Percentage of the pool that these wallets get, two decimals. */
     share: number;
   }[];
   endsAt: Instant;
@@ -2156,32 +2156,32 @@ export type RewardProof = {
   /** Sibling hashes from the leaf to the root, SHA-256 in hex. */
   proof: string[];
 
-  /** Root that the proof leads to, SHA-256 in hex. */
+  /** Root of the tree to which the proof leads, SHA-256 in hex. */
   root: string;
 };
 
 export type RewardRulesRequest = {
-  /** Maximum total amount of one day, base units. */
+  /** Maximum sum of the amounts of one day, base units. */
   pool: string;
 
   /** Maximum amount of one wallet per day, base units; null: no maximum. */
   cap?: string | null;
 
-  /** Minimum amount that is paid, base units. */
+  /** Minimum amount that a wallet is paid, base units. A wallet with a smaller amount is not paid. */
   dust?: string;
 
-  /** Days for which an epoch can be claimed after its commit to the chain. */
+  /** Number of days for which rewards can be claimed after the root of the epoch is on the chain. */
   expiryDays?: number;
 
-  /** Whether the service computes ended days automatically; if false, a day waits for a trigger or an import. */
+  /** Whether the service computes ended days automatically. If false, an ended day is computed only when an operator triggers or imports it. */
   automatic?: boolean;
 };
 
 export type RewardsConfig = {
-  /** Version of the rules; 0: the defaults. */
+  /** Version of the rules; 0: the default rules. */
   version: number;
 
-  /** Maximum total amount of one day. Base units. */
+  /** Maximum sum of the amounts of one day. Base units. */
   pool: string;
 
   /** Maximum amount of one wallet per day, base units; null: no maximum. */
@@ -2309,7 +2309,7 @@ export type RoundEntry = {
   /** The numbers in ascending order; empty for a ticket. */
   numbers: number[];
 
-  /** The origin: the service’s own chat, a bridged chat, or the chain. */
+  /** The origin: `chat` (the service’s own chat), the name of a bridged chat, `chain` (a paid ticket) or `ticket` (a free ticket). */
   source: string;
 
   /** Id of the message at the origin. For a paid ticket, the signature of its transaction. */
@@ -2385,7 +2385,7 @@ export type ScoreRank = {
   score: number;
   percentile: number | null;
 
-  /** Points to the next better score; null for the best wallet and without a rank. */
+  /** Difference to the next better score on the board; null for the best wallet, and without a rank. */
   pointsToNext: number | null;
   neighbours: { rank: number; wallet: string; score: number }[];
 };
@@ -2407,7 +2407,7 @@ export type ScoreRequest = {
   /** Raw score, from min to max of the game’s normalization. */
   score: number;
 
-  /** Required unless the game’s verification is none. */
+  /** Id of the play. Required unless the game’s verification is none. */
   playId?: Id;
   durationMs?: number;
 
@@ -2542,7 +2542,7 @@ export type SignInInput = {
   expirationTime: Instant;
 };
 
-/** Valid for one sign-in within five minutes. */
+/** A nonce and its sign-in input, valid for one sign-in within five minutes. */
 export type SignInNonce = { nonce: string; signInInput: SignInInput; expiresAt: Instant };
 
 export type SignInProof = {
@@ -2561,7 +2561,7 @@ export type SignInProof = {
 export type SignedIn = {
   wallet: Wallet;
 
-  /** When the session ends, unless it is used before. Each use extends it. */
+  /** Time at which the session ends if it is not used before. Each use extends the session. */
   expiresAt: Instant;
 };
 
@@ -2579,7 +2579,7 @@ export type TaskCompleted = { pointsAwarded: number; factors: QuestFactors; task
 export type Theme = {
   theme: { [key: string]: unknown };
 
-  /** 0 before the first change. */
+  /** Version of the theme; 0 before the first change. */
   version: number;
 };
 
@@ -2653,7 +2653,7 @@ export type UserStats = {
   /** Competition rank on the global leaderboard; null without points. */
   rank: number | null;
 
-  /** Share of the listed wallets with the same or a lower rank, percent; null without a rank. */
+  /** Percentage of the wallets on the global leaderboard that have the same or a worse rank; null without a rank. */
   percentile: number | null;
 
   /** Games with an accepted score. */
@@ -2662,7 +2662,7 @@ export type UserStats = {
   /** Accepted scores over all games. */
   scores: number;
 
-  /** Highest best score first. */
+  /** Games with an accepted score, highest best score first. */
   games: GameLine[];
 };
 
@@ -2680,13 +2680,13 @@ export type WebhookDelivery = {
   /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
   id: string;
 
-  /** received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good. */
+  /** received: the delivery is waiting or is being processed. worked: the delivery was processed. failed: processing failed and is not retried. */
   state: 'received' | 'worked' | 'failed';
 
   /** Result of the last attempt; null before the first attempt. */
   verdict: string | null;
 
-  /** Attempts since the receipt or the last replay. */
+  /** Attempts to process the delivery since its receipt or its last replay. */
   attempts: number;
 
   /** Size of the body, bytes. */
@@ -2702,13 +2702,13 @@ export type WebhookDeliveryWithBody = {
   /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
   id: string;
 
-  /** received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good. */
+  /** received: the delivery is waiting or is being processed. worked: the delivery was processed. failed: processing failed and is not retried. */
   state: 'received' | 'worked' | 'failed';
 
   /** Result of the last attempt; null before the first attempt. */
   verdict: string | null;
 
-  /** Attempts since the receipt or the last replay. */
+  /** Attempts to process the delivery since its receipt or its last replay. */
   attempts: number;
 
   /** Size of the body, bytes. */
@@ -2825,7 +2825,7 @@ export interface Endpoints {
     /**
      * List requests with admin tokens, newest first.
      *
-     * The service records every request before it runs it. Each entry contains the hash of the previous entry, so a changed or deleted entry is detected.
+     * The service records every request with an admin token except GET requests, and does so before it runs the request. Each entry contains the hash of the previous entry, so a check of the hashes detects a changed or deleted entry.
      */
     '/admin/audit': { query?: { limit?: number; offset?: number }; responses: { 200: AuditEntry[] }; errors: 400 | 403 | 500 | 503 };
 
@@ -2850,7 +2850,7 @@ export interface Endpoints {
     /** Read a payment. */
     '/admin/payments/{id}': { params: { id: Id }; responses: { 200: Payment }; errors: 400 | 403 | 404 | 500 | 503 };
 
-    /** State of payouts: pause reasons, counts, lanes and unmatched transactions. */
+    /** State of payouts: pauses, open payments by status, lanes, unmatched transactions. */
     '/admin/payouts': { responses: { 200: Payouts }; errors: 403 | 500 | 503 };
 
     /** List held scores, oldest first. */
@@ -2860,7 +2860,7 @@ export interface Endpoints {
       errors: 400 | 403 | 500 | 503;
     };
 
-    /** Chain transactions in the state manual or failed. */
+    /** List chain transactions in the state manual or failed. */
     '/admin/transactions': {
       query?: { limit?: number; offset?: number; state?: 'manual' | 'failed' };
       responses: { 200: ChainTransaction[] };
@@ -2878,7 +2878,7 @@ export interface Endpoints {
         offset?: number;
         source?: 'payment-status' | 'chat-bridge' | 'x';
 
-        /** received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good. */
+        /** received: the delivery is waiting or is being processed. worked: the delivery was processed. failed: processing failed and is not retried. */
         state?: 'received' | 'worked' | 'failed';
       };
       responses: { 200: WebhookDelivery[] };
@@ -2903,21 +2903,21 @@ export interface Endpoints {
     /**
      * Payments of the signed-in wallet.
      *
-     * Prizes and refunds, newest first, each with its status and, from confirmed on, the signature of its transaction.
+     * Lists prizes, refunds and other payments, newest first. Each payment has its status; a payment with the status confirmed or completed can have the signature of its transaction.
      */
     '/api/me/payments': { query?: { limit?: number; offset?: number }; responses: { 200: Payment[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
      * Read the price of SOL in USD.
      *
-     * The price is at most 30 seconds old, or at most 10 minutes while its source fails. 503 when there is no such price.
+     * The price is at most 30 seconds old, or at most 10 minutes while its source fails. 503 when no price of the last 10 minutes is known.
      */
     '/api/price/sol': { responses: { 200: SolPrice; 304: null }; errors: 500 | 503 };
 
     /**
      * Read the caller’s profile.
      *
-     * Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node: then token balance and eligibility are null, and `/eligibility` returns them.
+     * Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.
      */
     '/api/profile': { responses: { 200: Profile }; errors: 401 | 500 | 503 };
 
@@ -2971,7 +2971,7 @@ export interface Endpoints {
     /**
      * Download the leaves of an epoch as NDJSON.
      *
-     * The first line has the rules, the sums and the root. Then follows one line `{ index, wallet, points, amount }` per wallet with points: first the leaves in tree order, then the unpaid wallets (index null, amount "0"). With this file every client can recompute the amounts and the root. The response never changes, so it can be cached without a limit.
+     * The first line has the rules, the sums and the root of the epoch. Then follows one line `{ index, wallet, points, amount }` per wallet with points: first the leaves in tree order, then the unpaid wallets (index null, amount "0"). With this file every client can recompute the amounts and the root. The response never changes, so it can be cached without a limit.
      */
     '/api/rewards/epoch/{epoch}/leaves': {
       params: {
@@ -3015,7 +3015,7 @@ export interface Endpoints {
     /**
      * List epochs whose root is on the chain.
      *
-     * In the order of their numbers. Excludes epochs that were settled off-chain; includes expired epochs.
+     * Lists the epochs in the order of their numbers. Excludes epochs that were settled off-chain; includes expired epochs.
      */
     '/api/rewards/epochs/committed': {
       query?: {
@@ -3035,7 +3035,7 @@ export interface Endpoints {
     /**
      * Unclaimed rewards of a wallet, of all epochs.
      *
-     * In the order of epochs. Excludes expired epochs; includes epochs that were settled off-chain, with that status.
+     * Lists the rewards in the order of their epochs. Excludes expired epochs; includes epochs that were settled off-chain, with the status settled.
      */
     '/api/rewards/wallet/{wallet}/claimable': {
       params: {
@@ -3050,7 +3050,7 @@ export interface Endpoints {
     /**
      * Unclaimed rewards of a wallet, without epochs settled off-chain.
      *
-     * In the order of epochs. Excludes expired epochs.
+     * Lists the rewards in the order of their epochs. Excludes expired epochs.
      */
     '/api/rewards/wallet/{wallet}/claimable-epochs': {
       params: {
@@ -3062,7 +3062,7 @@ export interface Endpoints {
       errors: 400 | 500 | 503;
     };
 
-    /** Sum of a wallet’s USDC payments that are not completed. */
+    /** Sum of a wallet’s USDC payments that are neither completed nor reversed. */
     '/api/rewards/wallet/{wallet}/pending-usdc': {
       params: {
         /** A Solana address: base58 of 32 bytes. */
@@ -3075,7 +3075,7 @@ export interface Endpoints {
     /**
      * Projected reward of a wallet if the day ended now.
      *
-     * Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets are of the time asOf.
+     * Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets were counted at the time asOf.
      */
     '/api/rewards/wallet/{wallet}/projected': {
       params: {
@@ -3320,7 +3320,7 @@ export interface Endpoints {
     /**
      * Read whether the caller holds enough of the token.
      *
-     * The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is its time. 503 when the balance is unknown, or no token is configured.
+     * The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is the time at which it was read. 503 when the balance is unknown, or no token is configured.
      */
     '/eligibility': { responses: { 200: Eligibility }; errors: 401 | 500 | 503 };
 
@@ -3329,10 +3329,10 @@ export interface Endpoints {
      *
      * Server-Sent Events. Each message has `id`, `event` (its type) and `data`: JSON of `{ type, category, at, … }`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is `reset`, with links to the current state. Messages that contain only an `id` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again.
      *
-     * - `score_update` (gameplay): Scores were accepted. Broadcast at most 20 times a second as { wallet, gameId, score, rank }. The streams of a wallet also get each of its scores with all fields.
-     * - `score_held` (gameplay): A score is held for a moderator’s decision. Sent to its wallet only.
-     * - `score_decided` (gameplay): A held score was accepted or rejected, or an accepted score was voided. Sent to its wallet only.
-     * - `game_state` (gameplay): A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent to its wallet only.
+     * - `score_update` (gameplay): Scores were accepted. All clients get the best of them at most 20 times a second, as { wallet, gameId, score, rank }. The streams of a wallet also get each of its own scores with all fields.
+     * - `score_held` (gameplay): A score is held for a moderator’s decision. Sent only to the wallet that submitted it.
+     * - `score_decided` (gameplay): A held score was accepted or rejected, or an accepted score was voided. Sent only to the wallet that submitted it.
+     * - `game_state` (gameplay): A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent only to this wallet.
      * - `arcade_event` (system): A one-time event of the arcade began, such as an animation or an announcement.
      * - `theme_changed` (system): The theme of the arcade changed.
      * - `cabinet_possessed` (system): An entity took control of a cabinet.
@@ -3354,14 +3354,14 @@ export interface Endpoints {
      * - `burn_event_activated` (system): A burn event started. Burns with its memo count until it ends.
      * - `burn_event_ended` (system): A burn event ended. Burns from before its end may still be recorded.
      * - `burn_recorded` (system): A finalized burn counts for an event. `source` is null when the source in its memo was not valid for the wallet.
-     * - `epoch_computed` (rewards): The leaves of an epoch are computed. An epoch with a root is committed to the chain next; an epoch without leaves is empty.
-     * - `epoch_committed` (rewards): The transaction with the root and the tokens of an epoch is finalized. Its rewards can be claimed until it expires.
+     * - `epoch_computed` (rewards): The leaves of an epoch are computed. An epoch with leaves is committed to the chain next; an epoch without leaves has the status empty.
+     * - `epoch_committed` (rewards): The transaction with the root and the tokens of an epoch is finalized. The rewards can be claimed until the epoch expires.
      * - `epoch_settled` (rewards): The unclaimed rewards of an epoch are settled off-chain and cannot be claimed any more.
-     * - `claim_submitted` (rewards): The transaction of a claim is being sent. Sent to the wallet of the claim only.
-     * - `claim_confirmed` (rewards): A transaction that claims a reward is confirmed, or finalized (`final`). The transaction can come from any sender.
-     * - `claim_failed` (rewards): A claim failed; the reward can still be claimed. Sent to the wallet of the claim only.
-     * - `payout_confirmed` (rewards): The transaction of a payment is finalized. Sent to the wallet of the payment only.
-     * - `payout_failed` (rewards): A payment failed and stays owed; an operator decides what follows. Sent to the wallet of the payment only.
+     * - `claim_submitted` (rewards): The transaction of a claim is being sent. The event is sent only to the wallet of the claim.
+     * - `claim_confirmed` (rewards): A transaction that claims a reward is confirmed, or finalized if `final` is true. Any wallet can have sent the transaction.
+     * - `claim_failed` (rewards): A claim failed; the wallet can request the claim again. The event is sent only to the wallet of the claim.
+     * - `payout_confirmed` (rewards): The transaction of a payment is finalized. The event is sent only to the wallet of the payment.
+     * - `payout_failed` (rewards): A payment failed. The amount stays owed until an operator decides about the payment. The event is sent only to the wallet of the payment.
      * - `notification` (system): A message to display, for all clients or for one wallet.
      */
     '/events': {
@@ -3386,7 +3386,7 @@ export interface Endpoints {
     /**
      * Read the active burn event.
      *
-     * null when no event is active.
+     * Returns null when no event is active.
      */
     '/events/burn/active': { responses: { 200: BurnEvent | null; 304: null }; errors: 500 | 503 };
 
@@ -3579,7 +3579,7 @@ export interface Endpoints {
     /**
      * Read the caller’s saved state of a game.
      *
-     * The ETag is the version. A request with this ETag in If-None-Match gets 304. Before the first save, state is null and version is 0.
+     * The ETag is the version of the saved state. A request with this ETag in If-None-Match gets 304. Before the first save, state is null and version is 0.
      */
     '/game/{id}/state': {
       params: {
@@ -3729,14 +3729,14 @@ export interface Endpoints {
     /**
      * Read the caller’s wallet, token balance and session.
      *
-     * Waits at most 0.3 seconds for the RPC node: then balance and eligibility are null, and `/eligibility` returns them.
+     * Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.
      */
     '/me': { responses: { 200: Me }; errors: 401 | 500 | 503 };
 
     /**
      * Read the multiplier of the caller’s quest points, with its factors.
      *
-     * The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. It applies to quest points only.
+     * The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. The multiplier applies to quest points only.
      */
     '/me/quest-multiplier': { responses: { 200: QuestMultiplier }; errors: 401 | 500 | 503 };
 
@@ -3957,7 +3957,7 @@ export interface Endpoints {
     /**
      * Create a payment to a wallet.
      *
-     * One payment per reference. A repeated request returns the existing payment; it fails with 409 when wallet, currency or amount differ.
+     * Creates at most one payment per reference. A repeated request returns the existing payment; it fails with 409 when its wallet, currency or amount differs from the existing payment.
      */
     '/admin/payments': {
       body: OweRequest;
@@ -3969,7 +3969,7 @@ export interface Endpoints {
     /**
      * Complete a payment in the state manual that an operator paid by hand.
      *
-     * The transaction must be finalized. It must have paid the wallet this amount in addition to all other payments that it is recorded for.
+     * The transaction must be finalized. It must have paid the wallet at least the amount of this payment plus the amounts of all other payments that have the same signature.
      */
     '/admin/payments/{id}/resolve': {
       params: { id: Id };
@@ -3984,14 +3984,14 @@ export interface Endpoints {
     /**
      * Pause payouts.
      *
-     * No further batch is signed. Transactions in flight are followed until they settle.
+     * No further batch is signed. Transactions that were sent before are followed until they are finalized or expired.
      */
     '/admin/payouts/pause': { body: HoldRequest; responses: { 200: Payouts }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * Resume payouts.
      *
-     * Removes the manual pause. The request must acknowledge all unmatched transactions. If the next reconciliation finds another difference, it pauses payouts again.
+     * Removes the pause that an operator set. The request must acknowledge all unmatched transactions. If the next reconciliation finds another difference, it pauses payouts again.
      */
     '/admin/payouts/resume': { body?: ReleaseRequest; responses: { 200: Payouts }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
 
@@ -4026,7 +4026,7 @@ export interface Endpoints {
     /**
      * Void an accepted score.
      *
-     * A ledger row of the current day takes its points back. The wallet’s best scores are recomputed from its remaining scores.
+     * A ledger row of the current day takes the points of the score back. The wallet’s best scores are recomputed from its remaining scores.
      */
     '/admin/scores/{id}/void': {
       params: { id: Id };
@@ -4045,7 +4045,7 @@ export interface Endpoints {
     /**
      * Retry a chain transaction in the state manual.
      *
-     * Use it when the cause is removed. If the cause remains, the transaction returns to the state manual. The request fails with 409 when an earlier attempt may have landed; the error says what is missing to decide that.
+     * Use this request after the cause of the failure is removed. If the cause remains, the transaction returns to the state manual. The request fails with 409 when an earlier attempt may have landed; the error says what information is missing to decide that.
      */
     '/admin/transactions/{id}/retry': {
       params: { id: Id };
@@ -4085,7 +4085,7 @@ export interface Endpoints {
     /**
      * Replay a webhook delivery.
      *
-     * Processes a delivery again that failed or was processed. Processing is idempotent, so an effect that happened before does not happen again. 409 while the delivery is waiting or is being processed.
+     * Processes a failed or processed delivery again. Processing is idempotent, so an effect that happened before does not happen again. 409 while the delivery is waiting or is being processed.
      */
     '/admin/webhooks/{source}/{id}/replay': {
       params: {
@@ -4144,7 +4144,7 @@ export interface Endpoints {
     /**
      * Claim an epoch’s reward.
      *
-     * The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this). After that it returns 202, and the event `claim_confirmed` or `claim_failed` reports the outcome. A repeated request returns the same claim; a failed claim is retried. Fails with 409 when the reward is claimed already (the error names the transaction), settled off-chain, not committed, expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first.
+     * The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this wait to 5 s). After that it returns 202, and the event `claim_confirmed` or `claim_failed` reports the outcome. A repeated request returns the same claim; a failed claim is retried. Fails with 409 when the reward is claimed already (the error names the transaction), settled off-chain, not committed, expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first.
      */
     '/api/rewards/claim': {
       body: ClaimRequest;
@@ -4156,7 +4156,7 @@ export interface Endpoints {
     /**
      * Import an epoch that was computed elsewhere.
      *
-     * Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force. If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this); after that it returns 202. A repeated import returns 200. Fails with 409 when the epoch was computed or imported with other rows. An imported epoch is committed like a computed one.
+     * Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force. If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.
      */
     '/api/rewards/epoch/import': {
       body: ImportEpochRequest | Bytes;
@@ -4167,7 +4167,7 @@ export interface Endpoints {
     /**
      * Settle epochs off-chain.
      *
-     * Unclaimed rewards of a settled epoch cannot be claimed any more. An epoch on the chain is settled there first; the response is 202 until that is finalized. An epoch that was never committed is settled at once and is never committed. If one epoch does not exist, none is settled. Idempotent.
+     * Unclaimed rewards of a settled epoch cannot be claimed any more. An epoch on the chain is first settled on the chain; the response is 202 until that settlement is finalized. An epoch that was never committed is settled at once and is never committed. If one of the epochs does not exist, no epoch is settled. Idempotent.
      */
     '/api/rewards/settled-offchain': {
       body: SettleRequest;
@@ -4190,9 +4190,9 @@ export interface Endpoints {
     /**
      * Find the wallet of an address, a name or a handle.
      *
-     * Names are read from finalized accounts; a result is at most 15 seconds old. A name that is wrapped in a token resolves to the holder of the token; otherwise to the wallet in its valid SOL record; otherwise to its owner. `.sns` names are names of the Solana Name Service. `.sol` names moved from there to the Solana Record Service, so both services must resolve such a name to the same wallet.
+     * Names are read from finalized accounts; a result is at most 15 seconds old. A name that is wrapped in a token resolves to the holder of the token. Any other name resolves to the wallet in its valid SOL record, or to the owner of the name when it has no valid SOL record. `.sns` names are names of the Solana Name Service. `.sol` names moved from the Solana Name Service to the Solana Record Service, so both services must resolve a `.sol` name to the same wallet.
      *
-     * 404 with the reason when there is no wallet to send tokens to: the name or handle does not exist; the name has expired; a program, such as a market, holds it; its records contradict each other.
+     * 404 with the reason when the identifier has no wallet that tokens can be sent to: the name or handle does not exist; the name has expired; a program, such as a market, holds the name; the records of the name contradict each other.
      */
     '/api/wallet/resolve': { body: ResolveRequest; responses: { 200: ResolvedWallet }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
 
@@ -4218,21 +4218,21 @@ export interface Endpoints {
     /**
      * Create a nonce and the text to sign.
      *
-     * The service decides the text. Its domain is the domain of the Origin header, or of the service itself when there is none.
+     * The service decides the text. The domain in the text is the domain of the Origin header, or the domain of the service when the request has no Origin header.
      */
     '/auth/nonce': { responses: { 200: SignInNonce }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * Start linking an account of the social network.
      *
-     * Two methods: sign in there (`oauth`: OAuth 2.0 with PKCE), or post a text (`challenge`). The same wallet must finish at `/auth/social/link/verify` within ten minutes. The five newest attempts of a wallet are valid. 503 when the method is not configured.
+     * Two methods: sign in to the network (`oauth`: OAuth 2.0 with PKCE), or post a text (`challenge`). The same wallet must finish at `/auth/social/link/verify` within ten minutes. The five newest attempts of a wallet are valid. 503 when the method is not configured.
      */
     '/auth/social/link/start': { body?: LinkStartRequest; responses: { 200: LinkStart }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * Finish linking an account.
      *
-     * Takes the `code` and `state` from the network’s redirect, or the post that begins with the challenge. An account belongs to one wallet, and a wallet has one account: otherwise 409. A state or challenge that was used already also gives 409. Earlier engagements of the account (follow, reposts, mentions) are credited to the wallet. The service stores no token of the network.
+     * Takes the `code` and `state` from the network’s redirect, or the post that begins with the challenge. An account belongs to one wallet, and a wallet has one account; a link that breaks this rule gets 409. A state or challenge that was used already also gives 409. Earlier engagements of the account (follow, reposts, mentions) are credited to the wallet. The service stores no token of the network.
      */
     '/auth/social/link/verify': { body: LinkVerifyRequest; responses: { 200: Link }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
@@ -4347,7 +4347,7 @@ export interface Endpoints {
     /**
      * Activate a burn event.
      *
-     * For an operator, or the wallet that created the event, if it is an organiser. Only one event can be active at a time. 409: the event is not pending, or another event is active.
+     * An operator can activate the event. The wallet that created it can do so if it is an organiser. Only one event can be active at a time. 409: the event is not pending, or another event is active.
      */
     '/events/burn/{id}/activate': {
       params: {
@@ -4415,7 +4415,7 @@ export interface Endpoints {
     /**
      * Compute the epoch of an ended day.
      *
-     * By default the latest ended day. Normally the service does this automatically. Returns 201 when this request created the epoch, 200 when it existed, and 202 while it is being computed. The request waits up to 5 s (`Prefer: wait=1` shortens this). A day closes one minute after its end; its epoch is computed then. Fails with 409 when the epoch was imported.
+     * Computes the latest ended day if the request names no epoch. Normally the service computes each day automatically. Returns 201 when this request created the epoch, 200 when the epoch existed, and 202 while the epoch is being computed. The request waits up to 5 s for the epoch (`Prefer: wait=1` shortens this wait to 1 s). A day closes one minute after its end, and the epoch is computed then. Fails with 409 when the epoch was imported.
      */
     '/rewards/trigger-epoch': {
       body?: TriggerEpochRequest;
@@ -4485,7 +4485,7 @@ export interface Endpoints {
     /**
      * Set the reward rules.
      *
-     * The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps its rules. The ETag is the version; with If-Match, only that version is replaced. Equal rules keep their version.
+     * The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps the rules of that time. The ETag is the version of the rules. With If-Match, the request fails with 412 when the rules in force have another version. If the rules equal those in force, the version does not change.
      */
     '/admin/config/rewards': { body: RewardRulesRequest; responses: { 200: RewardsConfig }; errors: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
 
@@ -4536,14 +4536,14 @@ export interface Endpoints {
     /**
      * Remove a clip.
      *
-     * The clip disappears at once; its file is deleted soon after. Its wallet cannot upload the same content again.
+     * The clip disappears at once; its file is deleted soon after. The wallet that uploaded it cannot upload the same content again.
      */
     '/admin/clips/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
 
     /**
      * Unlink the caller’s account of a network.
      *
-     * Engagements of the account stay credited and do not count for another wallet. The same wallet can link it again at once, another wallet after 30 days.
+     * Engagements of the account stay credited and do not count for another wallet. The same wallet can link the account again at once, another wallet after 30 days.
      */
     '/auth/social/link/{platform}': { params: { platform: string }; responses: { 204: null }; errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503 };
 
@@ -4656,7 +4656,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A transaction that claims a reward is confirmed, or finalized (`final`). The transaction can come from any sender. */
+  /** A transaction that claims a reward is confirmed, or finalized if `final` is true. Any wallet can have sent the transaction. */
   claim_confirmed: {
     claimId: string;
     epoch: number;
@@ -4669,13 +4669,13 @@ export interface Events {
     at: Instant;
   };
 
-  /** A claim failed; the reward can still be claimed. Sent to the wallet of the claim only. */
+  /** A claim failed; the wallet can request the claim again. The event is sent only to the wallet of the claim. */
   claim_failed: { claimId: string; epoch: number; wallet: string; reason: string; type: 'claim_failed'; category: 'rewards'; at: Instant };
 
-  /** The transaction of a claim is being sent. Sent to the wallet of the claim only. */
+  /** The transaction of a claim is being sent. The event is sent only to the wallet of the claim. */
   claim_submitted: { claimId: string; epoch: number; wallet: string; amount: string; type: 'claim_submitted'; category: 'rewards'; at: Instant };
 
-  /** The transaction with the root and the tokens of an epoch is finalized. Its rewards can be claimed until it expires. */
+  /** The transaction with the root and the tokens of an epoch is finalized. The rewards can be claimed until the epoch expires. */
   epoch_committed: {
     epoch: number;
     root: string;
@@ -4688,7 +4688,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** The leaves of an epoch are computed. An epoch with a root is committed to the chain next; an epoch without leaves is empty. */
+  /** The leaves of an epoch are computed. An epoch with leaves is committed to the chain next; an epoch without leaves has the status empty. */
   epoch_computed: {
     epoch: number;
     status: 'computed' | 'empty';
@@ -4704,7 +4704,7 @@ export interface Events {
   /** The unclaimed rewards of an epoch are settled off-chain and cannot be claimed any more. */
   epoch_settled: { epoch: number; claimed: string; total: string; type: 'epoch_settled'; category: 'rewards'; at: Instant };
 
-  /** A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent to its wallet only. */
+  /** A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent only to this wallet. */
   game_state: { gameId: string; version: number; type: 'game_state'; category: 'gameplay'; at: Instant };
 
   /** An entry of a round was accepted. A ticket of a legacy round has no numbers. */
@@ -4723,7 +4723,7 @@ export interface Events {
   /** A message to display, for all clients or for one wallet. */
   notification: { level: 'info' | 'warning'; text: string; link?: string; type: 'notification'; category: 'system'; at: Instant };
 
-  /** The transaction of a payment is finalized. Sent to the wallet of the payment only. */
+  /** The transaction of a payment is finalized. The event is sent only to the wallet of the payment. */
   payout_confirmed: {
     paymentId: string;
     wallet: string;
@@ -4735,7 +4735,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A payment failed and stays owed; an operator decides what follows. Sent to the wallet of the payment only. */
+  /** A payment failed. The amount stays owed until an operator decides about the payment. The event is sent only to the wallet of the payment. */
   payout_failed: {
     paymentId: string;
     wallet: string;
@@ -4812,7 +4812,7 @@ export interface Events {
     at: Instant;
   };
 
-  /** A held score was accepted or rejected, or an accepted score was voided. Sent to its wallet only. */
+  /** A held score was accepted or rejected, or an accepted score was voided. Sent only to the wallet that submitted it. */
   score_decided: {
     scoreId: string;
     gameId: string;
@@ -4824,10 +4824,10 @@ export interface Events {
     at: Instant;
   };
 
-  /** A score is held for a moderator’s decision. Sent to its wallet only. */
+  /** A score is held for a moderator’s decision. Sent only to the wallet that submitted it. */
   score_held: { scoreId: string; gameId: string; reasons: string[]; type: 'score_held'; category: 'gameplay'; at: Instant };
 
-  /** Scores were accepted. Broadcast at most 20 times a second as { wallet, gameId, score, rank }. The streams of a wallet also get each of its scores with all fields. */
+  /** Scores were accepted. All clients get the best of them at most 20 times a second, as { wallet, gameId, score, rank }. The streams of a wallet also get each of its own scores with all fields. */
   score_update: {
     updates: (
       | { wallet: string; gameId: string; score: number; rank: number | null }

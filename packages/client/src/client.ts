@@ -20,7 +20,7 @@ export interface ClientOptions {
   readonly cookie?: string;
   /** Additional headers of every request, for example `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Retries of repeatable calls. Default: 3 retries, with delays of at most 30 s. */
+  /** Limits for the retries of calls that may be repeated. Default: 3 retries, with delays of at most 30 s. */
   readonly retryPolicy?: Partial<RetryPolicy>;
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -30,14 +30,17 @@ type Call<M extends keyof Endpoints> = <P extends keyof Endpoints[M]>(
   ...input: Endpoints[M][P] extends Endpoint ? Arguments<Endpoints[M][P]> : never
 ) => Promise<Endpoints[M][P] extends Endpoint ? ApiResponse<Endpoints[M][P]> : never>;
 
-/** Calls the endpoints of a service. An error status is a value; only an unreachable service rejects the promise. */
+/**
+ * Calls the endpoints of a service. A call resolves to the response, even to an error response. It rejects only when the service cannot be reached or
+ * the caller's signal aborts.
+ */
 export interface Client {
   readonly get: Call<'get'>;
   readonly post: Call<'post'>;
   readonly put: Call<'put'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
-  /** The `Cookie` header of the next request, for storage or for a WebSocket; '' in browsers, which store cookies themselves. */
+  /** The `Cookie` header of the next request, for storage or for a WebSocket. It is '' in browsers, which store the cookies themselves. */
   readonly cookie: string;
   /** Sends one request with the client's headers and cookies, without retries. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
@@ -47,7 +50,7 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const cookies = new Cookies(options.cookie);
   const retryPolicy: RetryPolicy = { maxRetries: 3, maxDelayMs: 30_000, ...options.retryPolicy };
-  // Calls fetch as a method of globalThis, because browsers reject another `this`.
+  // Calls `fetch` as a method of globalThis, because browsers reject any other `this`.
   const fetchOnce = options.fetch ?? ((...request) => globalThis.fetch(...request));
 
   async function send(url: string, init: RequestInit): Promise<Response> {
@@ -86,7 +89,7 @@ export function createClient(options: ClientOptions): Client {
       request(method, path, input);
   const methods = { get: call('get'), post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') };
   return {
-    // The service checks its responses against the contract, so the declared types hold.
+    // The cast is safe because the service checks its responses against the declared types.
     ...(methods as Pick<Client, keyof typeof methods>),
     get cookie() {
       return cookies.toString();
@@ -95,7 +98,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** An error response as an exception; thrown by `ok`. */
+/** The exception that `ok` throws for an error response. */
 export class ApiError extends Error {
   readonly status: number;
   readonly retryAfter: number | null;
@@ -110,7 +113,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns the response of a call that is expected to succeed. @throws ApiError for an error response */
+/**
+ * Waits for a call that is expected to succeed and returns its response.
+ * @throws ApiError for an error response
+ */
 export async function ok<A extends AnyApiResponse>(call: A | Promise<A>): Promise<Extract<A, { ok: true }>> {
   const response: AnyApiResponse = await call;
   if (!response.ok) throw new ApiError(response);

@@ -1,9 +1,12 @@
 import { type AnyApiResponse, readResponse } from './request.ts';
 import { BlockReader, type SseBlock } from './sse.ts';
 
-/** One connection to an event stream. It fails when no data arrives for too long, at its beginning or later. */
+/** One connection to an event stream. It fails when no data arrives for `silenceMs`, while it opens or later. */
 export class Connection {
-  /** The error that kept it from opening or broke it; null while it works and after the service has closed it. */
+  /**
+   * The error that prevented the connection from opening or ended it. It is null while the connection works, and after the service has closed the
+   * connection.
+   */
   failure: Error | null = null;
   readonly #silenceMs: number;
   readonly #abort = new AbortController();
@@ -32,7 +35,7 @@ export class Connection {
     return answer ?? 'unreachable';
   }
 
-  /** Returns the next block; null when the connection has ended. */
+  /** Returns the next block of the stream; null when the connection has ended. */
   async next(): Promise<SseBlock | null> {
     const reader = this.#reader;
     while (reader && this.#ready.length === 0) {

@@ -1,6 +1,6 @@
 /**
- * The cookies of one service, for environments whose `fetch` stores none (Node). In a browser it stays empty, because the browser stores
- * cookies and hides the header.
+ * The cookies of one service, for environments whose `fetch` stores no cookies (Node). In a browser this object stays empty, because the browser
+ * stores the cookies and hides the `Set-Cookie` header.
  */
 export class Cookies {
   readonly #values = new Map<string, string>();
@@ -10,7 +10,7 @@ export class Cookies {
     for (const pair of header.split(';')) this.#set(pair);
   }
 
-  /** Stores the cookies that a response sets, and deletes those that it expires. */
+  /** Stores the cookies that a response sets, and deletes the cookies that the response marks as expired. */
   take(headers: Headers): void {
     for (const line of headers.getSetCookie()) {
       const [pair = '', ...attributes] = line.split(';');

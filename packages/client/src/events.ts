@@ -5,37 +5,45 @@ import { isTransient, retryDelayMs, sleep } from './retry-policy.ts';
 
 type EventType = Exclude<keyof Events, 'reset'>;
 export type Category = Events[EventType]['category'];
-/** The events of some categories; the field `type` distinguishes them. */
+/** An event of one of the categories; the field `type` distinguishes the events. */
 export type EventOf<C extends Category = Category> = Extract<Events[EventType], { category: C }>;
 
 export interface EventsOptions<C extends Category = Category> {
   /** Categories to receive; default: all. */
   readonly categories?: readonly C[];
-  /** Id after which events are received: the last id passed to `onId`, possibly in an earlier process or page. Default: new events only. */
+  /**
+   * Id of an event; only later events are received. Pass the last id that `onId` received, possibly in an earlier process or page. Default: new
+   * events only.
+   */
   readonly lastEventId?: string;
   /** Ends the subscription. */
   readonly signal?: AbortSignal;
   /** Time without data after which the connection counts as broken, ms (default 45,000). The service sends a heartbeat every 15 seconds. */
   readonly silenceMs?: number;
-  /** Called for each event, one at a time: the next event waits for the handler. A newer service may send unknown types. */
+  /**
+   * Called for each event, one at a time: the next event waits until the handler has ended. A newer service may send event types that this client
+   * does not know.
+   */
   onEvent(event: EventOf<C>): void | Promise<void>;
-  /** Called when events may be missing: the client was away too long, or the service lost its stream. Reload the displayed state. */
+  /**
+   * Called when events may be missing, because the client was disconnected for too long or the service lost its stored events. Reload the displayed
+   * state.
+   */
   onReset(reset: Events['reset']): void | Promise<void>;
-  /** Called when all events up to this id were handled. A later process can continue after a stored id. */
+  /** Called when all events up to this id were handled. Store the id to continue after it in a later process. */
   onId?(id: string): void;
   /** Called when the connection opens or ends. `reason` is null when the service closed the connection, which it does every ten minutes. */
   onConnection?(isOpen: boolean, reason: Error | null): void;
 }
 
 const SILENCE_MS = 45_000;
-/** Delay before a reconnect until the service sends `retry`, ms. */
+/** Delay before a reconnect while the service has not sent a delay (`retry`) yet, ms. */
 const DEFAULT_RETRY_MS = 2_000;
 const MAX_DELAY_MS = 30_000;
 
 /**
- * Receives events until the signal aborts. Reconnects when the connection ends, breaks or is silent, and continues after the last handled
- * event.
- * Each event is delivered once, and events of a category in order; if events may be missing, `onReset` is called.
+ * Receives events until the signal aborts. Reconnects when the connection ends, breaks or is silent, and continues after the last handled event.
+ * Delivers each event once, and the events of each category in their order. Calls `onReset` when events may be missing.
  * @returns when the signal aborts
  * @throws ApiError when the service rejects the request, for example because of an unknown category; and any error of a handler
  */
@@ -71,13 +79,13 @@ export async function followEvents<C extends Category>(client: Client, options: 
     if (signal?.aborted) return;
     options.onConnection?.(false, connection.failure);
     const delay = connection.failure === null ? retryMs : Math.min(MAX_DELAY_MS, retryDelayMs(++failures, null, retryMs));
-    // `sleep` rejects when the signal aborts; the loop then ends.
+    // `sleep` rejects when the signal aborts; the loop ends after that.
     await sleep(retryAfter === null ? delay : retryDelayMs(1, retryAfter), signal).catch(() => undefined);
   }
 }
 
 function dispatch<C extends Category>(options: EventsOptions<C>, event: Events[keyof Events]): void | Promise<void> {
   if (event.type === 'reset') return options.onReset(event);
-  // The service sends only the requested categories.
+  // The cast is safe because the service sends only events of the requested categories.
   return options.onEvent(event as EventOf<C>);
 }

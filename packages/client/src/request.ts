@@ -1,7 +1,7 @@
 import type { Endpoints } from './api.ts';
 import type { Bytes } from './bytes.ts';
 
-/** The types of an endpoint. */
+/** The types of an endpoint's input and responses. */
 export interface Endpoint {
   readonly params?: object;
   readonly query?: object;
@@ -15,16 +15,19 @@ export interface Endpoint {
 export interface Success<Status extends number = number, Body = unknown> {
   readonly ok: true;
   readonly status: Status;
-  /** Parsed JSON, or null without a body. For other content types (events, images, NDJSON) the unread response. */
+  /**
+   * Parsed JSON, or null without a body. For other content types (events, images, NDJSON) it is the `Response` of `fetch`, whose body is not read
+   * yet.
+   */
   readonly body: Body;
   readonly headers: Headers;
 }
 
-/** An error response, or 304, which `fetch` does not count as successful either. */
+/** An error response, or a 304 response, because `fetch` does not count 304 as successful either. */
 export interface Failure<Status extends number = number, Body = unknown> {
   readonly ok: false;
   readonly status: Status;
-  /** One sentence: what is wrong and what is expected. */
+  /** One sentence that says what is wrong and what is expected. */
   readonly error: string;
   /** Delay before a retry, seconds; null without `Retry-After`. */
   readonly retryAfter: number | null;
@@ -38,7 +41,7 @@ type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206;
 type Declared<Responses> = {
   [Status in keyof Responses & number]: Status extends SuccessStatus ? Success<Status, Responses[Status]> : Failure<Status, Responses[Status]>;
 }[keyof Responses & number];
-/** Statuses that a proxy may return instead of the service. */
+/** Error statuses that a proxy in front of the service may return. */
 type ProxyStatus = 429 | 502 | 504;
 
 /** All responses of an endpoint; `status` and `ok` distinguish them. */
@@ -53,15 +56,18 @@ export type Input<E extends Endpoint> = Given<E> & { readonly [Absent in Exclude
   readonly signal?: AbortSignal;
 } & (E extends { idempotent: true }
     ? {
-        /** Key of this request, at most 255 characters. A repetition within 24 hours has no further effect and gets the same response. */
+        /**
+         * Key of this request, at most 255 characters. A repeated request with the same key within 24 hours has no further effect and gets the same
+         * response.
+         */
         readonly idempotencyKey?: string;
       }
     : { readonly idempotencyKey?: never });
 
-/** The input may be omitted when it has no required parts. */
+/** The arguments of a call after its path. The input may be omitted when it has no required parts. */
 export type Arguments<E extends Endpoint> = Record<never, never> extends Given<E> ? [input?: Input<E>] : [input: Input<E>];
 
-/** The parts of any input. */
+/** The input of any endpoint, without the endpoint's own types. */
 export interface AnyInput {
   readonly params?: object;
   readonly query?: object;
@@ -73,7 +79,10 @@ export interface AnyInput {
 
 export type Method = keyof Endpoints;
 
-/** Returns the URL of a call. @throws TypeError for a value such as `..` that would change the path */
+/**
+ * Returns the URL of a call.
+ * @throws TypeError when a path parameter is empty, `.` or `..`, because it would change the path
+ */
 export function urlOf(baseUrl: string, path: string, { params = {}, query = {} }: AnyInput): string {
   const values = new Map<string, unknown>(Object.entries(params));
   const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => {
@@ -91,7 +100,7 @@ export function urlOf(baseUrl: string, path: string, { params = {}, query = {} }
 
 const BYTES = [FormData, Blob, URLSearchParams, ReadableStream, ArrayBuffer];
 
-/** Returns the options of `fetch` for a call, without cookies. */
+/** Returns the options of `fetch` for a call. They contain no cookies. */
 export function requestOf(method: string, input: AnyInput): RequestInit & { headers: Headers } {
   const headers = new Headers(input.headers);
   if (input.idempotencyKey !== undefined) headers.set('Idempotency-Key', input.idempotencyKey);
@@ -103,13 +112,13 @@ export function requestOf(method: string, input: AnyInput): RequestInit & { head
   return { ...init, body: JSON.stringify(body) };
 }
 
-/** Text is sent as JSON unless the caller sets another Content-Type. */
+/** Returns whether a body is sent unchanged instead of as JSON. A string is sent as JSON unless the caller sets another Content-Type. */
 function isBytes(body: unknown, headers: Headers): body is Bytes {
   if (typeof body === 'string') return !/^application\/json\b/.test(headers.get('Content-Type') ?? 'application/json');
   return ArrayBuffer.isView(body) || BYTES.some((type) => body instanceof type);
 }
 
-/** Converts a response of the service or of a proxy. */
+/** Converts a response of the service or of a proxy to a `Success` or `Failure`. */
 export async function readResponse(response: Response): Promise<AnyApiResponse> {
   const { status, headers } = response;
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(headers.get('Content-Type') ?? '');
@@ -120,7 +129,7 @@ export async function readResponse(response: Response): Promise<AnyApiResponse> 
   const text = await response.text();
   const body: unknown = isJson ? parsed(text) : null;
   const error = errorIn(body) ?? (response.statusText || `status ${status}`);
-  // The body of a proxy's error page is replaced, because it is not in the format of the service.
+  // When a proxy sends an error page that is not JSON, the error sentence replaces its body, so that every error body has the format of the service.
   return { ok: false, status, error, retryAfter: retryAfterOf(headers), body: isJson || status === 304 ? body : { error }, headers };
 }
 
@@ -137,7 +146,7 @@ function parsed(text: string): unknown {
 const errorIn = (body: unknown): string | null =>
   typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string' ? body.error : null;
 
-/** Returns `Retry-After` in seconds; the header may also contain a date. */
+/** Returns the value of `Retry-After` in seconds; null without the header. The header may contain seconds or a date. */
 function retryAfterOf(headers: Headers): number | null {
   const text = headers.get('Retry-After');
   if (text === null) return null;

@@ -1,6 +1,6 @@
-/** Retries of repeatable calls. */
+/** Limits for the retries of calls that may be repeated. */
 export interface RetryPolicy {
-  /** Maximum retries. */
+  /** Maximum retries per call. */
   readonly maxRetries: number;
   /** Maximum delay before a retry, ms. If the service asks for a longer delay, the call is not retried. */
   readonly maxDelayMs: number;
@@ -8,35 +8,40 @@ export interface RetryPolicy {
 
 const FIRST_DELAY_MS = 500;
 
-/** Statuses of transient errors: the service or a proxy is busy, stopping, or waits for a dependency. */
+/** Statuses of temporary errors: the service or a proxy is busy, stops, or waits for a dependency. */
 const TRANSIENT_STATUSES = new Set([429, 502, 503, 504]);
 
 /**
- * Returns whether a call may be repeated: it reads, it replaces or deletes the named object, or it has an `Idempotency-Key`.
- * A call with `If-Match` may not be repeated, because after a success the version differs and the repetition would be rejected. A call
- * whose body can be read only once may not either.
+ * Returns whether a call may be repeated: it reads an object, it replaces or deletes the object that its path names, or it has an `Idempotency-Key`.
+ * A call with `If-Match` may not be repeated: after a success the version differs, so the repeated call would be rejected. A call whose body is a
+ * stream may not be repeated either, because a stream can be read only once.
  */
 export function isRepeatable(method: string, headers: Headers, body: unknown): boolean {
   if (headers.has('If-Match') || body instanceof ReadableStream) return false;
   return /^(?:get|head|put|delete)$/i.test(method) || headers.has('Idempotency-Key');
 }
 
-/** Returns whether a retry may succeed. 409 with Retry-After means that the same request is still being processed. */
+/** Returns whether a retry may succeed after an error response. A 409 with Retry-After means that the same request is still being processed. */
 export const isTransient = (status: number, retryAfter: number | null): boolean =>
   TRANSIENT_STATUSES.has(status) || (status === 409 && retryAfter !== null);
 
 /**
  * Returns the delay before the next retry, ms.
- * @param failures number of failures so far, from 1 on
- * @param retryAfter delay requested by the service, seconds; the result is never shorter
+ * @param failures number of failed attempts so far, at least 1
+ * @param retryAfter delay that the service requested, seconds; the result is never shorter
+ * @param firstMs average delay before the first retry when the service requested none, ms
  */
 export function retryDelayMs(failures: number, retryAfter: number | null, firstMs = FIRST_DELAY_MS): number {
   const ms = retryAfter === null ? firstMs * 2 ** Math.min(failures - 1, 10) * (0.5 + Math.random()) : retryAfter * 1_000;
-  // Adds jitter, so that clients with the same delay do not retry at the same time.
+  // Adds jitter, so that clients that got the same delay do not retry at the same time.
   return retryAfter === null ? ms : ms + Math.min(1_000, FIRST_DELAY_MS + ms / 5) * Math.random();
 }
 
-/** Waits. @throws the reason of the signal when it aborts */
+/**
+ * Waits.
+ * @param ms time to wait, ms
+ * @throws the abort reason of the signal when the signal aborts
+ */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -2,31 +2,35 @@ import type { SignedIn, SignInInput, SignInProof } from './api.ts';
 import { type Client, ok } from './client.ts';
 import { addressBytes, base58, base64, fromBase64url } from './encoding.ts';
 
-/** The result of `solana:signIn`. */
+/** The result of a wallet's feature `solana:signIn`. */
 interface SignInOutput {
   readonly account: { readonly address: string };
   readonly signedMessage: Uint8Array;
   readonly signature: Uint8Array;
 }
-/** A wallet with `signIn`: the feature `solana:signIn` of the Wallet Standard, or an adapter. */
+/** A wallet with the method `signIn`: the feature `solana:signIn` of the Wallet Standard, or a wallet adapter. */
 export interface SignInWallet {
   signIn(input: SignInInput): Promise<SignInOutput | readonly SignInOutput[]>;
 }
-/** A wallet or key that signs messages: it returns the 64 bytes of an ed25519 signature. */
+/** A wallet or key that signs messages. `signMessage` returns the 64 bytes of an ed25519 signature. */
 export interface MessageSigner {
   /** Base58 of the public key. */
   readonly address: string;
   signMessage(message: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
-/** A wallet that signs only transactions, such as a hardware wallet. It gets a transaction that can never land, and returns it signed. */
+/**
+ * A wallet that signs only transactions, such as a hardware wallet. `signTransaction` gets a transaction that can never land, and returns the signed
+ * transaction.
+ */
 export interface TransactionSigner {
   readonly address: string;
   signTransaction(transaction: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 
 /**
- * Signs a wallet in: requests the sign-in input, lets the wallet sign it, and creates the session, which the client stores.
- * @returns the wallet and the end of its session
+ * Signs a wallet in: requests the sign-in input from the service, lets the wallet sign it, and creates the session. The client stores the session
+ * cookie.
+ * @returns the address of the wallet, and the time at which the session ends
  * @throws ApiError when the service rejects the proof; and any error of the wallet, for example when the user declines
  */
 export async function signIn(client: Client, wallet: SignInWallet | MessageSigner | TransactionSigner): Promise<SignedIn> {
@@ -50,7 +54,7 @@ async function proofOf(input: SignInInput, wallet: SignInWallet | MessageSigner 
   return { publicKey: address, transaction: base64(await wallet.signTransaction(transaction)) };
 }
 
-/** Returns the text of Sign-In With Solana. */
+/** Returns the text to sign, in the format of Sign-In With Solana. */
 const signInText = (input: SignInInput, address: string): string =>
   [
     `${input.domain} wants you to sign in with your Solana account:`,
@@ -72,7 +76,7 @@ const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 async function signInTransaction(address: string, nonce: string, memo: Uint8Array): Promise<Uint8Array> {
   const blockhash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`coinop/sign-in${nonce}`));
   const signatures = [1, ...new Uint8Array(64)];
-  // One signer, no read-only signers, one read-only account: the memo program.
+  // The header is one signer, no read-only signers and one read-only account (the memo program). The number of accounts and the accounts follow.
   const accounts = [1, 0, 1, 2, ...addressBytes(address), ...addressBytes(MEMO_PROGRAM)];
   const instruction = [1, 1, 0, ...shortLength(memo.length), ...memo];
   return Uint8Array.from([...signatures, ...accounts, ...new Uint8Array(blockhash), ...instruction]);
@@ -81,7 +85,7 @@ async function signInTransaction(address: string, nonce: string, memo: Uint8Arra
 /** Encodes a compact-u16: seven bits per byte, lowest bits first. */
 const shortLength = (length: number): number[] => (length < 128 ? [length] : [(length & 127) | 128, ...shortLength(length >> 7)]);
 
-/** PKCS #8 prefix of the 32 bytes of an ed25519 key. */
+/** The bytes that precede the 32 bytes of an ed25519 secret key in PKCS #8. */
 const PKCS8 = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
 
 /**

@@ -1,14 +1,14 @@
 /** One block of an event stream, as defined in the HTML standard. */
 export interface SseBlock {
-  /** Id of the block; null = none. */
+  /** Id of the block; null when the block has no id. */
   readonly id: string | null;
-  /** Data of the message; '' = no message. */
+  /** Data of the block's message; '' when the block has no message. */
   readonly data: string;
-  /** Reconnect delay from the service, ms; null = none. */
+  /** Reconnect delay that the service sent in the block, ms; null when the block has none. */
   readonly retryMs: number | null;
 }
 
-/** Parses a stream that arrives in pieces of any size. An incomplete block is ignored. */
+/** Parses an event stream that arrives in pieces of any size. An incomplete block at the end of the stream is ignored. */
 export class BlockReader {
   readonly #decoder = new TextDecoder();
   #rest = '';
@@ -16,10 +16,13 @@ export class BlockReader {
   #data: string[] = [];
   #retryMs: number | null = null;
 
-  /** @returns the blocks completed by this piece, without comments */
+  /**
+   * Parses the next piece of the stream.
+   * @returns the blocks that this piece completes, without comments
+   */
   read(bytes: Uint8Array): SseBlock[] {
     const blocks: SseBlock[] = [];
-    // A \r at the end may be the first half of a line end.
+    // A CR at the end of the piece may be the first half of the line end CR LF, so it does not end the line yet.
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';
     for (const line of lines) {

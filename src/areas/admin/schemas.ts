@@ -18,7 +18,11 @@ export const GameRequest = GameDefinition.safeExtend({
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not contain control characters')
     .nullable()
     .optional()
-    .meta({ description: 'HMAC secret for the signatures of scores. null removes it; absent keeps it. Responses never contain it.', example: null }),
+    .meta({
+      description:
+        'HMAC secret for the signatures of scores. null removes the secret; without this field the secret stays. Responses never contain it.',
+      example: null,
+    }),
 }).meta({
   id: 'GameRequest',
   example: {
@@ -41,14 +45,14 @@ export const CabinetRequest = z
   })
   .meta({ id: 'CabinetRequest', example: { gameId: 'star-raiders', display: { name: 'Star Raiders', position: { row: 1, column: 1 } } } });
 
-/** A merge patch of the theme. */
+/** A JSON merge patch of the theme. */
 export const ThemePatch = FreeObject.meta({
   id: 'ThemePatch',
   description: 'A JSON merge patch (RFC 7386): objects are merged, null removes a member, anything else replaces.',
   example: { palette: { primary: '#00ff88' }, music: null },
 });
 export const ThemeView = z
-  .strictObject({ theme: z.looseObject({}), version: z.int().min(0).meta({ description: '0 before the first change.' }) })
+  .strictObject({ theme: z.looseObject({}), version: z.int().min(0).meta({ description: 'Version of the theme; 0 before the first change.' }) })
   .meta({ id: 'Theme', example: { theme: { name: 'neon-night', palette: { primary: '#00ff88' } }, version: 2 } });
 
 const MAX_PAYLOAD_BYTES = 8 * 1024;
@@ -56,13 +60,13 @@ const EVENT = { name: 'meteor-shower', payload: { intensity: 3 } };
 
 export const EventRequest = z
   .strictObject({
-    name: line(100).meta({ description: 'Name by which front ends identify the event, or that they show.' }),
+    name: line(100).meta({ description: 'Name of the event, for front ends: they identify the event by its name or show the name.' }),
     payload: FreeJson.refine(
       (payload) => payload === undefined || Buffer.byteLength(JSON.stringify(payload)) <= MAX_PAYLOAD_BYTES,
       `must be at most ${MAX_PAYLOAD_BYTES} bytes of JSON`,
     )
       .optional()
-      .meta({ description: 'Free-form, up to 8 KB.' }),
+      .meta({ description: 'Free-form data for front ends, up to 8 KB.' }),
     durationSec: z
       .int()
       .min(1)
@@ -85,7 +89,8 @@ export const ReleaseRequest = z.strictObject({ cabinetId: Slug }).meta({ id: 'Ca
 
 const source = z.enum(WEBHOOK_SOURCES);
 const state = z.enum(DELIVERY_STATES).meta({
-  description: 'received: the delivery is waiting or is being processed. worked: it was processed. failed: processing failed for good.',
+  description:
+    'received: the delivery is waiting or is being processed. worked: the delivery was processed. failed: processing failed and is not retried.',
   example: 'worked',
 });
 
@@ -105,7 +110,7 @@ const delivery = {
     .string()
     .nullable()
     .meta({ description: 'Result of the last attempt; null before the first attempt.', example: 'the payment is completed' }),
-  attempts: z.int().meta({ description: 'Attempts since the receipt or the last replay.', example: 1 }),
+  attempts: z.int().meta({ description: 'Attempts to process the delivery since its receipt or its last replay.', example: 1 }),
   bytes: z.int().meta({ description: 'Size of the body, bytes.', example: 312 }),
   receivedAt: Instant,
   replayedAt: Instant.nullable().meta({ example: null }),

@@ -7,14 +7,14 @@ import { CabinetRow } from './entities.ts';
 import { cabinetPossessed, cabinetReleased } from './events.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from './versions.ts';
 
-/** A machine in the arcade. An entity can possess a cabinet and controls it until its release. */
+/** A machine in the arcade that shows a game. A named entity can possess the cabinet; it then controls the cabinet until the cabinet is released. */
 export interface Cabinet {
   id: string;
   gameId: string;
   status: 'normal' | 'possessed';
   /** Name of the entity that possesses the cabinet; null in normal operation. */
   possessedBy: string | null;
-  /** Free-form data for front ends, such as name and position. */
+  /** Free-form data for front ends, such as the cabinet's name and position. */
   display: Record<string, unknown>;
   version: number;
 }
@@ -38,7 +38,7 @@ const insertCabinet = statement<{ id: string }>(
 );
 
 /**
- * Creates a cabinet or changes its game and display. A cabinet that does not change keeps its version. `possessedBy` never changes.
+ * Creates a cabinet, or changes its game and display. If nothing changes, the cabinet keeps its version. Never changes `possessedBy`.
  * @throws 412 when `expected` does not match the cabinet's version
  */
 export async function putCabinet(
@@ -70,9 +70,9 @@ const release = statement<CabinetColumns>(
 );
 
 /**
- * Gives an entity control of a cabinet. The version does not change, because it counts changes of the game and the display only.
+ * Gives an entity control of a cabinet. The cabinet keeps its version, because the version counts only changes of the game and the display.
  * @throws 404 when the cabinet does not exist
- * @throws 409 when any entity possesses the cabinet
+ * @throws 409 when an entity possesses the cabinet already
  */
 export async function possessCabinet(tx: Tx, id: string, by: string): Promise<Cabinet> {
   const [taken] = await tx.query(possess, [id, by]);

@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { GameDefinition } from './games/definition.ts';
 
-/** A game in the registry: its current definition, version and HMAC secret. */
+/** A row of the registry of games: the game's current definition, version and HMAC secret. */
 export const GameRow = defineEntity({
   name: 'GameRow',
   tableName: 'games',

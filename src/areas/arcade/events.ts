@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Count, Slug } from '#lib/scalars.ts';
 import { event } from '#platform/events/event.ts';
 
-/** A wallet's address. Requests validate addresses, so an event does not decode base58 again. */
+/** A wallet's address. Checks only the length, because the request that caused the event has validated the address. */
 const Address = z.string().min(1).max(64);
 const Key = z.string().min(1).max(64);
 
@@ -17,35 +17,38 @@ export const ScoreUpdate = z.strictObject({
 });
 export type ScoreUpdate = z.infer<typeof ScoreUpdate>;
 
-/** One accepted score in the public broadcast. `rank` is the wallet's all-time rank in the game; null while the board is being rebuilt. */
+/** One accepted score in the public broadcast. `rank`: the wallet's all-time rank in the game; null while the game's board is being rebuilt. */
 export const RankedScore = z.strictObject({ wallet: Address, gameId: Key, score: Count, rank: Count.nullable() });
 export type RankedScore = z.infer<typeof RankedScore>;
 
-/** Emitted once per committed batch, without a wallet. The publisher derives the broadcast and the updates for each wallet from it. */
+/**
+ * Emitted once per committed batch of scores, addressed to no wallet. From this event, the publisher derives the public broadcast and the messages to
+ * each wallet.
+ */
 export const scoreUpdate = event({
   type: 'score_update',
   category: 'gameplay',
   summary:
-    'Scores were accepted. Broadcast at most 20 times a second as { wallet, gameId, score, rank }. The streams of a wallet also get each of its scores with all fields.',
+    'Scores were accepted. All clients get the best of them at most 20 times a second, as { wallet, gameId, score, rank }. The streams of a wallet also get each of its own scores with all fields.',
   payload: z.strictObject({ updates: z.array(ScoreUpdate).min(1).max(500) }),
 });
 
 export const scoreHeld = event({
   type: 'score_held',
   category: 'gameplay',
-  summary: 'A score is held for a moderator’s decision. Sent to its wallet only.',
+  summary: 'A score is held for a moderator’s decision. Sent only to the wallet that submitted it.',
   payload: z.strictObject({ scoreId: Key, gameId: Key, reasons: z.array(z.string()) }),
 });
 
 export const scoreDecided = event({
   type: 'score_decided',
   category: 'gameplay',
-  summary: 'A held score was accepted or rejected, or an accepted score was voided. Sent to its wallet only.',
+  summary: 'A held score was accepted or rejected, or an accepted score was voided. Sent only to the wallet that submitted it.',
   payload: z.strictObject({
     scoreId: Key,
     gameId: Key,
     decision: z.enum(['accepted', 'rejected', 'voided']),
-    /** Points that the decision granted. Negative for points that it took back. */
+    /** Points that the decision granted. Negative when the decision took points back. */
     pointsAwarded: Count,
     reason: z.string().optional(),
   }),
@@ -54,7 +57,7 @@ export const scoreDecided = event({
 export const gameState = event({
   type: 'game_state',
   category: 'gameplay',
-  summary: 'A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent to its wallet only.',
+  summary: 'A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent only to this wallet.',
   payload: z.strictObject({ gameId: Key, version: Count }),
 });
 

@@ -14,7 +14,10 @@ const batchSizes = new Histogram({
   registers: [registry],
 });
 
-/** Records the outcomes of the scores of one transaction. @param outcomes `accepted`, `held`, or the HTTP status of the error */
+/**
+ * Counts the outcomes of the scores of one transaction.
+ * @param outcomes one item per score: `accepted`, `held`, or the HTTP status of the error
+ */
 export function observeScores(outcomes: readonly string[]): void {
   batchSizes.observe(outcomes.length);
   for (const [outcome, all] of Map.groupBy(outcomes, (one) => one)) scores.inc({ outcome }, all.length);

@@ -9,12 +9,12 @@ export interface OneTimeEvent {
   name: string;
   /** Free-form JSON; null for an event without a payload. */
   payload: unknown;
-  /** ISO 8601 in UTC. */
+  /** Start of the event, ISO 8601 in UTC. */
   startsAt: string;
   endsAt: string;
 }
 
-/** Maximum active events that are listed, newest first. */
+/** Maximum events in the list of active one-time events. The list contains the newest ones. */
 const MAX_LISTED = 50;
 
 const COLUMNS = `id::text, name, payload, ${instant('starts_at')} as "startsAt", ${instant('ends_at')} as "endsAt"`;
@@ -32,7 +32,7 @@ const selectActive = statement<OneTimeEvent>(
 
 /**
  * Starts a one-time event and broadcasts it.
- * @param payload free-form JSON; undefined for none
+ * @param payload free-form JSON; undefined for an event without a payload
  */
 export async function beginOneTimeEvent(
   tx: Tx,

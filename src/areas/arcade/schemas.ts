@@ -3,11 +3,14 @@ import { Normalization, SCALE } from '#lib/normalization.ts';
 import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
 import { GameCaps, GameDefinition, Verification } from './games/definition.ts';
 
-/** Maximum numbers with an exponent per body. PostgreSQL stores each of them with up to hundreds of digits, so a body full of them grows sixtyfold. */
+/**
+ * Maximum numbers per body that JSON writes with an exponent. PostgreSQL stores each of them with up to hundreds of digits, so a body that consists
+ * of them would grow sixtyfold.
+ */
 const MAX_LONG_NUMBERS = 1_000;
 const isLong = (value: number) => value !== 0 && (Math.abs(value) >= 1e21 || Math.abs(value) < 1e-6);
 
-/** Returns whether PostgreSQL can store every number of a JSON value. The HTTP layer limits size and depth of the body. */
+/** Returns whether PostgreSQL can store every number of a JSON value. The HTTP layer limits the size and the depth of the body. */
 function isStorable(value: unknown): boolean {
   const left = [value];
   let long = 0;
@@ -23,12 +26,12 @@ function isStorable(value: unknown): boolean {
 }
 const STORABLE = `must hold finite numbers only, and at most ${MAX_LONG_NUMBERS} that are written with an exponent`;
 
-/** Any JSON, up to 256 KB. Does not use z.json(), which takes 250 ms for a body of this size. */
+/** Any JSON value, up to 256 KB. Does not use z.json(), because z.json() takes 250 ms for a value of this size. */
 export const FreeJson = z.unknown().refine(isStorable, STORABLE);
 /** Any JSON object, up to 256 KB. */
 export const FreeObject = z.looseObject({}).refine(isStorable, STORABLE);
 
-/** Path with a game's id. Accepts any string, so that an unknown id of any format gets 404. */
+/** Path parameter with a game's id. Accepts any string, so that an unknown id gets 404 even when its format is invalid. */
 export const GamePath = z.object({ id: z.string().meta({ description: 'The game’s id.', example: 'star-raiders' }) });
 
 /** Fields of a game for the examples below. */
@@ -63,7 +66,7 @@ export const NormalizationConfig = z
   })
   .meta({ id: 'NormalizationConfig', example: { scale: SCALE, dailyPointsCap: 50_000, games: [{ id: 'star-raiders', ...EXAMPLE }] } });
 
-/** A game for operators. Shows whether the game has a secret, but not the secret. */
+/** A game as operators see it. Shows whether the game has a secret, but not the secret. */
 export const GameView = GameDefinition.safeExtend({
   id: Slug,
   version: z.int().min(1),
@@ -114,7 +117,7 @@ export const StateView = z
   .strictObject({
     gameId: Slug,
     state: z.unknown().meta({ description: 'The last saved state; null before the first save.', example: { level: 3, coins: 120 } }),
-    version: Count.meta({ description: '0 before the first save.', example: 4 }),
+    version: Count.meta({ description: 'Version of the state; 0 before the first save.', example: 4 }),
     updatedAt: Instant.nullable(),
   })
   .meta({ id: 'GameState' });

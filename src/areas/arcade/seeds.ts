@@ -5,7 +5,7 @@ import { DEFAULT_THEME, THEME_SETTING } from './theme.ts';
 
 const MINUTE = 60_000;
 
-/** The games of a new arcade. */
+/** Games that the seed inserts into an empty table, by id. */
 const GAMES: Record<string, typeof GameDefinition._input> = {
   'star-raiders': {
     name: 'Star Raiders',
@@ -32,7 +32,7 @@ const GAMES: Record<string, typeof GameDefinition._input> = {
     caps: { dailyPoints: 3_000, minDurationMs: 38_000, maxDurationMs: 15 * MINUTE },
     verification: 'play',
   },
-  // The score is a run time in milliseconds. The first minutes below the maximum add little, the last seconds add much.
+  // The score is a run time in milliseconds; lower is better. The same improvement adds more points to a fast run than to a slow run.
   'crypt-runner': {
     name: 'Crypt Runner',
     category: 'speedrun',
@@ -106,10 +106,10 @@ const GAMES: Record<string, typeof GameDefinition._input> = {
   },
 };
 
-/** The game with signed scores. Its secret is random until an operator sets the secret of the game's build. */
+/** Id of the game whose scores clients must sign. The seed sets a random secret; an operator replaces it with the secret of the game's build. */
 const SIGNED = 'vault-climber';
 
-/** One cabinet for each of the first eight games, in two rows of four. */
+/** One cabinet for each of the first eight games, displayed in two rows of four. */
 const CABINETS = Object.entries(GAMES)
   .slice(0, 8)
   .map(([gameId, { name }], i) => ({
@@ -144,8 +144,8 @@ const fillTheme = statement<{ id: string }>(
 );
 
 /**
- * Fills the tables of games, cabinets and themes where they are empty. Precondition: `db` is in a transaction, because a lock
- * serializes concurrent calls.
+ * Fills each of the tables of games, cabinets and themes that is empty. Precondition: `db` is in a transaction, because the lock that serializes
+ * concurrent calls is held until its end.
  * @returns names and row counts of the filled tables, for the log
  */
 export async function seedArcade(db: Queryable): Promise<string[]> {

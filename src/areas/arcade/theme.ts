@@ -9,7 +9,7 @@ import { type ExpectedVersions, matchesExpected, staleVersion } from './versions
 /** The look of the arcade: free-form JSON for front ends. */
 export interface Theme {
   theme: Record<string, unknown>;
-  /** 0 before the first change. */
+  /** Number of the last change; 0 before the first change. */
   version: number;
 }
 
@@ -37,8 +37,8 @@ export async function readTheme(db: Queryable): Promise<Theme> {
 }
 
 /**
- * Applies a JSON merge patch (RFC 7386) to the theme. A lock serializes changes, so that none is lost. A patch that changes
- * nothing keeps the version.
+ * Applies a JSON merge patch (RFC 7386) to the theme. A lock serializes changes, so that no change is lost. If the patch changes nothing, the theme
+ * keeps its version.
  * @throws 412 when `expected` does not match the theme's version
  * @throws 400 when the merged theme is too large
  */

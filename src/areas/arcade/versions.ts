@@ -4,12 +4,12 @@ import { fail } from '#lib/errors.ts';
 /** Returns the `ETag` of a version. The first version is 1; 0 means that nothing is stored. */
 export const versionTag = (version: number): string => `"${version}"`;
 
-/** Versions that `If-Match` accepts: any existing version (`*`), one of a list, or no condition (null). */
+/** Condition of `If-Match`. `*`: any stored version. A list: one of these versions. null: the request has no condition. */
 export type ExpectedVersions = '*' | readonly number[] | null;
 
 const tagsOf = (header: string): string[] => header.split(',').map((tag) => tag.trim());
 
-/** Parses `If-Match`. Weak tags and tags of another format match no version. */
+/** Parses the header `If-Match`. Weak tags and tags of an unknown format match no version. */
 export function expectedVersions(ctx: Koa.Context): ExpectedVersions {
   const header = ctx.get('If-Match').trim();
   if (header === '') return null;
@@ -23,8 +23,8 @@ export function matchesExpected(expected: ExpectedVersions, version: number): bo
   return expected === '*' ? version > 0 : expected.includes(version);
 }
 
-/** Returns the 412 error for an `If-Match` that does not match. */
-export const staleVersion = () => fail(412, 'If-Match must be the present ETag');
+/** Returns the 412 error for a request whose `If-Match` does not match the stored version. */
+export const staleVersion = () => fail(412, 'If-Match must be the current ETag');
 
 /** Returns whether `If-None-Match` names this version, so that the response can be 304. */
 export function isNotModified(ctx: Koa.Context, version: number): boolean {

@@ -44,7 +44,7 @@ const toInput = (row: NonceRow): SignInInput => ({
   expirationTime: row.expires_at,
 });
 
-/** Stores a new nonce with the parts of its sign-in text. It is valid for five minutes. */
+/** Creates a nonce and stores it with the parts of its sign-in text. The nonce is valid for five minutes. */
 export async function issueNonce(tx: Tx, text: { origin: URL; statement: string; chain: string }): Promise<SignInInput> {
   const nonce = Array.from({ length: NONCE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   const [row] = await tx.query(insertNonce, [nonce, text.origin.host, text.origin.origin, text.statement, `solana:${text.chain}`]);
@@ -58,7 +58,10 @@ export async function findOpenNonce(db: Queryable, nonce: string): Promise<SignI
   return row ? toInput(row) : null;
 }
 
-/** Marks a nonce as used. Of several concurrent calls, one returns true. */
+/**
+ * Marks a nonce as used.
+ * @returns true in exactly one of several concurrent calls; false when the nonce is used or expired
+ */
 export async function consumeNonce(tx: Tx, nonce: string): Promise<boolean> {
   return (await tx.query(markConsumed, [nonce])).length === 1;
 }

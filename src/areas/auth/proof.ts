@@ -8,24 +8,24 @@ import type { Queryable } from '#platform/db/sql.ts';
 import { findOpenNonce } from './nonces.ts';
 import type { SignInProof } from './schemas.ts';
 
-/** A signed text, from a message or from a transaction. */
+/** A signed text from a sign-in proof, which is a signed message or a signed transaction. */
 interface SignedText {
   /** The sign-in text. */
   readonly text: string;
   readonly signedBytes: Uint8Array;
   readonly signature: Uint8Array;
-  /** The blockhash of the transaction, if the text came in one. */
+  /** The blockhash of the signed transaction; absent for a signed message. */
   readonly blockhash?: Uint8Array;
 }
 
-/** Returns the error for every invalid proof. It does not contain the reason, so that it reveals nothing to an attacker. */
+/** Returns the error for every invalid proof. The error does not contain the reason, so that it reveals nothing to an attacker. */
 export function proofRefused(proof: SignInProof): HttpError {
   return fail(401, `the signed ${proof.transaction === undefined ? 'message' : 'transaction'} is not accepted, sign in again with a new nonce`);
 }
 
 /**
- * Verifies a sign-in proof. The signed text only identifies the nonce; the service renders the expected text from the stored row and the public
- * key, and both must be equal.
+ * Verifies a sign-in proof. The signed text only identifies the nonce. The service renders the expected text from the nonce's row and the public key,
+ * and the signed text must be equal to the expected text.
  * @returns the nonce, which is verified but not marked as used
  * @throws 400 with the name of a malformed field; 401 for an invalid proof
  */

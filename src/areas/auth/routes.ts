@@ -15,11 +15,12 @@ const nonce = route({
   path: '/auth/nonce',
   auth: 'public',
   summary: 'Create a nonce and the text to sign',
-  description: 'The service decides the text. Its domain is the domain of the Origin header, or of the service itself when there is none.',
+  description:
+    'The service decides the text. The domain in the text is the domain of the Origin header, or the domain of the service when the request has no Origin header.',
   returns: { 200: SignInNonce },
   fails: [],
   handler: async ({ app, ctx }) => {
-    // The origin check has already refused Origins that are not allowed.
+    // The router has already rejected a request whose Origin is not allowed.
     const origin = new URL(ctx.headers.origin ?? app.config.publicUrl.origin);
     const signInInput = await app.tx((tx) => issueNonce(tx, { origin, ...app.config.signIn }));
     return reply(200, { nonce: signInInput.nonce, signInInput, expiresAt: signInInput.expirationTime });
@@ -67,7 +68,8 @@ const me = route({
   path: '/me',
   auth: 'session',
   summary: 'Read the caller’s wallet, token balance and session',
-  description: 'Waits at most 0.3 seconds for the RPC node: then balance and eligibility are null, and `/eligibility` returns them.',
+  description:
+    'Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.',
   returns: { 200: Me },
   fails: [],
   handler: async ({ app, wallet, ctx }) => {

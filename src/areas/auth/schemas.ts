@@ -17,9 +17,9 @@ const SignInInput = z
 
 export const SignInNonce = z
   .object({ nonce: z.string().length(NONCE_LENGTH), signInInput: SignInInput, expiresAt: Instant })
-  .meta({ id: 'SignInNonce', description: 'Valid for one sign-in within five minutes.' });
+  .meta({ id: 'SignInNonce', description: 'A nonce and its sign-in input, valid for one sign-in within five minutes.' });
 
-/** The body contains either a signed text or a signed transaction. The refinement checks which one. */
+/** The body contains either a signed text with its signature, or a signed transaction. `superRefine` rejects a body with both or neither. */
 export const SignInProof = z
   .strictObject({
     publicKey: Wallet,
@@ -62,7 +62,10 @@ export const SignInProof = z
 export type SignInProof = z.output<typeof SignInProof>;
 
 export const SignedIn = z
-  .object({ wallet: Wallet, expiresAt: Instant.meta({ description: 'When the session ends, unless it is used before. Each use extends it.' }) })
+  .object({
+    wallet: Wallet,
+    expiresAt: Instant.meta({ description: 'Time at which the session ends if it is not used before. Each use extends the session.' }),
+  })
   .meta({ id: 'SignedIn' });
 
 export const SignedOut = z.object({ signedOut: z.literal(true) }).meta({ id: 'SignedOut' });
@@ -73,7 +76,7 @@ export const Me = z
     eligible: z
       .boolean()
       .nullable()
-      .meta({ description: 'Whether the wallet holds enough of the token; true when no token is configured, null: unknown.' }),
+      .meta({ description: 'Whether the wallet holds enough of the token; true when no token is configured; null when the balance is unknown.' }),
     tokenBalance: z.string().regex(/^\d+$/).nullable().meta({
       description: 'Token balance of the wallet, base units; null when no token is configured or the balance is unknown.',
       example: '2500000000',

@@ -18,8 +18,9 @@ const expire = statement<{ id: string }>(
    update battles b set state = 'expired', ended_at = app_now() from due where b.id = due.id returning b.id`,
 );
 
-// A transaction that appends an activity of a battle takes the battle's shared lock before it reads the activity's time. So with
-// the exclusive lock after the end, every score before the end is committed. A battle whose lock is taken is tried in the next run.
+// Takes the exclusive lock of each battle that is over. A transaction that appends an activity of a battle takes the shared lock before the activity
+// gets its time. So while this transaction holds the exclusive lock, every score from before the end is committed. If another transaction holds the
+// lock, the next run retries the battle.
 const takeEnded = statement<{ id: string; gameId: string; alone: boolean }>(
   'take_ended_battles',
   `with due as materialized (
@@ -44,8 +45,8 @@ const finish = statement(
 );
 
 /**
- * Expires open battles and finishes running battles whose time is over. Safe in several processes and after a kill at any point,
- * because the result of a battle and its event are one commit.
+ * Expires open battles and finishes running battles whose time is over. Safe in several processes and after a kill at any point, because one commit
+ * stores the result of a battle and its event.
  */
 export async function advanceBattles(app: App): Promise<void> {
   if ((await app.db.query(selectDue)).length === 0) return;
@@ -76,6 +77,6 @@ interface SeatPlace {
   readonly wallet: string;
   readonly place: number | null;
 }
-/** Compares seats: best place first, seats without a score last, ties by address, descending. */
+/** Compares seats of a result: best place first, seats without a score last. Seats with the same place are sorted by address, descending. */
 const byPlace = (a: SeatPlace, b: SeatPlace): number =>
   (a.place ?? Number.MAX_SAFE_INTEGER) - (b.place ?? Number.MAX_SAFE_INTEGER) || (a.wallet < b.wallet ? 1 : -1);

@@ -3,16 +3,16 @@ import { advanceBattles } from '#jobs/arcade.ts';
 import { statement } from '#platform/db/sql.ts';
 import { COUNTED_SCORES } from './tally.ts';
 
-// Serializes this consumer with the transaction that finishes the battle; after the finish, no score is counted.
+// Locks the rows of running battles, so that this consumer waits for a transaction that finishes one of them, and counts no score after the finish.
 const lockRunning = statement<{ id: string }>(
   'lock_running_battles',
   `select b.id from unnest($1::uuid[]) as k(id), lateral (
      select id from battles where id = k.id and state = 'running' for no key update) b`,
 );
 
-// A score counts by the time at which it was accepted, which is the time of its activity. A void removes a score that counted, and the
-// statement recomputes the best score only if the void may have removed it. `offset 0` forces one index lookup per key, even in a
-// plan that PostgreSQL cached while the tables were small.
+// The time of a score's activity decides whether the score was accepted between start and end. A void subtracts a score that counted. The statement
+// recomputes the best score only if the void may have removed it. `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached
+// while the tables were small.
 const count = statement<{ id: string }>(
   'count_battle_scores',
   `with change as (
@@ -32,7 +32,7 @@ const count = statement<{ id: string }>(
    returning t.battle_id as id`,
 );
 
-// Sets the end to the next millisecond, so that every score that was accepted until now counts.
+// Sets the end of a battle to the next millisecond, so that every score that was accepted until now counts.
 const endCompleted = statement<{ id: string }>(
   'end_completed_battles',
   `update battles b set due_at = date_trunc('milliseconds', app_now()) + interval '1 millisecond'
@@ -43,8 +43,8 @@ const endCompleted = statement<{ id: string }>(
 );
 
 /**
- * Counts scores for the battles that they name: scores of seated wallets that were accepted between start and end. Ends a battle
- * at once when every seat has a score. The final result is computed from the scores and does not depend on this consumer.
+ * Counts scores for the battles that they name. A score counts if its wallet has a seat and it was accepted between start and end. Ends a battle at
+ * once when every seat has a score. The final result is computed from the scores again, so it does not depend on this consumer.
  */
 export const battleConsumer: Consumer = {
   name: 'battles',

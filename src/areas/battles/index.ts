@@ -1,4 +1,4 @@
-/** The public API of battles: the check of submissions, the end of battles, and the consumer of activities. */
+/** The public API of battles: the check of scores that name battles, the end of battles, and the activity consumer. */
 export { admitScores } from './admit.ts';
 export { advanceBattles } from './advance.ts';
 export { battleConsumer } from './consumer.ts';

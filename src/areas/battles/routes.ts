@@ -7,7 +7,7 @@ import { type Battle, listActive, readBattle } from './rows.ts';
 import { BattlePath, BattlesQuery, BattleTerms, BattleView, presentBattle } from './schemas.ts';
 import { createBattle, joinBattle, MAX_OWN_BATTLES, startBattle } from './seats.ts';
 
-/** Finds a game. Reloads the registry if the game is missing. */
+/** Finds a game. Reloads the registry of games if the game is missing. */
 async function findGameOf(app: App, id: string): Promise<Game | undefined> {
   const game = (await loadGames(app)).get(id);
   if (game) return game;
@@ -103,5 +103,5 @@ const postStart = route({
   handler: async ({ app, params, wallet }) => reply(200, await present(app, await app.tx((tx) => startBattle(tx, wallet, params.id)))),
 });
 
-/** The endpoints of battles, by caller. */
+/** The endpoints of battles, grouped by the callers that may use them. */
 export const battleRoutes = { public: [getActive, getBattle], session: [postBattle, postJoin, postStart] };

@@ -8,15 +8,15 @@ interface Seat {
   /** Number of the seat in the order of joining, from 1 on. */
   readonly seat: number;
   readonly joinedAt: string;
-  /** Best normalized score that counts; null without a score. */
+  /** Best normalized score that counts for the battle; null without such a score. */
   readonly score: number | null;
-  /** Number of scores that count. */
+  /** Number of scores that count for the battle. */
   readonly scores: number;
-  /** Null until the battle is finished, and for a seat without a score. */
+  /** Place in the result. Null until the battle is finished, and for a seat without a score. */
   readonly place: number | null;
 }
 
-/** A battle as it is stored, with its seats. */
+/** A stored battle with its seats. */
 export interface Battle {
   readonly id: string;
   readonly gameId: string;
@@ -25,7 +25,7 @@ export interface Battle {
   readonly durationSec: number;
   readonly status: (typeof BATTLE_STATES)[number];
   readonly createdAt: string;
-  /** Expiry of an open battle; end of a started battle. */
+  /** Time at which an open battle expires, or at which a started battle ends. */
   readonly dueAt: string;
   /** Whether `dueAt` has passed. */
   readonly due: boolean;
@@ -58,7 +58,10 @@ const countActiveOfGame = statement<{ total: number }>(
   `select count(*)::int as total from battles where ${ACTIVE} and game_id = $1`,
 );
 
-/** Lists open and running battles, newest first, with their total number. @param gameId only battles of this game; undefined = all games */
+/**
+ * Reads a page of the open and running battles, newest first, and the number of all of them.
+ * @param gameId only battles of this game; undefined = all games
+ */
 export async function listActive(
   db: Queryable,
   gameId: string | undefined,

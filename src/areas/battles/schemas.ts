@@ -6,15 +6,15 @@ import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
 import { BATTLE_STATES, type Battle } from './rows.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
-// Plain string, because responses do not need to validate addresses again.
+// Schema of an address in a response: a plain string, because the address was validated before it was stored.
 const wallet = (description: string) => z.string().meta({ description, example: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' });
 
-/** Identifies a battle in a path. */
+/** Path parameter with a battle's id. */
 export const BattlePath = z.object({ id: Id.meta({ description: 'Id of the battle.', example: ID }) });
 
 export const BattlesQuery = PageQuery.extend({ gameId: Slug.optional().meta({ description: 'Only battles of this game.' }) });
 
-/** `POST /battle/create`. */
+/** The request body of `POST /battle/create`. */
 export const BattleTerms = z
   .strictObject({
     gameId: Slug,
@@ -55,11 +55,11 @@ export const BattleView = z
         expiresAt: Instant.meta({ description: 'Time at which the battle expires if it does not start.' }),
       })
       .nullable()
-      .meta({ description: 'null when wallets can no longer join.' }),
+      .meta({ description: 'How to join the battle; null when wallets can no longer join.' }),
     startedAt: Instant.nullable(),
     endsAt: Instant.nullable().meta({
       description:
-        'End of the battle; scores that are accepted before it count. Moves to the moment when all participants have a score. null before the start.',
+        'End of the battle; scores that are accepted before it count. When all participants have a score, the battle ends early and this time changes. null before the start.',
     }),
     endedAt: Instant.nullable().meta({ description: 'Time at which the battle was finished or expired.' }),
     participants: z
@@ -73,7 +73,7 @@ export const BattleView = z
             .meta({ description: 'Best normalized score that counts, normally updated within a second; null without a score.', example: 4_821 }),
           scores: Count.meta({ description: 'Number of scores that count.', example: 3 }),
           place: Count.nullable().meta({
-            description: 'Place in the result; equal scores share a place. null until the battle is finished, and without a score.',
+            description: 'Place in the result; equal scores share a place. null until the battle is finished, and for a participant without a score.',
             example: 1,
           }),
         }),
@@ -85,7 +85,7 @@ export const BattleView = z
   })
   .meta({ id: 'Battle' });
 
-/** Converts a battle to its response. */
+/** Converts a stored battle into its response. */
 export function presentBattle(battle: Battle, game: Game): z.input<typeof BattleView> {
   const { id, status, maxPlayers, durationSec, createdBy, createdAt, dueAt, due, startedAt, endedAt, participants } = battle;
   return {

@@ -32,7 +32,7 @@ const start = statement(
 
 const noSuchBattle = () => fail(404, 'no such battle');
 
-/** Locks the wallet's row, then the battle's row, in the order of every writer, and reads the battle under these locks. */
+/** Locks the wallet's row, then the battle's row, because every writer locks in this order. Reads the battle under these locks. */
 async function lockAndRead(tx: Tx, wallet: string, id: string): Promise<Battle> {
   const [players, , battle] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(lock, [id]), readBattle(tx, id)]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
@@ -47,12 +47,12 @@ async function reread(tx: Tx, id: string): Promise<Battle> {
 }
 
 /**
- * Opens a battle. Its creator gets the first seat.
+ * Opens a battle and gives the first seat to its creator.
  * @throws 403 when the wallet is banned
- * @throws 409 when the wallet has the maximum number of open or running battles
+ * @throws 409 when the wallet has `MAX_OWN_BATTLES` open or running battles already
  */
 export async function createBattle(tx: Tx, wallet: string, { gameId, maxPlayers, durationSec }: BattleTerms): Promise<Battle> {
-  // The wallet's lock serializes its calls, so that the count is exact.
+  // The lock of the wallet serializes concurrent calls for this wallet, so that the count of its battles is exact.
   const [players, [own]] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(countOwn, [wallet])]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
   if (!own || own.n >= MAX_OWN_BATTLES) throw fail(409, `a wallet can have at most ${MAX_OWN_BATTLES} open or running battles, wait until one ends`);
@@ -62,7 +62,7 @@ export async function createBattle(tx: Tx, wallet: string, { gameId, maxPlayers,
 }
 
 /**
- * Takes a seat. Taking the last seat starts the battle. A wallet that has a seat gets the battle unchanged, in any state.
+ * Gives a wallet a seat in a battle. The last seat starts the battle. If the wallet has a seat already, returns the battle unchanged, in any state.
  * @throws 403 when the wallet is banned
  * @throws 404 when the battle does not exist
  * @throws 409 when the battle is full or not open

@@ -4,15 +4,21 @@ import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { BurnBoard, BurnRank, BurnStanding } from './schemas.ts';
 
-/** The ranges of a board ($1 event, $2 board), each with the number of standings above it. */
+/** SQL: the ranges into which the standings of a board ($1 event, $2 board) are divided, each with the number of standings in better ranges. */
 const RANGES = `r as materialized (
   select amount, wallet, n, sum(n) over (order by amount desc, wallet desc) - n as above from burn_ranges where event_id = $1 and board = $2)`;
 const ON_BOARD = 's.event_id = $1 and s.board = $2';
-/** Selects the standings of a range, best first. The caller limits them by count, because an index scan cannot stop at a key among equal amounts. */
+/**
+ * SQL: selects the standings from the upper bound of a range downwards, best first. `part` limits the rows to this range by their number, because an
+ * index scan cannot stop at a lower bound among equal amounts.
+ */
 const inRange = (range: string, part: string) => `
   select s.amount, s.wallet from burn_standings s where ${ON_BOARD} and (s.amount, s.wallet) <= (${range}.amount, ${range}.wallet)
   order by s.amount desc, s.wallet desc ${part}`;
-/** Counts the standings above an amount: all above the lowest range whose upper bound is higher, plus those within this range. */
+/**
+ * SQL: counts the standings above an amount. Takes the lowest range whose upper bound is above the amount, and adds the standings in better ranges to
+ * the standings of this range that are above the amount.
+ */
 const countBetter = (amount: string) => `(
   select b.above + (select count(*) from (${inRange('b', 'limit b.n')}) i where i.amount > ${amount})
   from (select * from r where r.amount > ${amount} order by r.amount, r.wallet limit 1) b)`;
@@ -22,7 +28,7 @@ interface BoardPage {
   firstRank: number | null;
   entries: { wallet: string; amount: string }[];
 }
-// The scan begins in the range that contains the offset, so it skips at most one range of rows.
+// The scan begins in the range that contains the offset ($3), so it skips fewer rows than this range has.
 const selectPage = statement<BoardPage>(
   'select_burn_board',
   `with ${RANGES}, page as (
@@ -55,7 +61,7 @@ const selectRank = statement<{
      from burn_standings where event_id = $1 and board in ('referral', 'game', 'social') and wallet = $3) o`,
 );
 
-/** A part of a board. `around`: a wallet to centre the page on, if it is listed. */
+/** A page of a board. `around`: a wallet; if the board lists it, the page is centred on it, else the page begins at the top. null: no such wallet. */
 export interface BoardQuery {
   readonly limit: number;
   readonly offset: number;
@@ -68,7 +74,7 @@ async function offsetOf(db: Queryable, event: string, board: BurnBoard, { limit,
   return found ? Math.max(0, found.position - Math.floor(limit / 2)) : 0;
 }
 
-/** Reads a page of a board, and the number of its wallets. */
+/** Reads a page of a board, and the number of wallets on the board. */
 export async function readBurnBoard(
   app: App,
   event: string,
@@ -77,7 +83,7 @@ export async function readBurnBoard(
 ): Promise<{ entries: z.input<typeof BurnStanding>[]; total: number }> {
   const offset = await offsetOf(app.db, event, board, query);
   const [page] = await app.db.query(selectPage, [event, board, offset, query.limit]);
-  if (!page) throw new Error('select_burn_board returned no row');
+  if (!page) throw new Error('the statement select_burn_board returned no row');
   const ranks = ranksOfPage(
     page.entries.map(({ amount }) => amount),
     page.firstRank ?? 0,
@@ -86,7 +92,7 @@ export async function readBurnBoard(
   return { entries: page.entries.map((entry, i) => ({ rank: ranks[i] ?? 0, ...entry })), total: page.total };
 }
 
-/** Reads a wallet's rank by its total burns in an event. */
+/** Reads a wallet's rank in an event, by the sum of its burns. */
 export async function readBurnRank(db: Queryable, event: string, wallet: string): Promise<BurnRank> {
   const [found] = await db.query(selectRank, [event, 'total', wallet]);
   const bySource = { referral: found?.referral ?? '0', game: found?.game ?? '0', social: found?.social ?? '0' };

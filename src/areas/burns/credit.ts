@@ -8,18 +8,18 @@ import { countChanges } from './ranges.ts';
 import { BURN_SOURCES, type BurnBoard, type BurnSource } from './schemas.ts';
 import { selectBurnsWithValidSource } from './sources.ts';
 
-/** The burns of a finalized transaction; `burns` is empty when it contains none. */
+/** A finalized transaction and its burns; `burns` is empty when the transaction contains none. */
 export interface FinalizedTransaction {
   readonly signature: string;
   readonly slot: number;
-  /** The time of its block, ms since 1970. */
+  /** Time of the transaction's block, ms since 1970. */
   readonly at: number;
-  /** The event and the source from the memo; null without a valid burn memo. */
+  /** The event and the source that the memo names; null without a valid burn memo. */
   readonly memo: { readonly event: string; readonly source: BurnSource } | null;
   readonly burns: readonly ParsedBurn[];
 }
 
-/** A burn with a matching event. */
+/** A burn whose memo names an event that was active at the time of the burn's block. */
 interface BurnCandidate extends ParsedBurn {
   readonly signature: string;
   readonly slot: number;
@@ -28,16 +28,16 @@ interface BurnCandidate extends ParsedBurn {
   readonly claimedSource: BurnSource;
 }
 
-/** An event that has started and is not final. `since` and `until` bound the block times of its burns. */
+/** An event that has started and is not final. */
 interface OpenBurnEvent {
   readonly id: string;
   readonly mint: string;
-  /** ms since 1970. */
+  /** Block times that count, ms since 1970: from `since` (included) to `until` (excluded). */
   readonly since: number;
   readonly until: number;
   burned: string;
 }
-// The row lock serializes all credits of one event.
+// Locks the rows of the events, so that the transactions that credit burns of one event are serialized.
 const lockOpenEvents = statement<OpenBurnEvent>(
   'lock_open_burn_events',
   `select id::text, mint, (extract(epoch from activated_at) * 1000)::float8 as since, (extract(epoch from ends_at) * 1000)::float8 as until, burned::text
@@ -65,7 +65,7 @@ const addTotals = statement(
    from unnest($1::uuid[], $2::int[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[]) as a(id, participants, burned, referral, game, social)
    where e.id = a.id`,
 );
-// Rows are locked in key order, so that concurrent runs with common transactions do not deadlock.
+// Locks the rows in the order of their signatures, so that concurrent runs that read the same transactions do not deadlock.
 const markRead = statement(
   'mark_burn_transactions',
   `update burn_transactions t set read_at = app_now()
@@ -73,14 +73,14 @@ const markRead = statement(
    where t.signature = l.signature`,
 );
 
-/** Maximum amount of an activity (int8). The burn's own row stores the exact amount. */
+/** Maximum amount of an activity, because its column is an int8. The row of the burn stores the exact amount. */
 const MAX_ACTIVITY_AMOUNT = 2n ** 63n - 1n;
 const min = (a: bigint, b: bigint) => (a < b ? a : b);
 
 /**
- * Credits the burns of finalized transactions and marks the transactions as read, in one database transaction. Each burn is credited once,
- * even with concurrent runs. Ignores a burn of another mint, or whose event was not active at its block time.
- * @param mint the mint of the burned token
+ * Credits the burns of finalized transactions and marks the transactions as read, in one database transaction. Credits each burn once, even when
+ * several runs are concurrent. Ignores burns of another mint, and burns whose event was not active at the time of their block.
+ * @param mint the mint whose burns are credited
  */
 export async function creditBurns(app: App, mint: string, transactions: readonly FinalizedTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
@@ -98,7 +98,7 @@ async function lockEvents(tx: Tx, transactions: readonly FinalizedTransaction[])
   return new Map((await tx.query(lockOpenEvents, [[...ids]])).map((event) => [event.id, event]));
 }
 
-/** Returns the burns whose event is open for their mint and block time, oldest first. */
+/** Returns the burns whose event has the given mint and was active at the time of the block, oldest first. */
 function selectCandidates(transactions: readonly FinalizedTransaction[], mint: string, events: ReadonlyMap<string, OpenBurnEvent>): BurnCandidate[] {
   const found = transactions.flatMap(({ signature, slot, at, memo, burns }): BurnCandidate[] => {
     const event = memo && events.get(memo.event);

@@ -6,19 +6,19 @@ import { rpc } from '#platform/solana/solana.ts';
 import { creditBurns, type FinalizedTransaction } from './credit.ts';
 import type { BurnSource } from './schemas.ts';
 
-/** Limits of a run: transactions per batch, batches, and concurrent requests to the RPC node. */
+/** Maximum transactions per batch, maximum batches per run, and maximum concurrent requests to the RPC nodes. */
 const MAX_BATCH_SIZE = 50;
 const MAX_BATCHES = 10;
 const MAX_CONCURRENT_READS = 8;
 
-/** A transaction that this run reads. */
+/** A transaction that this run has leased, so that other runs skip it. */
 interface LeasedTransaction {
   readonly signature: string;
   readonly slot: number;
   /** Whether the transaction was found at least a day ago. */
   readonly isOverdue: boolean;
 }
-// Leases transactions for 2 s; the time doubles per attempt up to 64 s. When a run is killed or cannot read one, a later run takes it.
+// Leases transactions for 2 s; the time doubles per attempt up to 64 s. If a run is killed or cannot read a transaction, a later run leases it again.
 const leaseTransactions = statement<LeasedTransaction>(
   'lease_burn_transactions',
   `update burn_transactions set tries = tries + 1, next_at = app_now() + interval '2 seconds' * power(2, least(tries, 5))
@@ -30,14 +30,20 @@ const leaseTransactions = statement<LeasedTransaction>(
 
 const MEMO = /^burn:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(referral|game|social)$/;
 
-/** Parses the memos of a transaction. @returns null unless exactly one memo begins with `burn:` and it is valid */
+/**
+ * Parses the memos of a transaction.
+ * @returns the event and the source; null unless exactly one memo begins with `burn:` and this memo is valid
+ */
 function parseBurnMemo(memos: readonly string[]): FinalizedTransaction['memo'] {
   const burnMemos = memos.filter((memo) => memo.startsWith('burn:'));
   const [, event, source] = (burnMemos.length === 1 && MEMO.exec(burnMemos[0] ?? '')) || [];
   return event && source ? { event, source: source as BurnSource } : null;
 }
 
-/** Reads a transaction from the first RPC node, then from the second. @returns null when neither node has it */
+/**
+ * Reads a transaction from the first RPC node or, if that node does not have it, from the second.
+ * @returns null when neither node has the transaction
+ */
 async function fetchBurns(app: App, mint: string, signature: string, slot: number): Promise<FinalizedTransaction | null> {
   const read = (node: Connection) => rpc(() => node.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
   const found = (await read(app.chain.connection)) ?? (app.chain.second && (await read(app.chain.second)));
@@ -45,7 +51,10 @@ async function fetchBurns(app: App, mint: string, signature: string, slot: numbe
   return parsed && { signature, slot, at: parsed.at, memo: parseBurnMemo(parsed.memos), burns: parsed.burns };
 }
 
-/** Reads transactions concurrently. A later run retries a missing one; after a day it is treated as a transaction without burns. */
+/**
+ * Reads transactions concurrently. If no RPC node has a transaction, a later run retries it; after a day, it is treated as a transaction without
+ * burns.
+ */
 async function fetchAll(
   app: App,
   mint: string,
@@ -70,8 +79,9 @@ async function fetchAll(
 }
 
 /**
- * Reads the transactions that may contain burns and credits their burns. Reads transactions with a matching memo first, then oldest first.
- * @throws the first error of a read, after the transactions that could be read are credited
+ * Reads the transactions that may contain burns, and credits the burns. Reads transactions whose memo matches an event before other transactions, and
+ * older ones before newer ones.
+ * @throws the first error of a request, after the burns of the transactions that could be read are credited
  */
 export async function readFoundBurns(app: App, mint: string): Promise<void> {
   for (let batch = 0; batch < MAX_BATCHES; batch++) {

@@ -5,12 +5,12 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
 
-/** Signatures per page: of the newest page, which is requested in every run, and of older pages (1,000 is the maximum of RPC nodes). */
+/** Signatures per page. A run always requests the newest page, which is small. Older pages have 1,000 signatures, the maximum of RPC nodes. */
 const NEWEST_PAGE_SIZE = 100;
 const PAGE_SIZE = 1_000;
-/** Maximum older pages per run. */
+/** Maximum pages of older transactions per run. */
 const MAX_PAGES = 20;
-/** Slots that are listed again once per minute, because an RPC node may index a transaction late. */
+/** Number of slots before the cursor that are listed again once per minute, because an RPC node may index a transaction late. */
 const RELIST_SLOTS = 600;
 
 const selectCursor = statement<{ slot: number; isRelistDue: boolean }>(
@@ -23,11 +23,14 @@ const moveCursor = statement(
    on conflict (mint) do update set slot = greatest(c.slot, excluded.slot), deep_at = case when $3 then excluded.deep_at else c.deep_at end`,
 );
 
-/** A part of a mint's history that is not listed yet: transactions older than the signature `before`, down to the slot `floor` (inclusive). */
+/**
+ * A part of a mint's history that is not listed yet: the transactions that are older than the signature `before`, back to the slot `floor`
+ * (inclusive).
+ */
 interface HistoryGap {
   readonly before: string;
   readonly beforeSlot: number;
-  /** ms since 1970; null when the RPC node did not return it. */
+  /** Block time of the signature `before`, ms since 1970; null when the RPC node did not return it. */
   readonly beforeTime: number | null;
   readonly floor: number;
 }
@@ -44,7 +47,7 @@ const insertGap = statement(
 const postponeGap = statement('postpone_burn_gap', `update burn_gaps set next_at = app_now() + interval '1 minute' where mint = $1 and before = $2`);
 const deleteGap = statement('delete_burn_gap', 'delete from burn_gaps where mint = $1 and before = $2 and floor >= $3');
 
-/** Events that are not final. Burns count from `since`, ms since 1970. */
+/** Selects the events that have started and are not final. Burns count from `since` on, ms since 1970. */
 const selectOpenEvents = statement<{ id: string; since: number }>(
   'select_open_burn_events',
   `select id::text, (extract(epoch from activated_at) * 1000)::float8 as since from burn_events where mint = $1 and state <> 'pending' and final_at is null`,
@@ -58,13 +61,16 @@ const insertFound = statement(
 
 type SignaturePage = readonly ConfirmedSignatureInfo[];
 
-/** Returns the gap after the last signature of a page. */
+/** Returns the gap that begins after the last transaction of a page. */
 const gapAfter = ({ signature, slot, blockTime }: ConfirmedSignatureInfo, floor: number): HistoryGap => ({
   ...{ before: signature, beforeSlot: slot, floor },
   beforeTime: typeof blockTime === 'number' ? blockTime * 1_000 : null,
 });
 
-/** Whether the listed history reaches back far enough. A short page does not prove it, because an RPC node may have pruned its history. */
+/**
+ * Returns whether the listing has passed the end of a gap: the slot `floor`, or the time `since` (ms since 1970). A page that is not full does not
+ * prove this, because an RPC node may have pruned its history.
+ */
 const isCovered = ({ beforeSlot, beforeTime, floor }: HistoryGap, since: number): boolean =>
   beforeSlot < floor || (beforeTime !== null && beforeTime < since);
 
@@ -74,15 +80,17 @@ const saveGap = (tx: Tx, mint: string, { before, beforeSlot, beforeTime, floor }
 const listSignatures = (connection: Connection, mint: string, options: { before?: string; limit: number; minContextSlot: number }) =>
   rpc(() => connection.getSignaturesForAddress(new PublicKey(mint), options, 'finalized'));
 
-/** RPC nodes that have returned a memo in a list. A transaction that such a node lists without a memo has none. */
+/**
+ * RPC nodes that have returned a memo in a list of signatures. If one of these nodes lists a transaction without a memo, the transaction has no memo.
+ */
 const nodesWithMemos = perApp(() => new Set<Connection>());
 
 /**
  * Stores the transactions of a page that may contain a burn for an open event.
- * @returns the earliest time at which burns count, ms since 1970; null without an open event
+ * @returns the earliest time from which burns of an open event count, ms since 1970; null without an open event
  */
 async function storeCandidates(app: App, tx: Tx, connection: Connection, mint: string, listed: SignaturePage): Promise<number | null> {
-  // This read follows the request of the page, so it sees every event that was activated before these blocks.
+  // Reads the events after the RPC node returned the page, so that an event that was activated before the blocks of the page is among them.
   const events = await tx.query(selectOpenEvents, [mint]);
   if (events.length === 0) return null;
   const hasMemos = app.state(nodesWithMemos);
@@ -106,10 +114,10 @@ async function storeCandidates(app: App, tx: Tx, connection: Connection, mint: s
 }
 
 /**
- * Lists the finalized transactions of a mint since the last run, one page. One commit stores the page and the gap of transactions that did not
- * fit on it, so a crash loses nothing.
- * @param minContextSlot the RPC node must have reached this slot
- * @throws 503 when the RPC node does not respond, or is behind the cursor
+ * Lists one page of the finalized transactions of a mint since the last run. If they do not all fit on the page, stores the rest as a gap. One commit
+ * stores the page and the gap, so a crash loses nothing.
+ * @param minContextSlot slot that the RPC node must have reached
+ * @throws 503 when the RPC node does not respond, or has not reached the slot of the cursor
  */
 export async function listNewest(app: App, mint: string, minContextSlot: number, limit = NEWEST_PAGE_SIZE): Promise<void> {
   const { connection } = app.chain;
@@ -130,7 +138,10 @@ export async function listNewest(app: App, mint: string, minContextSlot: number,
   });
 }
 
-/** Lists the transactions in the gaps of a mint's history, at most `maxPages` pages. @throws 503 when an RPC node does not respond */
+/**
+ * Lists the transactions in the gaps of a mint's history. Requests at most `maxPages` pages in total.
+ * @throws 503 when an RPC node does not respond
+ */
 export async function fillGaps(app: App, mint: string, { limit = PAGE_SIZE, maxPages = MAX_PAGES } = {}): Promise<void> {
   let pages = maxPages;
   for (const gap of await app.db.query(selectGaps, [mint])) {
@@ -138,14 +149,17 @@ export async function fillGaps(app: App, mint: string, { limit = PAGE_SIZE, maxP
   }
 }
 
-/** Lists one page of a gap. @returns the remaining gap; null when it is filled, or no RPC node has these transactions at present */
+/**
+ * Lists one page of a gap.
+ * @returns the rest of the gap; null when nothing is left, or when no RPC node has the transactions at present
+ */
 async function fillGap(app: App, mint: string, gap: HistoryGap, limit: number): Promise<HistoryGap | null> {
   const { before, beforeSlot, floor } = gap;
   const providers = [app.chain.connection, app.chain.second].filter((provider) => provider !== null);
   for (const provider of providers) {
     const listed = await listSignatures(provider, mint, { before, limit, minContextSlot: beforeSlot }).catch((error: unknown): SignaturePage => {
       if (error instanceof HttpError) throw error;
-      // Some RPC nodes return an error for an unknown signature.
+      // Some RPC nodes return an error for a signature that they do not have.
       app.log.warn({ err: error, mint, ...gap }, 'an RPC node cannot list the transactions before a signature; the next node is tried');
       return [];
     });
@@ -163,7 +177,7 @@ async function fillGap(app: App, mint: string, gap: HistoryGap, limit: number): 
     });
     if (left !== gap) return left;
   }
-  app.log.error({ mint, ...gap }, 'no RPC node has a part of the history that may contain burns; it is retried in a minute');
+  app.log.error({ mint, ...gap }, 'no RPC node returned a part of the history that may contain burns; the next attempt is in a minute');
   await app.tx((tx) => tx.query(postponeGap, [mint, before]));
   return null;
 }

@@ -9,8 +9,8 @@ const selectWatched = statement<{ mint: string; ended: boolean }>(
   `select mint, bool_or(state = 'ended') as ended from burn_events where state <> 'pending' and final_at is null group by mint order by mint`,
 );
 /**
- * Marks ended events as final: when the history is listed to 5 minutes after the end and all found transactions are read, or 7 days after the
- * end in any case, because transactions that no RPC node has for so long do not come back.
+ * Marks ended events as final. An event is final when the history of its mint is listed to 5 minutes after the end, and all transactions that were
+ * found in it are read. After 7 days the event is final in any case, because no RPC node is expected to return missing transactions later.
  */
 const finalizeEnded = statement<{ id: string; isComplete: boolean }>(
   'finalize_burn_events',
@@ -31,12 +31,12 @@ const selectOldestRead = statement<{ old: boolean }>(
   `select read_at < app_now() - interval '1 day' as old from burn_transactions where read_at is not null order by read_at limit 1`,
 );
 
-/** Whether a run is in progress in this process. */
+/** Whether a call of `ingestBurns` is running in this process. */
 const progress = perApp(() => ({ isRunning: false }));
 
 /**
- * Reads finalized burns from the chain and credits them, while an event is open. A crash or concurrent runs in several processes neither lose
- * a burn nor credit it twice. Within one process, a call during a run returns at once.
+ * Reads finalized burns from the chain and credits them, while an event has started and is not final. Credits each burn exactly once, even after a
+ * crash or with concurrent runs in several processes. Returns at once if another call is running in this process.
  */
 export async function ingestBurns(app: App): Promise<void> {
   const state = app.state(progress);
@@ -50,7 +50,10 @@ export async function ingestBurns(app: App): Promise<void> {
   }
 }
 
-/** Lists and reads the transactions of a mint. @param ended whether an ended event is not final yet */
+/**
+ * Lists and reads the transactions of a mint.
+ * @param ended whether an event of this mint has ended and is not final yet
+ */
 async function ingestMint(app: App, mint: string, ended: boolean): Promise<void> {
   const { connection } = app.chain;
   let chainHead = { slot: 0, at: 0 };
@@ -60,13 +63,16 @@ async function ingestMint(app: App, mint: string, ended: boolean): Promise<void>
   };
   const steps = [() => listNewest(app, mint, chainHead.slot), () => fillGaps(app, mint), () => readFoundBurns(app, mint)];
   const failures: unknown[] = [];
-  // A failed step does not stop the next one: an RPC node that cannot list signatures may still return transactions.
+  // Runs the next step even if a step failed, because an RPC node that cannot list signatures may still return transactions.
   for (const step of ended ? [readChainHead, ...steps] : steps) await step().catch((error: unknown) => failures.push(error));
   if (ended) await finalizeEvents(app, mint, failures.length > 0 ? 0 : chainHead.at);
   if (failures.length > 0) throw failures[0];
 }
 
-/** Marks events as final. @param at block time up to which the history is listed, seconds since 1970 */
+/**
+ * Marks the ended events of a mint as final.
+ * @param at block time up to which the history is listed, seconds since 1970; 0 after a failure
+ */
 async function finalizeEvents(app: App, mint: string, at: number): Promise<void> {
   for (const { id, isComplete } of await app.tx((tx) => tx.query(finalizeEnded, [mint, new Date(at * 1_000).toISOString()]))) {
     if (!isComplete)

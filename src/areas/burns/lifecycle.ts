@@ -8,10 +8,10 @@ import { openBoards } from './ranges.ts';
 import { type BurnEventRow, EVENT_COLUMNS, readEvent } from './rows.ts';
 import type { BurnEventTerms } from './schemas.ts';
 
-/** Maximum pending events per wallet. Events older than 7 days do not count. */
+/** Maximum pending events per wallet. Events that were created more than 7 days ago do not count. */
 export const MAX_PENDING = 5;
 
-// Serializes the creation of events per wallet, so that the count of pending events is exact.
+// Serializes the creation of events by one wallet, so that the count of its pending events is exact.
 const lockWallet = statement('lock_wallet_burn_events', `select pg_advisory_xact_lock(hashtext('coinop-burn-events'), hashtext($1))`);
 const countPending = statement<{ n: number }>(
   'count_pending_burn_events',
@@ -23,7 +23,7 @@ const insert = statement<BurnEventRow>(
 );
 
 /**
- * Creates a pending event for the reward mint. Burns count after its activation.
+ * Creates a pending event for the mint of the reward token. Burns do not count before the event is activated.
  * @throws 409 when the wallet has `MAX_PENDING` pending events; 503 when no reward mint is configured
  */
 export async function createEvent(app: App, tx: Tx, wallet: string, { title, description, durationSec }: BurnEventTerms): Promise<BurnEventRow> {
@@ -36,10 +36,11 @@ export async function createEvent(app: App, tx: Tx, wallet: string, { title, des
   return event;
 }
 
-// Serializes activations, so that each one sees the active event. A unique index enforces the same rule.
+// Serializes activations, so that each of them sees whether another event is active. A unique index also allows only one active event.
 const lockActivations = statement('lock_burn_activations', `select pg_advisory_xact_lock(hashtext('coinop-burn-activations'))`);
 const findActive = statement<{ id: string }>('find_active_burn_event', `select id::text from burn_events where state = 'active'`);
-// The event starts 10 s early. Block times are whole seconds of a clock that may be behind ours, so that a burn right after the activation counts.
+// Sets the start to 10 s before the activation, so that a burn right after the activation counts: block times are whole seconds of a clock that may
+// be behind ours.
 const activateNow = statement<BurnEventRow>(
   'activate_burn_event',
   `update burn_events set state = 'active', activated_at = t.at, ends_at = t.at + make_interval(secs => duration_sec)
@@ -47,10 +48,10 @@ const activateNow = statement<BurnEventRow>(
 );
 
 /**
- * Activates a pending event. Burns count from now until its duration is over.
- * @param wallet the caller, which must have created the event; null for an operator
- * @throws 404 when the event does not exist; 403 when the wallet did not create it or is not an organiser; 409 when it is not pending, or
- *   another event is active
+ * Activates a pending event. Burns count from now until the event's duration is over.
+ * @param wallet the caller, which must be the creator of the event; null for an operator
+ * @throws 404 when the event does not exist; 403 when the wallet did not create the event or is not an organiser; 409 when the event is not pending,
+ * or another event is active
  */
 export async function activateEvent(app: App, id: string, wallet: string | null): Promise<BurnEventRow> {
   return await app.tx(async (tx) => {
@@ -75,7 +76,7 @@ export async function activateEvent(app: App, id: string, wallet: string | null)
 const IS_DUE = `state = 'active' and ends_at <= app_now()`;
 const findDue = statement<{ id: string }>('find_due_burn_event', `select id::text from burn_events where ${IS_DUE}`);
 const endAllDue = statement<BurnEventRow>('end_due_burn_event', `update burn_events set state = 'ended' where ${IS_DUE} returning ${EVENT_COLUMNS}`);
-// The whole current second counts, because block times are whole seconds: a burn made before this call is not lost.
+// Sets the end to the next whole second, because block times are whole seconds. So a burn that was made just before this call counts.
 const endNow = statement<BurnEventRow>(
   'end_burn_event',
   `update burn_events set state = 'ended', ends_at = least(ends_at, date_trunc('second', app_now()) + interval '1 second') where id = $1 returning ${EVENT_COLUMNS}`,
@@ -90,14 +91,14 @@ async function endDue(tx: Tx): Promise<void> {
 
 const isDue = async (db: Queryable): Promise<boolean> => (await db.query(findDue)).length > 0;
 
-/** Ends the event whose time is over. Idempotent, and safe with any number of processes. */
+/** Ends the active event if its time is over. Idempotent; several processes may call it concurrently. */
 export async function endBurnEvents(app: App): Promise<void> {
   if (await isDue(app.db)) await app.tx(endDue);
 }
 
 /**
- * Ends an active event now. Earlier burns count, even if they are read later.
- * @throws 404 when the event does not exist; 409 when it is not active
+ * Ends an active event now. Burns from before the end count, even if they are read from the chain later.
+ * @throws 404 when the event does not exist; 409 when the event is not active
  */
 export async function endEvent(app: App, id: string): Promise<BurnEventRow> {
   return await app.tx(async (tx) => {

@@ -2,20 +2,20 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { BurnBoard } from './schemas.ts';
 
-/** Maximum standings in a range. A larger range is split in two. */
+/** Maximum standings in a range of a board. A larger range is split in two. */
 export const MAX_RANGE_SIZE = 2_000;
 
-// The first range of a board has the upper bound infinity. It is never removed.
+// Inserts the first range of each board of an event. Its upper bound is infinity, and it is never removed.
 const insertFirstRanges = statement(
   'open_burn_boards',
   `insert into burn_ranges (event_id, board, amount, wallet, n)
    select $1, board, 'infinity', '', 0 from unnest(array['total', 'referral', 'game', 'social']) as b(board)`,
 );
 
-/** Creates the boards of an event. */
+/** Creates the boards of an event, each with one empty range. */
 export const openBoards = (tx: Tx, event: string) => tx.query(insertFirstRanges, [event]);
 
-/** A standing that was added (1) or removed (-1). Amounts are base units, as strings. */
+/** A standing that was added to a board (`by` is 1) or removed from it (`by` is -1). `amount` is in base units, as a string. */
 interface StandingChange {
   readonly event: string;
   readonly board: BurnBoard;
@@ -24,7 +24,9 @@ interface StandingChange {
   readonly by: 1 | -1;
 }
 
-/** A range of a board: `n` standings up to the upper bound (`amount`, `wallet`). */
+/**
+ * A range: `n` consecutive standings of a board. Its upper bound is (`amount`, `wallet`); its lower bound is the upper bound of the next lower range.
+ */
 interface BoardRange {
   event: string;
   board: BurnBoard;
@@ -35,7 +37,7 @@ interface BoardRange {
 const KEYS = `unnest($1::uuid[], $2::text[], $3::numeric[], $4::text[])`;
 const RANGE = `r.event_id::text as event, r.board, r.amount::text, r.wallet, r.n`;
 
-// A standing belongs to the lowest range whose upper bound is not below it.
+// Adds changes to the counts of ranges. A standing belongs to the lowest range whose upper bound is not below the standing.
 const countInRanges = statement<BoardRange>(
   'count_in_burn_ranges',
   `with hit as (
@@ -47,7 +49,7 @@ const countInRanges = statement<BoardRange>(
    update burn_ranges r set n = r.n + hit.by from hit
    where r.event_id = hit.event_id and r.board = hit.board and r.amount = hit.amount and r.wallet = hit.wallet and hit.by <> 0 returning ${RANGE}`,
 );
-// Removing an empty range extends the range above it.
+// Removes empty ranges. The next higher range then also covers the amounts of the removed range.
 const removeRanges = statement(
   'remove_burn_ranges',
   `delete from burn_ranges r using ${KEYS} as k(event_id, board, amount, wallet)
@@ -74,7 +76,10 @@ const keysOf = (ranges: readonly Omit<BoardRange, 'n'>[]) => [
   ranges.map(({ wallet }) => wallet),
 ];
 
-/** Applies changes of standings to the counts of the ranges. Precondition: this transaction wrote the standings and holds the lock of the event's row. */
+/**
+ * Adds changes of standings to the counts of their ranges. Removes empty ranges and splits full ones. Precondition: this transaction wrote the
+ * standings and has locked the row of the event.
+ */
 export async function countChanges(tx: Tx, changes: readonly StandingChange[]): Promise<void> {
   if (changes.length === 0) return;
   const ranges = await tx.query(countInRanges, [...keysOf(changes), changes.map(({ by }) => by)]);

@@ -8,7 +8,7 @@ import { activateEvent, createEvent, endEvent, MAX_PENDING } from './lifecycle.t
 import { listStartedEvents, presentEvent, readActiveEvent, readEvent } from './rows.ts';
 import { type BurnBoard, BurnBoardQuery, BurnEventTerms, BurnEventView, BurnPath, BurnRank, BurnStanding } from './schemas.ts';
 
-/** Clients must revalidate. */
+/** Cache-Control: clients must revalidate a response before they use it again. */
 const REVALIDATE = 'no-cache';
 const PRIVATE = { 'Cache-Control': 'private, no-cache' };
 
@@ -35,7 +35,7 @@ const postActivate = route({
   auth: { sessionOrAdmin: 'content' },
   summary: 'Activate a burn event',
   description:
-    'For an operator, or the wallet that created the event, if it is an organiser. Only one event can be active at a time. 409: the event is not pending, or another event is active.',
+    'An operator can activate the event. The wallet that created it can do so if it is an organiser. Only one event can be active at a time. 409: the event is not pending, or another event is active.',
   params: BurnPath,
   returns: { 200: BurnEventView },
   fails: [403, 404, 409],
@@ -75,7 +75,7 @@ const getActive = route({
   path: '/events/burn/active',
   auth: 'public',
   summary: 'Read the active burn event',
-  description: 'null when no event is active.',
+  description: 'Returns null when no event is active.',
   returns: { 200: BurnEventView.nullable() },
   fails: [],
   cache: REVALIDATE,
@@ -135,7 +135,7 @@ const getRank = route({
   },
 });
 
-/** The routes of burn events, by caller. */
+/** The endpoints of burn events, grouped by the callers that may use them. */
 export const burnRoutes = {
   public: [
     getEvents,

@@ -23,7 +23,7 @@ export interface BurnEventRow {
   social: string;
 }
 
-/** `status` is `ended` from `ends_at` on, even before a worker has updated the row. */
+/** SQL: the columns of a BurnEventRow. From `ends_at` on, `status` is `ended`, even if no worker has updated the row yet. */
 export const EVENT_COLUMNS = `id::text, title, description, mint, duration_sec as "durationSec", created_by as "createdBy",
   case when state = 'active' and ends_at <= app_now() then 'ended' else state end as status, ${instant('created_at')} as "createdAt",
   ${instant('activated_at')} as "activatedAt", ${instant('ends_at')} as "endsAt", final_at is not null as final, participants,
@@ -43,7 +43,7 @@ const countStarted = statement<{ n: number }>('count_started_burn_events', `sele
 
 /**
  * Reads an event.
- * @param lock locks the row until the transaction ends
+ * @param lock whether to lock the row until the transaction ends
  * @throws 404 when the event does not exist
  */
 export async function readEvent(db: Queryable, id: string, { lock = false } = {}): Promise<BurnEventRow> {
@@ -52,10 +52,10 @@ export async function readEvent(db: Queryable, id: string, { lock = false } = {}
   return event;
 }
 
-/** Reads the active event; null when there is none. */
+/** Reads the active event; null when no event is active. */
 export const readActiveEvent = async (db: Queryable): Promise<BurnEventRow | null> => (await db.query(selectActive))[0] ?? null;
 
-/** Reads a page of the active and ended events, newest first, and their number. */
+/** Reads a page of the active and ended events, newest first, and the number of all of them. */
 export async function listStartedEvents(db: Queryable, limit: number, offset: number): Promise<{ events: BurnEventRow[]; total: number }> {
   const [events, [count]] = await Promise.all([db.query(selectStarted, [limit, offset]), db.query(countStarted)]);
   return { events, total: count?.n ?? 0 };

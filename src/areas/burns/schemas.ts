@@ -6,16 +6,16 @@ import { Count, Id, Instant, line } from '#lib/scalars.ts';
 export const BURN_SOURCES = ['referral', 'game', 'social'] as const;
 export type BurnSource = (typeof BURN_SOURCES)[number];
 
-/** The leaderboards of an event: all burns, and one per source. */
+/** The leaderboards of an event: `total` for all burns, and one per source. */
 export type BurnBoard = 'total' | BurnSource;
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
-// Responses contain stored wallets, so the schema does not validate the address again.
+// Schema of an address in a response: a plain string, because the address was validated before it was stored.
 const wallet = (description: string) => z.string().meta({ description, example: WALLET });
 const units = (description: string, example = '5000000') => z.string().meta({ description: `${description}, base units.`, example });
 
-/** Accepts any text as an id; an unknown id gives 404. */
+/** Path parameter with an event's id. Accepts any text; an unknown id gives 404. */
 export const BurnPath = z.object({ id: z.string().meta({ description: 'Id of the burn event.', example: ID }) });
 
 const terms = {
@@ -46,7 +46,8 @@ export const BurnEventView = z
     mint: z.string().meta({ description: 'Mint of the burned token.', example: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T' }),
     durationSec: terms.durationSec,
     memos: z.strictObject({ referral: memo('referral'), game: memo('game'), social: memo('social') }).meta({
-      description: 'Memo that the burn transaction must contain, by source. A transaction with none or several of them does not count.',
+      description:
+        'Memo that the burn transaction must contain, by source. A transaction that contains none of these memos, or several, does not count.',
     }),
     createdBy: wallet('Wallet that created the event.'),
     createdAt: Instant,
@@ -82,7 +83,7 @@ export const BurnStanding = z
   .meta({ id: 'BurnStanding' });
 export type BurnStanding = z.output<typeof BurnStanding>;
 
-/** A wallet's rank in an event. */
+/** A wallet's rank in a burn event. */
 export const BurnRank = z
   .strictObject({
     rank: rank.nullable().meta({ description: 'Rank by the total burned amount; null for a wallet that burned nothing.' }),

@@ -4,7 +4,7 @@ import { findWalletsLinkedBefore } from '#areas/social';
 import type { Queryable } from '#platform/db/sql.ts';
 import { BURN_SOURCES, type BurnSource } from './schemas.ts';
 
-/** A burn with the source that its memo claims. */
+/** A burn and the source that its memo names. The source may be invalid. */
 interface ClaimedBurn {
   readonly wallet: string;
   readonly claimedSource: BurnSource;
@@ -12,12 +12,15 @@ interface ClaimedBurn {
   readonly at: number;
 }
 
-/** Period before a burn in which a wallet must have played, ms. */
+/** Maximum time between a play and a burn with the source `game`, ms. */
 const DAY_MS = 86_400_000;
-/** Maximum lag of the chain's clock behind ours, ms. It is added to block times, so that an action right before a burn does not seem later. */
+/**
+ * Maximum time by which the chain's clock is behind ours, ms. It is added to block times, so that an action just before a burn does not seem to be
+ * later than the burn.
+ */
 const SKEW_MS = 30_000;
 
-/** Per source: finds the burns for which the source is valid. Returns their indexes. */
+/** By source: finds the burns for which the source is valid, and returns the indexes of these burns. */
 const findValid: Readonly<Record<BurnSource, (db: Queryable, burns: readonly ClaimedBurn[]) => Promise<Set<number>>>> = {
   referral: (db, burns) => findWalletsReferredBefore(db, burns.map(atWithSkew)),
   game: (db, burns) =>
@@ -30,8 +33,8 @@ const findValid: Readonly<Record<BurnSource, (db: Queryable, burns: readonly Cla
 const atWithSkew = ({ wallet, at }: ClaimedBurn) => ({ wallet, at: at + SKEW_MS });
 
 /**
- * Selects the burns whose claimed source is valid at the block time: the wallet was referred (referral), played in the last 24 hours (game),
- * or has linked an account (social).
+ * Selects the burns whose source is valid. At the block time, the wallet must have been referred (source `referral`), have played in the last 24
+ * hours (`game`), or have linked an account (`social`).
  */
 export async function selectBurnsWithValidSource(db: Queryable, burns: readonly ClaimedBurn[]): Promise<ReadonlySet<ClaimedBurn>> {
   const queries = BURN_SOURCES.map(async (source) => {

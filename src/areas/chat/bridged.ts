@@ -18,9 +18,9 @@ const processed = (verdict: string): DeliveryVerdict => ({ outcome: 'worked', ve
 const failed = (verdict: string): DeliveryVerdict => ({ outcome: 'failed', verdict });
 
 /**
- * Prepares the storing of a bridged chat's message. A message that begins with `!enter` also becomes an entry, if the author's wallet linked the
- * account before the round opened; otherwise the message is stored without an entry. A message with wrong numbers or of a muted or banned
- * author is not stored. The verdict states the reason. A malformed body fails permanently.
+ * Checks a bridged chat's message and returns a function that stores it. A message that begins with `!enter` also becomes an entry if the author's
+ * wallet linked the account before the round opened; otherwise the message is stored without an entry. A message with wrong numbers is not stored,
+ * and neither is a message of a muted or banned author. The verdict states the reason. A malformed body makes the delivery fail permanently.
  * @param body the delivered body
  */
 export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
@@ -41,7 +41,7 @@ export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) 
 
 async function storeBridged(tx: Tx, message: BridgedMessage, command: Command | null, tooMany: string | null): Promise<DeliveryVerdict> {
   const { platform, messageId, author, text, at } = message;
-  // Lock order: the round comes first in every transaction.
+  // Lock order: every transaction locks the round first.
   const [round, known, linked] = await Promise.all([
     command === null ? null : lockActiveRound(tx),
     isStored(tx, platform, messageId),
@@ -62,7 +62,10 @@ async function storeBridged(tx: Tx, message: BridgedMessage, command: Command | 
   return processed(attempt ? `stored without an entry: ${attempt.why}` : 'stored');
 }
 
-/** Result of an attempt to enter the round: the entry, the reason why the message makes none (`why`), or its error (`wrong`). */
+/**
+ * Result of an attempt to enter the round: the entry, the reason why the message is stored without an entry (`why`), or the reason why the message is
+ * not stored (`wrong`).
+ */
 interface EntryAttempt {
   readonly entry?: AcceptedEntry;
   readonly why?: string;
@@ -83,7 +86,7 @@ async function enter(
   if (!linked) return { why: 'no wallet is linked to the account' };
   if (linked.linkedAt >= Date.parse(round.parameters.opensAt)) return { why: 'the account was linked after the opening of the round' };
   const [acceptance] = await acceptEntries(tx, round, [{ id: newId(), wallet: linked.wallet, numbers, source: platform, messageId }]);
-  if (!acceptance) throw new Error('a candidate has no result');
+  if (!acceptance) throw new Error('acceptEntries returned no result for the message');
   if ('entry' in acceptance) return acceptance;
   return acceptance.status === 400 ? { wrong: acceptance.error } : { why: acceptance.error };
 }

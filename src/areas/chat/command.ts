@@ -1,6 +1,6 @@
-/** A request for an entry in a message. */
+/** The request for an entry that a message contains. */
 export interface Command {
-  /** The numbers in any order; null derives them. */
+  /** The requested numbers in any order; null: the service derives the numbers. */
   readonly numbers: readonly number[] | null;
 }
 
@@ -14,7 +14,7 @@ const NUMBERS = /^\d{1,9}(?:[\s,]+\d{1,9})*$/;
 /**
  * Parses `!enter` and `!enter 3 7 12 30 41`. Spaces or commas separate the numbers.
  * @param text one line, trimmed
- * @returns null for any other message; `malformed` when text other than numbers follows
+ * @returns null for any other message; `malformed` when `!enter` is followed by text other than numbers
  */
 export function readCommand(text: string): Command | null | 'malformed' {
   const found = ENTER.exec(text);

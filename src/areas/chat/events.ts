@@ -12,9 +12,9 @@ export const chatMessage = event({
   payload: z.strictObject({
     messageId: Key,
     source: z.string().max(32),
-    /** null when a bridged author has linked no wallet. */
+    /** The author's wallet; null when a bridged author has linked no wallet. */
     wallet: Address.nullable(),
-    /** Display name of a bridged author. */
+    /** Display name of a bridged author; null in the service's own chat. */
     handle: z.string().max(100).nullable(),
     text: z.string(),
     entryId: Key.nullable(),
@@ -29,7 +29,7 @@ export const chatModeration = event({
     action: z.enum(['delete', 'mute', 'unmute', 'ban', 'unban']),
     messageId: Key.nullable(),
     wallet: Address.nullable(),
-    /** End of a mute. */
+    /** End of the mute; null for any other action. */
     until: At.nullable(),
   }),
 });

@@ -2,7 +2,7 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { chatMessage } from './events.ts';
 
-/** Source of messages and entries from the service's own chat. */
+/** Value of `source` for messages and entries from the service's own chat. */
 export const OWN_CHAT = 'chat';
 
 /** The idempotency key of a message, with the hash of its text. */
@@ -17,10 +17,10 @@ interface NewMessage {
   readonly source: string;
   readonly wallet: string | null;
   readonly text: string;
-  /** Id of the entry that the message made. */
+  /** Id of the entry that the message made; null when it made none. */
   readonly entry: string | null;
   readonly key?: MessageKey | null;
-  /** For a message of a bridged chat: its id, author and time there. */
+  /** Id, author and time of the message in its bridged chat. Missing for a message of the service's own chat. */
   readonly bridged?: { readonly id: string; readonly account: string; readonly handle: string; readonly at: string };
 }
 
@@ -61,7 +61,7 @@ export async function storeMessages(tx: Tx, messages: readonly NewMessage[]): Pr
   await stored;
 }
 
-/** A message in a page of the list. */
+/** A message as returned in a page of messages. */
 interface ShownMessage {
   messageId: string;
   source: string;
@@ -69,7 +69,7 @@ interface ShownMessage {
   handle: string | null;
   text: string;
   entryId: string | null;
-  /** ISO 8601 in UTC. */
+  /** Time of the message, ISO 8601 in UTC. */
   at: string;
 }
 // Without `before` the page begins at the newest message. An unknown `before` gives an empty page.
@@ -97,7 +97,10 @@ const erase = statement<{ id: string }>(
 );
 const exists = statement<{ id: string }>('find_chat_message', 'select id::text from chat_messages where id = $1');
 
-/** Deletes a message's text. @returns false when it was deleted before; null when the message does not exist */
+/**
+ * Deletes a message's text.
+ * @returns false when the text was deleted before; null when the message does not exist
+ */
 export async function eraseMessage(tx: Tx, id: string): Promise<boolean | null> {
   if ((await tx.query(erase, [id])).length > 0) return true;
   return (await tx.query(exists, [id])).length > 0 ? false : null;

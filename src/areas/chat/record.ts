@@ -12,7 +12,7 @@ export interface Submission {
   readonly entryId: string;
   readonly wallet: string;
   readonly text: string;
-  /** null when the message requests no entry. */
+  /** The parsed `!enter` command; null when the message requests no entry. */
   readonly command: Command | null;
   readonly key: MessageKey | null;
 }
@@ -49,14 +49,14 @@ async function readEarlier(db: Queryable, submissions: readonly Submission[]): P
 }
 
 /**
- * Stores a batch of messages and the entries that they request, in their order, in one transaction of six round trips. A refused message stores
- * nothing. When a message requests an entry, the transaction locks the round first and until the commit, so that entries of all processes are
- * accepted one after the other.
+ * Stores a batch of messages and the entries that they request, in their order, in one transaction of six round trips. A refused message is not
+ * stored. If any message requests an entry, the transaction first locks the round and holds the lock until the commit, so that entries of all
+ * processes are accepted one after the other.
  * @returns one outcome per message, in their order
  */
 export function recordBatch(app: App, submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
   return app.tx(async (tx) => {
-    // The connection pipelines these statements in this order: one round trip.
+    // The connection sends these statements in this order without waiting for responses, so they take one round trip.
     const [round, sanctionOn, earlier] = await Promise.all([
       submissions.some(({ command }) => command !== null) ? lockActiveRound(tx) : null,
       readSanctions(
@@ -79,7 +79,10 @@ export function recordBatch(app: App, submissions: readonly Submission[]): Promi
   });
 }
 
-/** Finds messages whose idempotency key was used before, in an earlier batch or earlier in this one. @returns the first message of the key */
+/**
+ * Finds messages whose idempotency key was used before, in an earlier batch or earlier in this batch.
+ * @returns for each such message, the first message with its key
+ */
 function findRepeats(submissions: readonly Submission[], earlier: readonly EarlierMessage[]): Map<Submission, EarlierMessage | Submission> {
   const repeats = new Map<Submission, EarlierMessage | Submission>();
   const first = new Map<string, EarlierMessage | Submission>(earlier.map((row) => [`${row.wallet} ${row.key}`, row]));
@@ -98,14 +101,17 @@ const REUSED: SubmissionOutcome = { status: 409, error: 'Idempotency-Key was use
 const replayOutcome = ({ key }: Submission, { textHash, messageId, entry }: EarlierMessage): SubmissionOutcome =>
   key?.textHash.equals(textHash) ? { messageId, entry } : REUSED;
 
-/** Returns the outcome of a message whose idempotency key occurs earlier in the same batch: the outcome of that first message. */
+/**
+ * Returns the outcome of a message whose idempotency key occurs earlier in the same batch: the outcome of the first message with this key, or 409
+ * when the texts differ.
+ */
 function repeatOutcome(
   submission: Submission,
   first: EarlierMessage | Submission | undefined,
   outcomes: ReadonlyMap<Submission, SubmissionOutcome>,
 ): SubmissionOutcome {
   const outcome = first && 'entryId' in first ? outcomes.get(first) : undefined;
-  if (!first || !('entryId' in first) || !outcome) throw new Error('a message has no outcome');
+  if (!first || !('entryId' in first) || !outcome) throw new Error('a message has no outcome in its batch');
   return submission.text === first.text ? outcome : REUSED;
 }
 

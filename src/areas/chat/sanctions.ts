@@ -10,8 +10,8 @@ export interface Author {
 /** Returns the author for a wallet in the service's own chat. */
 export const walletAuthor = (wallet: string): Author => ({ source: OWN_CHAT, account: wallet });
 
-// A wallet that is banned from the arcade cannot sign in, but its linked accounts could still write. For them the caller also passes the wallet
-// as an author, and the second part of the union finds the ban.
+// A wallet that is banned from the arcade cannot sign in, but its linked accounts could still write. For a linked account the caller also passes the
+// wallet as an author, and the second part of the union finds the wallet's ban.
 const select = statement<Author & { until: string | null }>(
   'select_chat_sanctions',
   `with author as materialized (select distinct source, account from unnest($1::text[], $2::text[]) as a(source, account))
@@ -22,7 +22,10 @@ const select = statement<Author & { until: string | null }>(
    select a.source, a.account, null from author a join players p on p.wallet = a.account where a.source = '${OWN_CHAT}' and p.banned_at is not null`,
 );
 
-/** Reads the sanctions of authors. @returns a function that gives the reason in one sentence, or null for an author who may write */
+/**
+ * Reads the sanctions of authors.
+ * @returns a function that returns the reason why an author may not write, in one sentence, or null when the author may write
+ */
 export async function readSanctions(db: Queryable, authors: readonly Author[]): Promise<(author: Author) => string | null> {
   const rows = await db.query(select, [authors.map(({ source }) => source), authors.map(({ account }) => account)]);
   const why = new Map(rows.map(({ source, account, until }) => [`${source} ${account}`, sentence(source, until)]));

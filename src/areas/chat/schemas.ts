@@ -53,7 +53,7 @@ export const ChatMessages = z
   })
   .meta({ id: 'ChatMessages' });
 
-/** A name or id on another platform: text that PostgreSQL can store, short enough for an index. */
+/** A name or id on another platform: text that PostgreSQL can store and that is short enough for an index. */
 const Name = z
   .string()
   .min(1, 'must not be empty')
@@ -63,7 +63,7 @@ const Platform = z
   .string()
   .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens')
   .refine((text) => text !== 'chat' && text !== 'chain', 'must not be chat or chain');
-/** Text of a bridged message. Line breaks become spaces, because messages of this chat have one line. */
+/** Text of a bridged message. Line breaks become spaces, because the service stores messages of one line. */
 const BridgedText = z.preprocess((text) => (typeof text === 'string' ? text.replaceAll(/\p{Cc}+/gu, ' ') : text), line(MAX_TEXT));
 
 /** A message of a bridged chat. Unknown fields are allowed, because bridges send more fields than the service uses. */
@@ -79,7 +79,10 @@ export const BridgedMessage = z.looseObject({
 });
 export type BridgedMessage = z.output<typeof BridgedMessage>;
 
-/** A delivery of a bridge. A worker validates its fields later, because a bridge would resend a delivery that is refused immediately. */
+/**
+ * A delivery of a bridge. The endpoint accepts any values and a worker validates them later, because a bridge would resend a delivery that the
+ * endpoint refuses.
+ */
 export const BridgedDelivery = z
   .looseObject({
     platform: z

@@ -8,7 +8,7 @@ import type { ChatStatus } from './schemas.ts';
 const MAX_AGE_MS = 1_000;
 /** Timeout of the check of one dependency, ms. A slower dependency counts as failed. */
 const CHECK_TIMEOUT_MS = 1_000;
-/** Maximum lag of the event stream, ms. Above it the status is `degraded`. */
+/** Maximum lag of the event stream, ms. Above this lag the status is `degraded`. */
 const MAX_LAG_MS = 5_000;
 
 interface Row {
@@ -64,5 +64,5 @@ async function check(app: App): Promise<ChatStatus> {
 
 const statusCache = perApp((app) => ttlCache<'status', ChatStatus>(MAX_AGE_MS, () => check(app)));
 
-/** Returns the status of chat, at most 1 s old. Answers within about 1 s, also when a dependency hangs. */
+/** Returns the status of chat, at most 1 s old. Answers within about 1 s, even when a dependency hangs. */
 export const chatStatus = (app: App): Promise<ChatStatus> => app.state(statusCache).get('status');

@@ -10,7 +10,7 @@ import { OWN_CHAT } from './messages.ts';
 import { type AcceptedMessage, recordBatch, type Submission, type SubmissionOutcome } from './record.ts';
 import type { Author } from './sanctions.ts';
 
-/** Messages that arrive while a batch commits form the next batch. A large batch costs about as much as a single message. */
+/** Messages that arrive while a batch commits form the next batch, because a large batch takes about as long as a single message. */
 const BATCHES = { maxSize: 500, maxConcurrent: 1, lingerMs: 1 };
 
 /** Returns the rate limit of messages per author. Entries count as messages. */
@@ -63,7 +63,7 @@ const DATA_ERROR = /^(?:22|23|P0)...$/;
 const sqlState = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '');
 
 /**
- * Records messages so that an invalid one does not fail the others. A batch is retried after a conflict, and split into halves after a data
+ * Records messages so that an invalid message does not fail the others. A batch is retried after a conflict, and split into halves after a data
  * error. After any other error nothing is retried, because the transaction may have committed.
  * @returns one outcome per message, in their order
  */

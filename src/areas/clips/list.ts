@@ -1,13 +1,13 @@
 import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
 import { CLIP_COLUMNS, type Clip } from './rows.ts';
 
-/** Restricts a list of clips. */
+/** Filter for a list of clips. */
 interface ClipFilter {
   readonly gameId?: string | undefined;
   readonly wallet?: string | undefined;
 }
 
-/** The statements of one combination of filters. Each combination has its own index. */
+/** SQL statements for one combination of filters. Each combination has its own statements, so that it can use its own index. */
 interface ListStatements {
   readonly page: Statement<Clip>;
   readonly count: Statement<{ n: number }>;
@@ -28,7 +28,7 @@ const OF_GAME = listStatements('of_game', ['game_id'], 'select n from clip_count
 const OF_WALLET = listStatements('of_wallet', ['wallet']);
 const OF_WALLET_AND_GAME = listStatements('of_wallet_and_game', ['wallet', 'game_id']);
 
-/** Reads a page of visible clips, newest first, and their number. */
+/** Reads a page of visible clips, newest first, and the number of all clips that match the filter. */
 export async function listClips(
   db: Queryable,
   { gameId, wallet }: ClipFilter,

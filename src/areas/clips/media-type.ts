@@ -9,9 +9,9 @@ const EBML = 0x1a45dfa3;
 const DOC_TYPE = 0x4282;
 
 /**
- * Detects the media type of a file.
- * @param head at least the first 4 KB, or the whole file
- * @returns null for any other type
+ * Detects the media type of a file from its content.
+ * @param head the first 4 KB of the file or more; the whole file if it is shorter
+ * @returns null for a type that is not accepted
  */
 export function mediaTypeOf(head: Buffer): MediaType | null {
   if (isMp4(head)) return 'video/mp4';
@@ -25,7 +25,7 @@ function isMp4(head: Buffer): boolean {
   return head.toString('latin1', 4, 8) === 'ftyp' && MP4_BRANDS.test(head.toString('latin1', 8, 12));
 }
 
-/** Returns whether the file begins with a GIF signature and a size above 0 × 0. */
+/** Returns whether the file begins with a GIF signature, followed by a width and a height above 0. */
 function isGif(head: Buffer): boolean {
   return /^GIF8[79]a$/.test(head.toString('latin1', 0, 6)) && head.length >= 13 && head.readUInt16LE(6) > 0 && head.readUInt16LE(8) > 0;
 }
@@ -47,8 +47,9 @@ function docTypeOf(head: Buffer): string | null {
 }
 
 /**
- * Reads a variable-length EBML size. The number of leading zero bits is the number of further bytes; a one bit and the value follow.
- * @returns the value and the offset after it; null when it is invalid
+ * Reads a variable-length EBML size at `at`. The number of leading zero bits in the first byte is the number of further bytes. The value follows the
+ * first one bit.
+ * @returns the value, and the offset of the next byte; null when the size is invalid
  */
 function sizeAt(head: Buffer, at: number): { value: number; next: number } | null {
   const first = head[at] ?? 0;

@@ -21,15 +21,15 @@ export async function readClip(app: App, id: string): Promise<Clip & { sha256: B
   return clip;
 }
 
-/** A file never changes. The maximum age of one day limits how long caches keep a removed file. */
+/** Cache-Control of a clip's file. The file never changes. The maximum age is only one day, so that caches do not serve a removed file for longer. */
 const CACHE_CONTROL = 'public, max-age=86400, immutable';
-/** Timeout for a client that reads nothing, ms. It can continue later with a Range request. */
+/** Maximum time in which a client reads nothing before the service aborts its download, ms. The client can continue with a Range request. */
 const READ_TIMEOUT_MS = 120_000;
-/** Uploads of strangers are served from our origin, so scripts and other active content are forbidden. */
+/** Forbids scripts and other active content, because strangers upload the files and our origin serves them. */
 const CONTENT_SECURITY_POLICY = `default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox`;
 
 /**
- * Sends the file of a clip, or the requested range.
+ * Sends the file of a clip, or the range of the file that the request names.
  * @throws 404 when the clip does not exist; 416 for a range outside the file; 503 when the storage fails
  */
 export async function sendMedia(app: App, ctx: Koa.Context, id: string) {
@@ -42,7 +42,7 @@ export async function sendMedia(app: App, ctx: Koa.Context, id: string) {
     'Content-Type': clip.type,
     'Content-Disposition': `inline; filename="clip-${id}.${clip.type.slice(clip.type.indexOf('/') + 1)}"`,
     'Content-Security-Policy': CONTENT_SECURITY_POLICY,
-    // Front ends on other origins display clips.
+    // Allows front ends on other origins to display clips.
     'Cross-Origin-Resource-Policy': 'cross-origin',
   };
   if (matchesETag(ctx, etag)) return reply(304, null, { ETag: etag, 'Cache-Control': CACHE_CONTROL });
@@ -56,16 +56,18 @@ export async function sendMedia(app: App, ctx: Koa.Context, id: string) {
   return reply(206, await openMedia(app, ctx, id, range), { ...headers, ...part });
 }
 
-/** Opens a range of a file. The returned function streams it with backpressure and closes both sides when one of them ends. */
+/**
+ * Opens a range of a clip's file. The returned function streams the range with backpressure, and closes the file and the response when either ends.
+ */
 async function openMedia(app: App, ctx: Koa.Context, id: string, range: { start: number; end: number }): Promise<StreamBody> {
   if (ctx.method === 'HEAD') return () => undefined;
   const source = await app.storage.open(id, range);
   return (response: ServerResponse) => {
-    // The client disconnected while the file was being opened.
+    // Closes the file if the client disconnected while the file was being opened.
     if (response.destroyed) return void source.destroy();
     response.setTimeout(READ_TIMEOUT_MS, () => response.destroy());
     pipeline(source, response, (error) => {
-      // A disconnect of the client is normal. Other errors are logged for operators.
+      // Logs no disconnect of the client, because a disconnect is normal.
       if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE')
         app.log.warn({ err: error, clip: id }, 'a clip could not be read to its end; the response was aborted');
     });

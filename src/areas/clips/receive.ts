@@ -8,17 +8,17 @@ import { type Clip, findGame } from './rows.ts';
 import { ClipFields, MAX_CLIP_BYTES } from './schemas.ts';
 import { checkUsage, storeUpload } from './upload.ts';
 
-/** Maximum concurrent uploads per process, of one wallet and of all wallets. Each one uses disk space until it is stored. */
+/** Maximum concurrent uploads in this process: of one wallet, and of all wallets. An upload uses disk space until it is stored. */
 const MAX_UPLOADS_PER_WALLET = 4;
 const MAX_UPLOADS = 64;
 
-/** The wallets of the in-flight uploads of this process, one item per upload. */
+/** Wallets that are uploading in this process; one item per upload, so a wallet may occur several times. */
 const uploadsInFlight = perApp((): string[] => []);
 
 /**
  * Receives an upload, detects its type from the content, and stores it as a clip.
- * @throws 400 for a malformed form; 403 when the wallet is banned; 404 for an unknown game; 413 when the file is too large; 415 for another
- *   type; 409, 429 and 503 as `storeUpload`
+ * @throws 400 for a malformed form; 403 when the wallet is banned; 404 for an unknown game; 413 when the file is too large; 415 for another type; 429
+ * for too many concurrent uploads of the wallet; also the 409, 429 and 503 of `storeUpload`
  */
 export async function receiveClip(app: App, wallet: string, idempotencyKey: string | null, ctx: Koa.Context, body: Readable): Promise<Clip> {
   const inFlight = app.state(uploadsInFlight);
@@ -34,7 +34,7 @@ export async function receiveClip(app: App, wallet: string, idempotencyKey: stri
       let type: MediaType | null = null;
       const inspect = (head: Buffer) => {
         type = mediaTypeOf(head);
-        if (!type) throw fail(415, `file must be one of ${MEDIA_TYPES.join(', ')}, by its content`);
+        if (!type) throw fail(415, `the content of file must be one of ${MEDIA_TYPES.join(', ')}`);
       };
       const fields = await readForm(ctx, body, { file: 'file', fields: ClipFields }, (bytes) => draft.fill(bytes, MAX_CLIP_BYTES, inspect));
       const { gameId, title = null } = fields;

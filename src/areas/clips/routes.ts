@@ -88,7 +88,7 @@ const deleteClip = route({
   path: '/admin/clips/{id}',
   auth: { admin: 'moderation' },
   summary: 'Remove a clip',
-  description: 'The clip disappears at once; its file is deleted soon after. Its wallet cannot upload the same content again.',
+  description: 'The clip disappears at once; its file is deleted soon after. The wallet that uploaded it cannot upload the same content again.',
   params: ClipPath,
   returns: { 204: null },
   fails: [404],
@@ -98,5 +98,5 @@ const deleteClip = route({
   },
 });
 
-/** The routes of clips, by caller. */
+/** The endpoints of clips, grouped by the callers that may use them. */
 export const clipRoutes = { public: [getClips, getClip, getMedia], session: [postClip], admin: [deleteClip] };

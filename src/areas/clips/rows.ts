@@ -1,7 +1,7 @@
 import { instant, statement } from '#platform/db/sql.ts';
 import type { MediaType } from './media-type.ts';
 
-/** A completely received upload. */
+/** An upload whose body has been received completely. */
 export interface ReceivedUpload {
   readonly wallet: string;
   readonly gameId: string;
@@ -12,7 +12,7 @@ export interface ReceivedUpload {
   readonly idempotencyKey: string | null;
 }
 
-/** A visible clip. */
+/** A clip that clients can see. */
 export interface Clip {
   readonly id: string;
   readonly wallet: string;
@@ -20,14 +20,14 @@ export interface Clip {
   readonly title: string | null;
   readonly type: MediaType;
   readonly bytes: number;
-  /** ISO 8601 in UTC. */
+  /** Time of the upload, ISO 8601 in UTC. */
   readonly createdAt: string;
 }
 
 export const CLIP_COLUMNS = `id, wallet, game_id as "gameId", title, type, bytes,
   ${instant('created_at')} as "createdAt"`;
 
-/** An upload of the same wallet with the same content, or under the same key. */
+/** An earlier upload of the same wallet that has the same content or the same idempotency key. */
 export interface EarlierUpload extends Clip {
   readonly state: 'uploading' | 'ready' | 'removing' | 'removed';
   readonly sameContent: boolean;
@@ -35,7 +35,7 @@ export interface EarlierUpload extends Clip {
 }
 
 const SELECT_EARLIER = `select ${CLIP_COLUMNS}, state, sha256 = $2 as "sameContent", coalesce(idempotency_key = $3, false) as "sameKey" from clips`;
-/** Each branch of the union uses its own index. */
+/** Finds earlier uploads by content or key. Uses a union, so that each of its branches can use its own index. */
 export const findEarlierUploads = statement<EarlierUpload>(
   'find_earlier_clips',
   `${SELECT_EARLIER} where wallet = $1 and sha256 = $2 and state <> 'abandoned'
@@ -45,7 +45,10 @@ export const findEarlierUploads = statement<EarlierUpload>(
 /** Reads the table of games directly, because clips may not import the arcade. */
 export const findGame = statement<{ id: string }>('find_game_of_clip', 'select id from games where id = $1');
 
-/** Reads today's uploads of a wallet and the rest of the UTC day, seconds. `known`: whether the wallet has used the key before. */
+/**
+ * Reads the number and the total size of a wallet's uploads on this UTC day, and the seconds until the day ends. `known`: whether the wallet has used
+ * the idempotency key before.
+ */
 export const readUsage = statement<{ clips: number; bytes: number; leftSec: number; known: boolean }>(
   'read_clip_usage',
   `select count(*)::int as clips, coalesce(sum(bytes), 0)::float8 as bytes,
@@ -54,7 +57,10 @@ export const readUsage = statement<{ clips: number; bytes: number; leftSec: numb
    from clips where wallet = $1 and day = (select app_day()) and state <> 'abandoned'`,
 );
 
-/** Maximum time in the state `uploading`. It is longer than the timeout of the storage, so an older row belongs to a killed process. */
+/**
+ * Maximum time of a row in the state `uploading`. The timeout of the storage is shorter, so the process that wrote an older row must have been
+ * killed.
+ */
 const UPLOAD_TIMEOUT = `interval '15 minutes'`;
 
 export const insertClip = statement(
@@ -66,6 +72,6 @@ export const completeClip = statement<Clip>(
   'complete_clip',
   `update clips set state = 'ready', created_at = app_now(), sweep_at = null where id = $1 and state = 'uploading' returning ${CLIP_COLUMNS}`,
 );
-/** Abandons uploads. The sweep deletes their files later, when no process can still be writing them. */
+/** Abandons uploads. The sweep deletes their files later, when no process can write them any more. */
 export const abandonClips = statement('abandon_clips', `update clips set state = 'abandoned' where id = any($1::uuid[]) and state = 'uploading'`);
 export const clipExists = statement<{ id: string }>('clip_exists', 'select id from clips where id = $1');

@@ -5,7 +5,7 @@ import { MEDIA_TYPES } from './media-type.ts';
 /** Maximum size of a clip, bytes. */
 export const MAX_CLIP_BYTES = 50 * 1024 * 1024;
 
-/** The fields of the upload form besides the file. */
+/** The fields of the upload form other than the file. */
 export const ClipFields = z.strictObject({
   gameId: Slug,
   title: line(120).optional().meta({ description: 'Title, one line.', example: 'The last brick' }),

@@ -1,13 +1,13 @@
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
-/** Maximum clips per run, and maximum concurrent removals. */
+/** Maximum clips that one run handles, and maximum concurrent removals of files. */
 const MAX_SWEPT = 100;
 const MAX_CONCURRENT_REMOVALS = 8;
 
 /**
- * Leases due rows for 5 minutes, so that a file that cannot be removed is retried after the others. An unfinished upload becomes `abandoned`, so
- * that no process can complete it any more.
+ * Leases, for 5 minutes, the rows whose sweep is due. So a file that cannot be removed is retried after other files. Changes an unfinished upload to
+ * `abandoned`, so that no process can complete it any more.
  */
 const leaseDue = statement<{ id: string }>(
   'lease_due_clips',
@@ -22,7 +22,7 @@ const markRemoved = statement(
 );
 
 /**
- * Deletes the files of abandoned uploads, together with their rows, and of removed clips, whose rows stay. Handles at most `MAX_SWEPT` clips per
+ * Deletes the files and the rows of abandoned uploads. For removed clips, deletes the files and keeps the rows. Handles at most `MAX_SWEPT` clips per
  * call. Idempotent; a crash at any point is safe.
  */
 export async function sweepClips(app: App): Promise<void> {
@@ -34,7 +34,10 @@ export async function sweepClips(app: App): Promise<void> {
   }
 }
 
-/** Removes a file. @returns the id; null when the storage failed, so that a later run retries */
+/**
+ * Removes the file of a clip.
+ * @returns the clip's id; null when the storage failed, so that a later run retries
+ */
 async function removeFile(app: App, id: string): Promise<string | null> {
   try {
     await app.storage.remove(id);

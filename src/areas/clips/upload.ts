@@ -16,7 +16,7 @@ import {
   readUsage,
 } from './rows.ts';
 
-/** Maximum uploads of a wallet per UTC day: clips, and bytes. */
+/** Maximum clips and maximum bytes that a wallet can upload per UTC day. */
 export const MAX_DAILY_CLIPS = 50;
 export const MAX_DAILY_BYTES = 1024 * 1024 * 1024;
 
@@ -24,8 +24,9 @@ const dailyLimitExceeded = (leftSec: number) =>
   fail(429, `a wallet may upload at most ${MAX_DAILY_CLIPS} clips and ${MAX_DAILY_BYTES} bytes per UTC day`, { 'Retry-After': String(leftSec) });
 
 /**
- * Refuses an upload above the daily limit before its body is read. Accepts a repeated upload with the same idempotency key.
- * @throws 429 with the end of the day as `Retry-After`
+ * Refuses an upload before its body is read if the wallet has reached its daily limit. Does not refuse a repeated upload, whose idempotency key the
+ * wallet has used before.
+ * @throws 429 with the seconds until the end of the day as `Retry-After`
  */
 export async function checkUsage(app: App, wallet: string, idempotencyKey: string | null): Promise<void> {
   const [usage] = await app.db.query(readUsage, [wallet, idempotencyKey]);
@@ -33,10 +34,10 @@ export async function checkUsage(app: App, wallet: string, idempotencyKey: strin
 }
 
 /**
- * Stores an upload as a clip. Commits the row, then writes the file under the row's id, then marks the row as a clip. When the process is killed in
- * between, the sweep deletes the row and the file.
- * @throws 403 when the wallet is banned; 409 for known content, a key with other fields, or a concurrent upload of the same content; 429 above the
- *   daily limit; 503 when the storage fails
+ * Stores an upload as a clip in three steps: commits a row, writes the file under the id of the row, and marks the row as a clip. If the process is
+ * killed between the steps, the sweep deletes the row and the file.
+ * @throws 403 when the wallet is banned; 409 when the wallet uploaded the content before, used the key for another upload, or is uploading the same
+ * content in another request; 429 above the daily limit; 503 when the storage fails
  */
 export async function storeUpload(app: App, upload: ReceivedUpload, draft: UploadDraft): Promise<Clip> {
   const reserved = await app.tx((tx) => reserve(tx, upload));
@@ -52,7 +53,10 @@ export async function storeUpload(app: App, upload: ReceivedUpload, draft: Uploa
   }
 }
 
-/** Inserts the row of an upload, within the daily limit. @returns the new id, or the existing clip of a repeated upload */
+/**
+ * Inserts the row of an upload if the daily limit allows the upload.
+ * @returns the id of the new row, or the existing clip when the upload is repeated
+ */
 async function reserve(tx: Tx, upload: ReceivedUpload): Promise<string | Clip> {
   const { wallet, gameId, title, type, bytes, sha256, idempotencyKey } = upload;
   const [, earlier, [usage]] = await Promise.all([
@@ -62,7 +66,7 @@ async function reserve(tx: Tx, upload: ReceivedUpload): Promise<string | Clip> {
   ]);
   const known = resolveDuplicate(earlier, upload);
   if (known) return known;
-  // An unfinished upload of the same content is replaced: the newest request completes it.
+  // Replaces an unfinished upload of the same content, so that only the newest request can complete.
   const replaced = earlier.map(({ id }) => id);
   if (!usage) throw new Error('the usage of a wallet could not be read');
   const replacedBytes = earlier.reduce((sum, clip) => sum + clip.bytes, 0);
@@ -77,42 +81,45 @@ async function reserve(tx: Tx, upload: ReceivedUpload): Promise<string | Clip> {
 }
 
 /**
- * Compares an upload with the earlier ones of the same content or key.
- * @returns the existing clip; null when the upload is new, or the earlier ones are unfinished
- * @throws 409 for a duplicate, or a key with other fields
+ * Compares an upload with the earlier uploads that have the same content or idempotency key.
+ * @returns the existing clip when this upload repeats it; null when this upload is new, or when the earlier ones are unfinished
+ * @throws 409 when the wallet uploaded the content before, or used the key for another upload
  */
 function resolveDuplicate(earlier: readonly EarlierUpload[], { gameId, title }: ReceivedUpload): Clip | null {
   const withKey = earlier.find(({ sameKey }) => sameKey);
   const found = withKey ?? earlier[0];
   const isRemoved = found?.state === 'removing' || found?.state === 'removed';
-  // A removed clip has no title, so it is not compared.
+  // Does not compare the title of a removed clip, because the removal deleted the title.
   const isSame = withKey?.sameContent && withKey.gameId === gameId && (isRemoved || withKey.title === title);
   if (withKey && !isSame) throw fail(409, 'Idempotency-Key was used before with another body');
   if (!found || found.state === 'uploading') return null;
-  if (isRemoved) throw fail(409, 'file was uploaded by this wallet before, and removed');
+  if (isRemoved) throw fail(409, 'file must be new: this wallet uploaded it before, and it was removed');
   if (withKey) return withKey;
-  throw fail(409, `file was uploaded by this wallet before, as clip ${found.id}`, { Location: `/clips/${found.id}` });
+  throw fail(409, `file must be new: this wallet uploaded it before as clip ${found.id}`, { Location: `/clips/${found.id}` });
 }
 
 async function complete(tx: Tx, { wallet, gameId }: ReceivedUpload, id: string): Promise<Clip> {
   await lockUploader(tx, wallet);
   const [clip] = await tx.query(completeClip, [id]);
-  if (!clip) throw fail(409, 'file is being uploaded by another request, too', { 'Retry-After': '5' });
+  if (!clip) throw fail(409, 'file must be uploaded by one request at a time; another request is uploading it', { 'Retry-After': '5' });
   await appendActivities(tx, [{ kind: 'clip', sourceId: id, wallet, gameId, amount: 0 }]);
   return clip;
 }
 
-/** Locks the wallet, so that its uploads are counted one after another. @throws 403 when the wallet is banned */
+/**
+ * Locks the wallet, so that its concurrent uploads are serialized and the count of its uploads is exact.
+ * @throws 403 when the wallet is banned
+ */
 async function lockUploader(tx: Tx, wallet: string): Promise<void> {
   if ((await lockPlayers(tx, [wallet])).get(wallet)?.banned) throw fail(403, 'this wallet is banned');
 }
 
-/** Abandons an upload, unless it is a clip: a commit may have succeeded although its connection failed. */
+/** Abandons an upload after an error. Keeps a clip: the commit that made it may have succeeded, although its response was lost. */
 async function abandonUpload(app: App, id: string): Promise<void> {
   const [row] = await app.tx(async (tx) => {
     await tx.query(abandonClips, [[id]]);
     return await tx.query(clipExists, [id]);
   });
-  // The sweep has deleted the row already. It does not come again, so the file is removed here.
+  // Removes the file here, because the sweep has deleted the row already and does not find the file again.
   if (!row) await app.storage.remove(id);
 }

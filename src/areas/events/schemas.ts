@@ -17,12 +17,12 @@ export const EventsQuery = z.object({
     .meta({ description: 'Id of the last received message, for clients that cannot send the header Last-Event-ID. The header has precedence.' }),
 });
 
-/** Parses the categories of a query. Returns all categories for undefined. */
+/** Parses the list of categories in a query and ignores unknown ones. Returns all categories when there is no list. */
 export const categoriesOf = (list: string | undefined): readonly Category[] => list?.split(',').filter(isCategory) ?? CATEGORIES;
 
 const ACTIVE_EVENT = { id: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', startsAt: '2026-11-21T12:00:00.000Z', endsAt: '2026-11-21T12:10:00.000Z' };
 
-/** An event that is active now. */
+/** A chat round, burn event or one-time event that is active now. */
 export const ActiveEvent = z
   .strictObject({
     type: z.enum(['chat_round', 'burn_event', 'arcade_event']),

@@ -9,11 +9,11 @@ import { CachedBody } from '#platform/http/cached-body.ts';
 import { reply } from '#platform/http/route.ts';
 import type { BoardQuery, GlobalStats, OptionalPeriodQuery, PeriodStats, QuestStats } from './schemas.ts';
 
-/** Cache-Control of a current board, so that a client sees its own score in the next read. */
+/** Cache-Control of a board of the current period. Clients must revalidate it, so that they see a new score in the next read. */
 export const REVALIDATE = 'no-cache';
-/** Cache-Control of a page around the caller. */
+/** Cache-Control of a page that is centred on the caller. */
 const PRIVATE = 'private, no-cache';
-/** Cache-Control of stored finals, which never change. */
+/** Cache-Control of the stored final ranks of an ended period, which never change. */
 const IMMUTABLE = 'public, max-age=86400, immutable';
 
 const periodChoiceOf = ({ period, at }: OptionalPeriodQuery) => ({ span: period ?? 'all', at: at === undefined ? undefined : parseDay(at) }) as const;
@@ -68,13 +68,13 @@ export async function boardOfGame(app: App, gameId: string): Promise<string> {
   return gameBoard(gameId);
 }
 
-/** Reads the number of wallets on a part of a board, and the best score. */
+/** Reads the number of wallets on a board and the best score, for all time or one period. */
 async function summarize(app: App, board: string, choice: Pick<PageRequest, 'span' | 'at'>) {
   const { entries, total, final } = await readPage(app, board, { ...choice, limit: 1, offset: 0 });
   return { participants: total, topScore: entries[0]?.score ?? null, final };
 }
 
-/** Reads the stats that the global board and the quest board have in common. */
+/** Reads the stats that the global board and the quest board both have. */
 async function readTotals(app: App, board: 'global' | 'quests') {
   const today = dayNumber(app.clock.now());
   const [all, day, given, givenToday] = await Promise.all([

@@ -129,7 +129,7 @@ const gameRank = route({
   handler: async ({ app, params, query, wallet }) => reply(200, await readBoardRank(app, await boardOfGame(app, params.id), query, wallet)),
 });
 
-/** The endpoints of leaderboards, by caller. */
+/** The endpoints of leaderboards, grouped by the callers that may use them. */
 export const leaderboardRoutes = {
   public: [globalBoard, globalStatsRoute, globalPeriodStats, questBoard, questStatsRoute, referralLeaderboard, gameLeaderboard],
   session: [globalRank, questRank, gameRank],

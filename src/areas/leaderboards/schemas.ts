@@ -10,7 +10,7 @@ const PERIOD_FIELDS = {
 const atHasPeriod = (query: { period?: unknown; at?: unknown }) => query.at === undefined || query.period !== undefined;
 const AT_NEEDS_PERIOD = { path: ['at'], message: 'must come with a period' };
 
-/** Query of a leaderboard. */
+/** Query parameters of a leaderboard. */
 export const BoardQuery = PageQuery.extend({
   ...PERIOD_FIELDS,
   around: z
@@ -20,11 +20,11 @@ export const BoardQuery = PageQuery.extend({
 }).refine(atHasPeriod, AT_NEEDS_PERIOD);
 export type BoardQuery = z.output<typeof BoardQuery>;
 
-/** Query of a rank endpoint: all time or one period. */
+/** Query parameters of a rank endpoint: all time or one period. */
 export const OptionalPeriodQuery = z.object(PERIOD_FIELDS).refine(atHasPeriod, AT_NEEDS_PERIOD);
 export type OptionalPeriodQuery = z.output<typeof OptionalPeriodQuery>;
 
-/** Query of period stats. */
+/** Query parameters of period stats. */
 export const PeriodQuery = z.object({ period: Period.default('day'), at: PERIOD_FIELDS.at });
 
 export const GameParams = z.object({ id: Slug.meta({ id: 'GameRef', description: 'The game’s id.', example: 'star-raiders' }) });
@@ -33,7 +33,7 @@ const rank = Count.min(1).meta({
   description: 'Competition rank (1224): wallets with the same score share a rank, and the following ranks are skipped.',
   example: 3,
 });
-// Plain string, because responses do not need to validate addresses again.
+// Schema of an address in a response: a plain string, because the address was validated before it was stored.
 const wallet = z.string().meta({ description: 'The wallet’s address.', example: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' });
 
 const LeaderboardEntry = z
@@ -46,10 +46,12 @@ export const Leaderboard = z.array(LeaderboardEntry).meta({ id: 'Leaderboard' })
 /** A wallet's rank on a board. */
 export const BoardRank = z
   .strictObject({
-    rank: rank.nullable().meta({ description: 'null for a wallet without points.' }),
+    rank: rank.nullable().meta({ description: 'Rank of the wallet; null without points.' }),
     score: Count,
     percentile: z.number().nullable().meta({ description: 'Percentage of the wallets on the board whose rank is not better; null without a rank.' }),
-    pointsToNext: Count.nullable().meta({ description: 'Points to the next better score; null for the best wallet and without a rank.' }),
+    pointsToNext: Count.nullable().meta({
+      description: 'Difference to the next better score on the board; null for the best wallet, and without a rank.',
+    }),
     neighbours: z.array(LeaderboardEntry).meta({ description: 'The two lines before and the two lines after this wallet.' }),
   })
   .meta({

@@ -21,7 +21,7 @@ const activate = statement(
 
 /**
  * Starts a chat round: freezes its parameters, reserves its prizes, and opens it for entries for `durationSec` seconds.
- * @throws 404 when the round does not exist; 409 when it is not pending, another round is active, or the treasury does not hold the prizes;
+ * @throws 404 when the round does not exist; 409 when the round is not pending, another round is active, or the treasury does not hold the prizes;
  * 503 when the RPC node does not answer
  */
 export async function startChatRound(app: App, id: string): Promise<RoundRow> {

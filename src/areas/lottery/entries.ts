@@ -13,7 +13,7 @@ export interface LockedRound {
   readonly kind: RoundKind;
   readonly state: RoundState;
   readonly parameters: RoundParameters;
-  /** Number of entries, which is also the next index. */
+  /** Number of entries, which is also the index of the next entry. */
   entries: number;
   /** The database's clock after the lock was acquired, ms since 1970. */
   readonly now: number;
@@ -30,7 +30,7 @@ const lockActiveChat = statement<LockRow>(
 const lockOne = statement<LockRow>('lock_round', `select ${LOCKED} from rounds where id = $1 and parameters is not null for update`);
 const readClock = statement<{ now: number }>('read_clock_ms', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
 
-// A separate statement reads the clock, because the locking statement would read it before it waits for the lock.
+// A separate statement reads the clock. The locking statement would read the clock before it waits for the lock.
 async function lock(tx: Queryable, locking: Promise<LockRow[]>): Promise<LockedRound | null> {
   const [[row], [clock]] = await Promise.all([locking, tx.query(readClock)]);
   return row && clock ? { ...row, now: clock.now } : null;
@@ -87,10 +87,10 @@ export async function appendEntries(tx: Tx, round: LockedRound, entries: readonl
 
 /** A message that requests an entry in the active chat round. */
 interface EntryCandidate {
-  /** Id of the new entry. Missing numbers are derived from this id. */
+  /** Id of the new entry. If `numbers` is null, the numbers are derived from this id and the wallet. */
   readonly id: string;
   readonly wallet: string;
-  /** The requested numbers in any order; null derives them. */
+  /** The requested numbers in any order; null: the service derives the numbers. */
   readonly numbers: readonly number[] | null;
   readonly source: string;
   readonly messageId: string;
@@ -101,13 +101,13 @@ type EntryAcceptance = { readonly entry: AcceptedEntry } | { readonly status: 40
 
 const perWallet = statement<{ wallet: string; n: number }>(
   'count_entries_of_wallets',
-  // `lateral … offset 0` forces one index lookup per wallet, also when PostgreSQL planned the statement while the table was small.
+  // `lateral … offset 0` forces one index lookup per wallet, even if PostgreSQL planned the statement while the table was small.
   `select k.wallet, c.n from unnest($2::text[]) as k(wallet),
      lateral (select count(*)::int as n from entries where round = $1 and wallet = k.wallet offset 0) c`,
 );
 
 /**
- * Validates and accepts a batch of candidates in their order. A refused candidate uses no index and stores nothing.
+ * Validates and accepts a batch of candidates in their order. A refused candidate gets no index and is not stored.
  * Precondition: the transaction has locked the active round (`lockActiveRound`).
  * @param round null when no round is active
  * @returns one result per candidate

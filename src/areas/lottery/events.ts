@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { event } from '#platform/events/event.ts';
 
-// Ids and addresses are validated before they reach an event.
+// Ids and addresses are validated before an event is emitted, so this schema checks only their length.
 const Key = z.string().min(1).max(64);
 const Address = z.string().min(1).max(64);
 const Amount = z.string().regex(/^\d{1,20}$/);

@@ -2,7 +2,8 @@ import type { GaugeReader } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ageSeconds, type GaugeRow, MAX_COUNTED, readSamples } from '#platform/observability/metrics/sql-gauges.ts';
 
-// The delay of a round counts from its closing time (active), its close (closing) or the beacon's due time (committed).
+// The delay of a round counts from its closing time in state active, from the time of its close in state closing, and from the due time of its beacon
+// round in state committed.
 const openRounds = statement<GaugeRow>(
   'metrics_rounds',
   `select jsonb_build_object('rounds', count(r.id)::float8, 'round_overdue_seconds', greatest(0, coalesce(max(${ageSeconds(
@@ -17,7 +18,7 @@ const openRounds = statement<GaugeRow>(
    select jsonb_build_object('round_schedule_overdue_seconds', greatest(0, coalesce((select ${ageSeconds('next_at')} from round_schedule), 0))), null`,
 );
 
-/** Gauges of open rounds and their delay. */
+/** Gauges of open rounds and of their delay. */
 export const roundGauges: GaugeReader = {
   cacheMs: 5_000,
   gauges: {

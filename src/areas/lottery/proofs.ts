@@ -4,7 +4,7 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { notAvailable, type RoundStatus, roundNotFound } from './published.ts';
 import type { RoundKind } from './rows.ts';
 
-/** An entry with its Merkle proof. Immutable once the round is frozen. */
+/** An entry with its Merkle proof. The proof never changes, because it exists only after the round is frozen. */
 interface ProvedEntry extends EntryProof {
   readonly entry: Entry & { readonly id: string };
   readonly index: number;
@@ -14,7 +14,7 @@ interface ProvedEntry extends EntryProof {
 interface ProofRow extends Pick<RoundStatus, 'state' | 'voidReason' | 'root'> {
   entry: ProvedEntry['entry'] | null;
   leaf: string | null;
-  /** Hex by level; an empty text where a node has no sibling. */
+  /** The sibling hash at each level of the tree, hex; an empty text if the node has no sibling at this level. */
   siblings: string[] | null;
 }
 
@@ -39,7 +39,7 @@ export async function readEntryProof(db: Queryable, kind: RoundKind, id: string,
   if (!row) throw roundNotFound(kind, id);
   const { entry, leaf, siblings, root, voidReason } = row;
   if (entry === null) throw fail(404, `round ${id} has no entry ${entryId}`);
-  // When the entries differ from the committed ones, the stored tree does not lead to the committed root.
+  // When the entries differ from the committed ones, the stored tree does not lead to the committed root, so there are no proofs.
   if (root === null || leaf === null || siblings === null || voidReason === 'entries-differ')
     throw notAvailable({ id, ...row }, 'proofs', 'when its entries are frozen');
   return { entry, index: entry.index, leaf, proof: siblings.filter((sibling) => sibling !== ''), root };

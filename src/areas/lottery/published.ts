@@ -7,7 +7,7 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { encodeBody } from '#platform/http/cached-body.ts';
 import type { RoundKind, RoundState } from './rows.ts';
 
-/** State of a round that decides which of its results are available. */
+/** The fields of a round that decide which of its results are available. */
 export interface RoundStatus {
   readonly id: string;
   readonly state: RoundState;
@@ -31,7 +31,7 @@ export async function readRoundStatus(db: Queryable, kind: RoundKind, id: string
 export const roundNotFound = (kind: RoundKind, id: string) => fail(404, `there is no ${kind === 'chat' ? 'chat' : 'legacy'} round ${id}`);
 
 /**
- * Creates the 404 error for a result that does not exist yet or never will. The message names the round's state.
+ * Creates the 404 error for a result that a round does not have yet or will never have. The message names the round's state.
  * @param result the name of the result
  * @param since a clause that says when the result becomes available
  */
@@ -40,13 +40,13 @@ export function notAvailable({ id, state, voidReason }: Pick<RoundStatus, 'id' |
   return fail(404, `round ${id} is ${state}; it has ${result} ${since}`);
 }
 
-/** An entry in a page of the list. */
+/** An entry as returned in a page of a round's entries. */
 interface ListedEntry extends Entry {
   readonly id: string;
   readonly leaf: string;
 }
 const AT = instant('at');
-// Indexes have no gaps, so an offset equals an index.
+// Indexes have no gaps, so the offset of an entry equals its index.
 const selectPage = statement<Omit<ListedEntry, 'leaf'>>(
   'select_entries_page',
   `select id::text, index, wallet, numbers, source, message_id as "messageId", ${AT} as at
@@ -62,19 +62,20 @@ export async function listEntries(db: Queryable, round: string, limit: number, o
   });
 }
 
-/** A file that is streamed from the database. `isFinal` means that its content never changes. */
+/** A file that is streamed from the database. `isFinal` means that the content of the file never changes. */
 export interface PublicFile {
   readonly etag: string;
   readonly isFinal: boolean;
   open(): Readable;
 }
 
-/** Streams one chunk at a time, so that a slow client does not fill the memory and a disconnected client ends the queries. */
+/** Creates a stream that reads one chunk at a time, so that a slow client does not fill the memory and a disconnected client ends the queries. */
 const streamed = (chunks: AsyncGenerator<string>) => Readable.from(chunks, { objectMode: false, highWaterMark: 1 });
 
-/** Entries per query: about 400 KB of text. */
+/** Entries per query. Their lines are about 400 KB of text. */
 const ENTRIES_PER_CHUNK = 2_000;
-// The database formats the lines, which takes a tenth of the time of reading rows. They equal `entryLine`: sorted keys, no white space.
+// The database formats the lines, which takes a tenth of the time of reading rows. Each line equals the result of `entryLine`: sorted keys, no white
+// space.
 const selectLines = statement<{ lines: string; next: number }>(
   'select_entry_lines',
   `select string_agg('{"at":"' || ${AT} || '","index":' || index || ',"messageId":' || to_json(message_id) || ',"numbers":' || array_to_json(numbers)
@@ -125,7 +126,7 @@ export async function auditFile({ db }: Pick<App, 'db'>, kind: RoundKind, id: st
   async function* chunks(head: string): AsyncGenerator<string> {
     yield `${head},"entryHashes":[`;
     for (let from = 0; ; from += HASHES_PER_CHUNK) {
-      // A round without entries has no tree.
+      // A round without entries has no tree, so the query returns no row.
       const hashes = (await db.query(selectHashes, [id, from * HASH_BYTES + 1]))[0]?.hashes ?? '';
       const quoted = hashes.replace(/.{64}/g, ',"$&"');
       if (quoted !== '') yield from === 0 ? quoted.slice(1) : quoted;

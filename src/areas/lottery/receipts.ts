@@ -8,7 +8,7 @@ import { Wallet } from '#lib/scalars.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { AcceptedEntry } from './entries.ts';
 
-/** The signed fields of an entry: all fields that are published later, and the leaf hash. */
+/** The signed fields of a receipt: all fields of the entry that are published later, and its leaf hash. */
 const ReceiptBody = z.strictObject({
   version: z.literal(1),
   round: z.uuid(),
@@ -22,7 +22,7 @@ const ReceiptBody = z.strictObject({
   leaf: Hash,
 });
 
-/** A signed receipt of an accepted entry. A wallet can use it to prove that the service dropped the entry from the published list. */
+/** A signed receipt of an accepted entry. With its receipt, a wallet can prove that the service dropped the entry from the published list. */
 export const Receipt = z
   .strictObject({
     body: ReceiptBody,
@@ -45,7 +45,7 @@ const RAW_PUBLIC_BYTES = 32;
 
 interface ReceiptKey {
   readonly secret: KeyObject;
-  /** Base58 of 32 bytes. */
+  /** The public key, base58 of 32 bytes. */
   readonly publicKey: string;
   /** The first 8 characters of the public key. */
   readonly id: string;

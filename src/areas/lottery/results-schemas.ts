@@ -18,12 +18,17 @@ export const EntriesQuery = PageQuery.extend({
   }),
 });
 
-/** The published fields of an entry. Its leaf hash covers all of them. */
+/** The published fields of an entry. The entry's leaf hash covers all these fields. */
 const published = {
   index: Index,
   wallet: Wallet,
   numbers: Numbers,
-  source: z.string().meta({ description: 'The origin: the service’s own chat, a bridged chat, or the chain.', example: 'coinop' }),
+  source: z
+    .string()
+    .meta({
+      description: 'The origin: `chat` (the service’s own chat), the name of a bridged chat, `chain` (a paid ticket) or `ticket` (a free ticket).',
+      example: 'chat',
+    }),
   messageId: z
     .string()
     .meta({ description: 'Id of the message at the origin. For a paid ticket, the signature of its transaction.', example: 'ÄÖ-17' }),

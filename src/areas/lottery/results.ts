@@ -12,7 +12,7 @@ const selectDrawn = statement<Pick<RoundStatus, 'state' | 'voidReason'> & { audi
 );
 
 /**
- * Reads the winning numbers of a chat round and the inputs of their derivation.
+ * Reads the winning numbers of a chat round and the values from which they were derived.
  * @throws 404 when the round does not exist or is not finalized
  */
 export async function readNumbers(db: Queryable, id: string) {
@@ -40,7 +40,7 @@ export async function readNumbers(db: Queryable, id: string) {
   };
 }
 
-/** A winner of a chat round and the prize. */
+/** A winner of a chat round, with the prize. */
 interface DrawnWinner {
   place: number;
   wallet: string;

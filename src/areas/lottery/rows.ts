@@ -37,12 +37,12 @@ export interface RoundRow {
   beaconRound: number | null;
   beaconDueAt: string | null;
   voidReason: VoidReason | null;
-  /** The void round whose entries this round took over, and the round that took over the entries of this void one. */
+  /** `predecessor`: the void round whose entries this round took over. `successor`: the round that took over the entries of this void round. */
   predecessor: string | null;
   successor: string | null;
   /** The finalized commitment; null before it is recorded. */
   commitment: { sequence: number; signature: string; slot: number; hash: string } | null;
-  /** The round is committed, and its beacon round was due more than an hour ago. */
+  /** Whether the round is still committed although its beacon round was due more than an hour ago. */
   overdue: boolean;
   createdAt: string;
   closedAt: string | null;
@@ -50,7 +50,7 @@ export interface RoundRow {
   endedAt: string | null;
 }
 
-/** Columns of a `RoundRow`: all but the audit. `r` is the alias of `rounds`. */
+/** Columns of a `RoundRow`: all columns except the audit. `r` is the alias of the table `rounds`. */
 export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by as "createdBy", r.picks, r.range, r.max_entries_per_wallet as "maxEntriesPerWallet",
   r.prizes, r.duration_sec as "durationSec", r.ticket_price::text as "ticketPrice", r.max_tickets::float8 as "maxTickets", r.parameters,
   r.parameters_hash as "parametersHash", ${instant('r.opens_at')} as "opensAt", ${instant('r.closes_at')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
@@ -63,14 +63,17 @@ export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by
 
 const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rounds r where r.id = $1 and ($2::text is null or r.kind = $2)`);
 
-/** Reads a round, optionally of one kind only. */
+/**
+ * Reads a round.
+ * @param kind null reads a round of any kind
+ */
 export async function readRound(db: Queryable, id: string, kind: RoundKind | null = null): Promise<RoundRow | undefined> {
   return (await db.query(byId, [id, kind]))[0];
 }
 
 const active = statement<RoundRow>('read_active_chat_round', `select ${ROUND_COLUMNS} from rounds r where r.kind = 'chat' and r.state = 'active'`);
 
-/** Reads the active chat round. It may be past its closing time and not closed yet. */
+/** Reads the active chat round. The round may be past its closing time, because it stays active until a job closes it. */
 export async function readActiveChatRound(db: Queryable): Promise<RoundRow | undefined> {
   return (await db.query(active))[0];
 }

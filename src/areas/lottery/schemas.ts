@@ -52,7 +52,7 @@ const Commitment = z
   })
   .meta({ id: 'RoundCommitment' });
 
-/** Fields of rounds of both kinds. */
+/** Response fields that rounds of both kinds have. */
 const common = {
   id: RoundId.meta({ example: ID }),
   status: Status,

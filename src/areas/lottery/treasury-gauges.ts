@@ -4,12 +4,12 @@ import { rpc } from '#platform/solana/solana.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { type OutflowMarker, readObligations, readOutflowMarker } from './treasury.ts';
 
-/** Expiry of the stored balances, seconds. They carry the time of reading, so that an old value is recognizable. */
+/** Expiry of the balances in Redis, seconds. The stored value contains the time of reading, so metrics show how old the balances are. */
 const EXPIRY_SEC = 7 * 86_400;
 const keyOf = ({ config }: App) => `${config.redis.prefix}:metrics:balances`;
 
 const Balances = z.strictObject({
-  /** ms since 1970. */
+  /** Time of reading, ms since 1970. */
   at: z.number(),
   /** Lamports. */
   feePayer: z.number(),
@@ -42,7 +42,7 @@ export async function storeBalances(app: App): Promise<void> {
 const heldIn = (account: Parameters<typeof decodeTokenAccount>[0] | undefined) => Number(decodeTokenAccount(account ?? null)?.amount ?? 0n);
 const obligationsOf = async (app: App, asset: 'usdc' | 'reward', marker: OutflowMarker) => Number(await readObligations(app, app.db, asset, marker));
 
-/** Gauges of the balances that a worker has stored last. A scrape sends no request to the RPC node. */
+/** Gauges of the balances that a worker last stored. A scrape of these gauges sends no request to the RPC node. */
 export const balanceGauges: GaugeReader = {
   cacheMs: 5_000,
   gauges: {

@@ -15,7 +15,7 @@ const sumReserved = statement<{ amount: string }>(
      + coalesce((select sum(r.ticket_price * r.entries) from rounds r where ${OPEN} and r.kind = 'legacy' and $1 = 'usdc'), 0))::text as amount`,
 );
 
-/** Returns the tokens that are reserved for open rounds: the prizes of started chat rounds and the ticket prices of legacy rounds; base units. */
+/** Returns the amount that is reserved for open rounds, base units: the prizes of started chat rounds and the ticket prices of legacy rounds. */
 export async function readReserved(db: Queryable, currency: Currency): Promise<bigint> {
   return BigInt((await db.query(sumReserved, [currency]))[0]?.amount ?? 0);
 }
@@ -28,12 +28,13 @@ export async function lockTreasury(tx: Tx): Promise<void> {
 }
 
 /**
- * State of outgoing payments just before the treasury's balance is read. Tokens that leave after this time may still be in the balance.
+ * State of outgoing payments just before the treasury's balance is read. The balance may still contain tokens that leave the treasury after this
+ * time.
  */
 export interface OutflowMarker {
-  /** Time by the database's clock. */
+  /** Time of the marker by the database's clock. */
   readonly at: Date;
-  /** In-flight transactions other than payouts, by currency. */
+  /** In-flight transactions that spend treasury tokens, by currency. Payouts are excluded. */
   readonly outgoing: Readonly<Record<Currency, readonly PendingSpend[]>>;
 }
 
@@ -51,8 +52,9 @@ export async function readOutflowMarker(app: App): Promise<OutflowMarker> {
 }
 
 /**
- * Returns the treasury tokens that are not free, base units: reserved for rounds, owed, or in other in-flight transactions (for a reward
- * epoch). Tokens that left since `marker` are included, so that the sum can be subtracted from a balance that was read after the marker.
+ * Returns the treasury tokens that are not free, base units: tokens that are reserved for rounds, owed, or spent by other in-flight transactions (for
+ * example for a reward epoch). Includes tokens that left the treasury since `marker`, so that the caller can subtract the sum from a balance that was
+ * read after `marker`.
  */
 export async function readObligations(app: App, db: Queryable, currency: Currency, marker: OutflowMarker): Promise<bigint> {
   const [forRounds, owed, now] = await Promise.all([
@@ -64,7 +66,7 @@ export async function readObligations(app: App, db: Queryable, currency: Currenc
   return [...all.values()].reduce((sum, amount) => sum + amount, forRounds + owed);
 }
 
-/** Reads in-flight transactions without payouts: payouts are counted as owed. */
+/** Reads the in-flight transactions that spend treasury tokens, except payouts, because `sumOwedByTreasury` includes payouts. */
 const readOutgoing = (app: App, db: Queryable, currency: Currency) => pendingSpends(db, mintOf(app, currency).toBase58(), payoutBatch);
 
 export const mintOf = ({ chain }: Pick<App, 'chain'>, currency: Currency): PublicKey => (currency === 'usdc' ? chain.usdcMint : chain.rewardMint);

@@ -1,13 +1,13 @@
 import { type App, perApp } from '#platform/app.ts';
 
-/** Minimum interval between two equal alerts of one process, ms. */
+/** Minimum interval between two alerts of this process with the same subject and reason, ms. */
 const MIN_INTERVAL_MS = 60_000;
 const MAX_REMEMBERED = 1_000;
 
-/** Time of the latest alert per subject and reason, ms since 1970. */
+/** Time of the latest alert for each subject and reason, ms since 1970. */
 const alertTimes = perApp(() => new Map<string, number>());
 
-/** Logs an error for operators when something prevents payments. Logs the same subject and reason at most once per minute. */
+/** Logs an error that tells operators why payments are delayed. Logs the same subject and reason at most once per minute. */
 export function alert(app: App, subject: string, reason: string): void {
   const now = app.clock.now().getTime();
   const times = app.state(alertTimes);
@@ -15,5 +15,5 @@ export function alert(app: App, subject: string, reason: string): void {
   if (now - (times.get(key) ?? Number.NEGATIVE_INFINITY) < MIN_INTERVAL_MS) return;
   if (times.size > MAX_REMEMBERED) times.clear();
   times.set(key, now);
-  app.log.error({ subject, reason }, 'payments are delayed; an operator must remove the cause');
+  app.log.error({ subject, reason }, 'payments are delayed until an operator removes the cause');
 }

@@ -7,25 +7,25 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Currency } from './payments.ts';
 
-/** A request to pay a wallet. */
+/** A request to pay an amount to a wallet. */
 export interface PaymentRequest {
   readonly wallet: string;
   readonly currency: Currency;
-  /** Base units, 1 to 2^64 − 1. */
+  /** Amount in base units, 1 to 2^64 − 1. */
   readonly amount: bigint;
-  /** The cause of the payment, such as `{ kind: 'prize', id: '<round>:<place>' }`. One cause has at most one payment. */
+  /** The cause of the payment, such as `{ kind: 'prize', id: '<round>:<place>' }`. There is at most one payment per cause. */
   readonly cause: { readonly kind: string; readonly id: string };
 }
 
-/** The payment of a request. `created` is false when the cause had a payment already. */
+/** The payment that belongs to a request. `created` is false when the cause had a payment before the request. */
 export interface CreatedPayment {
   readonly id: string;
   readonly created: boolean;
 }
 
 /**
- * Returns the id of the payment for a cause: the first 16 bytes of sha256("coinop/payment/1" LF kind LF id), as a UUID of version 8.
- * The id depends on the cause only, so a payment that a database restore lost gets the same id when it is created again.
+ * Returns the id of the payment for a cause: the first 16 bytes of sha256("coinop/payment/1" LF kind LF id), as a UUID of version 8. The id depends
+ * only on the cause. So if a database restore loses a payment and the payment is created again, it gets the same id.
  */
 export function paymentId({ kind, id }: PaymentRequest['cause']): string {
   return stringify(idBytes(kind, id));
@@ -38,7 +38,7 @@ function idBytes(kind: string, id: string): Buffer {
   return bytes;
 }
 
-// Ordered by id, because every statement that locks several payments locks them in this order.
+// Inserts in the order of the ids, because every statement that locks several payments locks them in this order. So two statements cannot deadlock.
 const insert = statement<{ id: string }>(
   'insert_payments',
   `insert into payments (id, wallet, currency, amount, cause_kind, cause_id, payer, lane)
@@ -57,14 +57,14 @@ const isKind = (kind: string) => /^[a-z][a-z0-9-]{0,31}$/.test(kind);
 const isCause = (id: string) => /^[\x21-\x7e]{1,128}$/.test(id);
 
 /**
- * Inserts payments and enqueues their planning after the commit. Idempotent per cause.
- * @returns one entry per request, in the same order
+ * Inserts payments and, after the commit, enqueues the planning of their batches. Idempotent per cause.
+ * @returns one entry per request, in the order of the requests
  * @throws 409 when a cause has a payment with another wallet, currency or amount
  */
 export async function createPayments({ config }: Pick<App, 'config'>, tx: Tx, requests: readonly PaymentRequest[]): Promise<CreatedPayment[]> {
   if (requests.length === 0) return [];
   const malformed = requests.find(({ cause }) => !isKind(cause.kind) || !isCause(cause.id));
-  if (malformed) throw new Error(`the cause of a payment is malformed: ${malformed.cause.kind} ${malformed.cause.id}`);
+  if (malformed) throw new Error(`the cause of a payment must have a valid kind and id, not: ${malformed.cause.kind} ${malformed.cause.id}`);
   const { usdcPayer, payouts } = config.chain;
   const ids = requests.map(({ cause }) => paymentId(cause));
   const terms = [ids, requests.map(({ wallet }) => wallet), requests.map(({ currency }) => currency), requests.map(({ amount }) => String(amount))];
@@ -77,7 +77,7 @@ export async function createPayments({ config }: Pick<App, 'config'>, tx: Tx, re
     requests.map(({ cause }) => idBytes(cause.kind, cause.id).readUInt32BE(0) % payouts.lanes),
   ]);
   const conflicting = (await tx.query(findConflicting, terms))[0];
-  if (conflicting) throw fail(409, `payment ${conflicting.id} has the same cause, but another wallet, currency or amount`);
+  if (conflicting) throw fail(409, `payment ${conflicting.id} exists for the same cause, but with another wallet, currency or amount`);
   const created = new Set(rows.map(({ id }) => id));
   if (ids.some((id, i) => created.has(id) && payers[i] === 'treasury')) tx.enqueue(planPayouts, {});
   return ids.map((id) => ({ id, created: created.has(id) }));

@@ -30,9 +30,9 @@ const completeByHand = statement(
 const noSuchPayment = () => fail(404, 'the payment does not exist');
 
 /**
- * Sets a payment from `manual` or `failed` back to `pending`. In these two states no transaction of the payment is in flight.
- * Does nothing to a pending payment, so the request is idempotent.
- * @throws 404 when the payment does not exist; 409 in any other state
+ * Sets a payment from `manual` or `failed` back to `pending`. In these two states, no transaction of the payment is in flight. Does nothing to a
+ * pending payment, so a repeated request succeeds.
+ * @throws 404 when the payment does not exist; 409 when its state is not `manual`, `failed` or `pending`
  */
 export async function retryPayment(app: App, id: string): Promise<void> {
   await app.tx(async (tx) => {
@@ -47,21 +47,22 @@ export async function retryPayment(app: App, id: string): Promise<void> {
 }
 
 /**
- * Completes a payment in the state `manual` that an operator paid with a transaction of their own.
- * @throws 404 when the payment does not exist; 409 in any other state, when the transaction is not finalized, or when it did not
- * pay this payment
+ * Completes a payment in the state `manual` that an operator paid with another transaction.
+ * @param signature signature of that transaction
+ * @throws 404 when the payment does not exist; 409 when its state is not `manual`, when the transaction is not finalized, or when the transaction did
+ * not pay this payment
  */
 export async function resolveByHand(app: App, id: string, signature: string): Promise<void> {
   const before = await readPayment(app.db, id);
   if (!before) throw noSuchPayment();
   if (before.status === 'completed' && before.signature === signature) return;
   const paid = await checkTransfer(app, signature, before.wallet, before.currency);
-  if (paid.verdict !== 'paid') throw fail(409, `signature must be that of a transaction that paid this payment: ${paid.reason}`);
+  if (paid.verdict !== 'paid') throw fail(409, `signature must name a transaction that paid this payment: ${paid.reason}`);
   await app.tx(async (tx) => {
     const payment = (await tx.query(lock, [id]))[0];
     if (payment?.state !== 'manual') throw fail(409, `the payment is ${payment?.state}; only a manual payment can be resolved`);
     const reason = await transferMismatch(tx, { id, amount: BigInt(payment.amount) }, signature, paid);
-    if (reason !== null) throw fail(409, `signature must be that of a transaction that paid this payment: ${reason}`);
+    if (reason !== null) throw fail(409, `signature must name a transaction that paid this payment: ${reason}`);
     await tx.query(completeByHand, [id, signature]);
     const { wallet, currency, amount } = payment;
     tx.emit(payoutConfirmed, { paymentId: id, wallet, currency, amount, signature }, wallet);

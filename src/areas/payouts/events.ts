@@ -10,16 +10,17 @@ const Signature = z.string().min(1).max(100);
 export const payoutConfirmed = event({
   type: 'payout_confirmed',
   category: 'rewards',
-  summary: 'The transaction of a payment is finalized. Sent to the wallet of the payment only.',
+  summary: 'The transaction of a payment is finalized. The event is sent only to the wallet of the payment.',
   payload: z.strictObject({ paymentId: Key, wallet: Address, currency: Key, amount: Amount, signature: Signature.nullable() }),
 });
 
 export const payoutFailed = event({
   type: 'payout_failed',
   category: 'rewards',
-  summary: 'A payment failed and stays owed; an operator decides what follows. Sent to the wallet of the payment only.',
+  summary:
+    'A payment failed. The amount stays owed until an operator decides about the payment. The event is sent only to the wallet of the payment.',
   payload: z.strictObject({ paymentId: Key, wallet: Address, currency: Key, amount: Amount, reason: z.string() }),
 });
 
-/** The event types of this area. */
+/** The event types of the area payouts. */
 export const payoutEvents = [payoutConfirmed, payoutFailed];

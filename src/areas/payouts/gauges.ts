@@ -15,21 +15,21 @@ const payments = statement<GaugeRow>(
    union all
    select jsonb_build_object('payout_unmatched_transactions', ${countRows(`payout_findings where verdict = 'unmatched'`)}), null`,
 );
-/** $1: scopes that are reported with 0 when they are not paused. */
+/** $1: names of pause scopes that are reported as 0 when they are not paused. */
 const pauses = statement<GaugeRow>(
   'metrics_pauses',
   `select jsonb_build_object('chain_paused', (c.scope is not null)::int) as values, jsonb_build_object('scope', coalesce(c.scope, k.scope)) as labels
    from unnest($1::text[]) as k(scope) full join (select scope from chain_pauses order by scope limit 50) c on c.scope = k.scope`,
 );
 
-/** Reads open payments, unmatched transactions and pauses. */
+/** Reads the numbers of open payments and unmatched transactions, and which scopes are paused. */
 export const payoutGauges: GaugeReader = {
   cacheMs: 5_000,
   gauges: {
-    coinop_payments: `Open payments by payer and state, up to ${MAX_COUNTED} each.`,
-    coinop_payments_oldest_seconds: 'Age of the oldest open payment by payer and state; 0 when there is none.',
-    coinop_payout_unmatched_transactions: `Transactions of payout lanes that match no payment, up to ${MAX_COUNTED}. Payouts are paused while there are any.`,
-    coinop_chain_paused: '1 while signing is paused for a scope of transactions, otherwise 0.',
+    coinop_payments: `Number of open payments by payer and state, each up to ${MAX_COUNTED}.`,
+    coinop_payments_oldest_seconds: 'Age of the oldest open payment by payer and state, seconds; 0 when there is no open payment.',
+    coinop_payout_unmatched_transactions: `Number of transactions on payout lanes that match no payment, up to ${MAX_COUNTED}. Payouts are paused while the number is not 0.`,
+    coinop_chain_paused: '1 while no transaction of a scope is signed because the scope is paused, otherwise 0.',
   },
   read: async (app) => [...(await readSamples(app, payments)), ...(await readSamples(app, pauses, [[PAYOUTS_SCOPE]]))],
 };

@@ -1,6 +1,6 @@
 /**
- * The public API of payouts: payments to wallets and their state.
- * The treasury pays in batches, one per lane (durable-nonce account) at a time; the orchestrator, an external service, pays the rest.
+ * The public API of the area payouts, which pays wallets and stores the state of each payment. The treasury pays in batches. A lane is a
+ * durable-nonce account that one batch at a time uses. The orchestrator, an external service, makes all payments that the treasury does not make.
  */
 export { payoutBatch } from './batches/transaction-type.ts';
 export { type CreatedPayment, createPayments, type PaymentRequest, paymentId } from './create-payment.ts';

@@ -11,7 +11,7 @@ const toManual = statement<{ id: string; wallet: string; currency: string; amoun
 );
 
 /**
- * Sets payments to `manual`, where an operator decides, and notifies their wallets.
+ * Sets payments to `manual`, in which an operator must decide, and notifies their wallets.
  * Precondition: no transaction of these payments is in flight.
  */
 export async function moveToManual(tx: Tx, payments: readonly { readonly id: string; readonly reason: string }[]): Promise<void> {

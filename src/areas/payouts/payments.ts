@@ -16,16 +16,16 @@ export interface Payment {
   id: string;
   wallet: string;
   currency: Currency;
-  /** Base units, as text. */
+  /** Amount in base units, as text. */
   amount: string;
   cause: { kind: string; id: string };
   payer: Payer;
   status: PaymentState;
-  /** Signature of the transaction that paid it; set from `confirmed` on. */
+  /** Signature of the transaction that paid the payment; null before the state `confirmed`, or when it is not known. */
   signature: string | null;
-  /** Reason why the payment is delayed, failed or reversed. */
+  /** Reason why the payment is delayed, failed or reversed; null otherwise. */
   reason: string | null;
-  /** Creation time, ISO 8601 in UTC. */
+  /** Time at which the payment was created, ISO 8601 in UTC. */
   timestamp: string;
   updatedAt: string;
   completedAt: string | null;
@@ -51,18 +51,18 @@ const owed = statement<{ amount: string; payments: number }>(
    where wallet = $1 and currency = $2 and state not in ('completed', 'reversed')`,
 );
 
-/** Returns one payment, or undefined when there is none with this id. */
+/** Returns one payment, or undefined when no payment has this id. */
 export async function readPayment(db: Queryable, id: string): Promise<Payment | undefined> {
   return (await db.query(byId, [id]))[0];
 }
 
-/** Returns the payments for causes of one kind, keyed by cause id. A cause without a payment has no entry. */
+/** Returns the payments for causes of one kind, keyed by cause id. The map has no entry for a cause without a payment. */
 export async function readPaymentsByCause(db: Queryable, causeKind: string, causeIds: readonly string[]): Promise<Map<string, Payment>> {
   const rows = await db.query(byCause, [causeKind, causeIds]);
   return new Map(rows.map((payment) => [payment.cause.id, payment]));
 }
 
-/** Returns one page of the payments of a wallet, newest first, and the total number. */
+/** Returns one page of the payments of a wallet, newest first, and the total number of its payments. */
 export async function listWalletPayments(
   db: Queryable,
   wallet: string,
@@ -73,7 +73,7 @@ export async function listWalletPayments(
   return { payments, total: count[0]?.n ?? 0 };
 }
 
-/** Returns the sum of a wallet's payments that are not completed: base units as text, and the number of payments. */
+/** Returns the sum and the number of a wallet's payments that are neither completed nor reversed. The sum is in base units as text. */
 export async function readOwedToWallet(db: Queryable, wallet: string, currency: Currency): Promise<{ amount: string; payments: number }> {
   return (await db.query(owed, [wallet, currency]))[0] ?? { amount: '0', payments: 0 };
 }
@@ -85,14 +85,14 @@ const selectOwedByTreasury = statement<{ amount: string }>(
 );
 
 /**
- * Returns what the treasury owes in a currency, base units. Includes payments completed at or after `since`, because a balance
- * that was read at that time may still contain their amount.
+ * Returns the amount that the treasury owes in a currency, base units. The caller compares it with a balance that was read after `since`. So it
+ * includes payments completed at or after `since`, whose amount may still be in that balance.
  */
 export async function sumOwedByTreasury(db: Queryable, currency: Currency, since: Date): Promise<bigint> {
   return BigInt((await db.query(selectOwedByTreasury, [currency, since]))[0]?.amount ?? 0);
 }
 
-/** Filter for the list of payments. All given fields must match. */
+/** Filter for the list of payments. A payment must match all fields that are given. */
 interface PaymentFilter {
   readonly payer?: Payer | undefined;
   readonly status?: PaymentState | undefined;
@@ -101,8 +101,8 @@ interface PaymentFilter {
 }
 
 /**
- * Returns one page of payments, oldest first, and the total number.
- * The query contains only the given conditions, so that PostgreSQL can use the index of each combination.
+ * Returns one page of the payments that match a filter, oldest first, and their total number. The SQL text contains only the conditions that are
+ * given, so that PostgreSQL can use the best index for them.
  */
 export async function listPayments(
   db: Queryable,

@@ -14,9 +14,9 @@ interface ReportedPayment {
   amount: string;
   payer: Payer;
   state: PaymentState;
-  /** Timestamp of the newest report, ms since 1970. */
+  /** Timestamp in the newest report that was applied, ms since 1970; null before the first report. */
   reportedAt: number | null;
-  /** State in the newest report. It differs from `state` when the payment was retried after the report. */
+  /** State of the payment in the newest report. It differs from `state` when an operator retried the payment after the report. */
   reported: PaymentState;
 }
 const lock = statement<ReportedPayment>(
@@ -32,10 +32,13 @@ const update = statement(
    where id = $1`,
 );
 
-/** Maximum time that a report may lie in the future, ms. A report from the far future would make all later reports look old. */
+/**
+ * Maximum time by which the timestamp of a report may be in the future, ms. If a timestamp from the far future were applied, all later reports would
+ * be ignored as older.
+ */
 const MAX_FUTURE_MS = 300_000;
 
-/** Order of the states. Of two reports with the same timestamp, the one with the higher number wins. */
+/** Order of the reported states. If two reports have the same timestamp, the state with the higher number stays. */
 const PROGRESS: Record<ReportedStatus, number> = { pending: 0, failed: 1, completed: 2, reversed: 3 };
 
 const processed = (verdict: string): DeliveryVerdict => ({ outcome: 'worked', verdict });
@@ -49,9 +52,9 @@ const REASONS: Record<ReportedStatus, string | null> = {
 };
 
 /**
- * Prepares a status report of the orchestrator and returns the function that applies it in a transaction.
- * Rejects a report for a payment of the treasury, or with another wallet, amount or currency. Ignores a report that is older than
- * the newest known one. Checks the signature of a completed payment on the chain first.
+ * Prepares a status report of the orchestrator, and returns the function that applies the report in a transaction. The function rejects a report for
+ * a payment that the treasury makes, or with another wallet, amount or currency than the payment. It ignores a report that is older than the newest
+ * applied one. If the report has a signature of a completed payment, the transaction is checked on the chain first.
  * @param body JSON body of the webhook
  */
 export async function prepareReport(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {

@@ -6,7 +6,7 @@ import { isSignature } from './transfers.ts';
 const MAX_UNITS = 18_446_744_073_709_551_615n;
 const AMOUNT = 'must be a whole number of base units, as text, from 1 to 18446744073709551615';
 
-/** The amount of a payment: base units, a decimal string from 1 to 2^64 − 1. */
+/** The amount of a payment in base units: a decimal string from 1 to 2^64 − 1. */
 const PaidAmount = z
   .string(AMOUNT)
   .refine((text) => /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= MAX_UNITS, AMOUNT)
@@ -31,11 +31,14 @@ export const PaymentView = z
     payer: z.enum(PAYERS),
     status: Status.meta({
       description:
-        'pending: not sent yet; batched: in a batch that is being sent; confirmed: the transaction landed, but a fork can still drop it; completed: the transaction is finalized; manual: an operator must decide, the amount stays owed. Only for the payer orchestrator: failed (stays owed), reversed.',
+        'pending: not sent yet; batched: in a batch that is being sent; confirmed: the transaction landed, but a fork can still drop it; completed: the transaction is finalized; manual: an operator must decide, the amount stays owed. Only payments of the payer orchestrator have these: failed (the amount stays owed), reversed (a completed payment was taken back).',
       example: 'completed',
     }),
-    signature: z.string().nullable().meta({ description: 'Signature of the transaction that paid it; set from confirmed on.' }),
-    reason: z.string().nullable().meta({ description: 'Reason why the payment is delayed, failed or reversed.', example: null }),
+    signature: z
+      .string()
+      .nullable()
+      .meta({ description: 'Signature of the transaction that paid the payment; null before the status confirmed, or when it is not known.' }),
+    reason: z.string().nullable().meta({ description: 'Reason why the payment is delayed, failed or reversed; null otherwise.', example: null }),
     timestamp: Instant.meta({ description: 'Creation time of the payment.' }),
     updatedAt: Instant,
     completedAt: Instant.nullable(),
@@ -49,7 +52,7 @@ export const PendingView = z
     amount: z
       .string()
       .regex(/^\d+$/)
-      .meta({ example: '2500000', description: 'Sum of the payments that are not completed, base units; "0" when there are none.' }),
+      .meta({ example: '2500000', description: 'Sum of the payments that are neither completed nor reversed, base units; "0" when there are none.' }),
     payments: z.int(),
   })
   .meta({ id: 'PendingStablecoin' });
@@ -84,11 +87,12 @@ export const ResumeRequest = z
   .strictObject({
     acknowledge: z.array(Signature).max(1_000).default([]).meta({
       description:
-        'Signatures of all transactions with the verdict unmatched. An acknowledged transaction no longer pauses payouts; no payment is marked as completed by it.',
+        'Signatures of all transactions with the verdict unmatched. An acknowledged transaction no longer pauses payouts, and it completes no payment.',
       example: [],
     }),
     acceptLanes: z.array(z.int().min(0).max(63)).max(64).default([]).meta({
-      description: 'Lanes to continue with their present nonce, although the transaction that used the previous nonce is unknown.',
+      description:
+        'Numbers of the lanes to continue with the nonce that their account has now, although the transaction that used the nonce before it is unknown.',
       example: [],
     }),
   })
@@ -99,7 +103,7 @@ const LaneView = z.strictObject({
   address: z.string(),
   nonce: z.string().nullable(),
   batch: Id.nullable(),
-  /** Signature of the latest known transaction that used a nonce of the lane. */
+  /** Signature of the newest transaction in the database that used a nonce of the lane. */
   landed: z.string().nullable(),
   stale: z.boolean(),
 });
@@ -115,19 +119,24 @@ const UnknownTransactionView = z.strictObject({
 });
 export const PayoutsView = z
   .strictObject({
-    paused: z.string().nullable().meta({ description: 'Reason why payouts are paused; null when they are not.', example: null }),
-    held: z.string().nullable().meta({ description: 'Reason that an operator gave for pausing payouts.', example: null }),
-    doubt: z
+    paused: z.string().nullable().meta({ description: 'Reason why payouts are paused; null when payouts are not paused.', example: null }),
+    held: z
       .string()
       .nullable()
-      .meta({ description: 'Difference between the chain and the database. Payouts resume automatically when it is resolved.', example: null }),
+      .meta({ description: 'Reason that an operator gave for pausing payouts; null when no operator paused them.', example: null }),
+    doubt: z.string().nullable().meta({
+      description:
+        'Difference between the chain and the database because of which payouts are paused; null when there is none. Payouts resume automatically when the difference is resolved.',
+      example: null,
+    }),
     counts: z
       .record(z.string(), z.int())
       .meta({ description: 'Number of the treasury’s payments that are not completed, by status.', example: { pending: 3, manual: 1 } }),
     lanes: z.array(LaneView),
-    findings: z
-      .array(UnknownTransactionView)
-      .meta({ description: 'Lane transactions that were found on the chain but not in the database; unmatched ones first, at most 100.' }),
+    findings: z.array(UnknownTransactionView).meta({
+      description:
+        'Transactions on lanes that were found on the chain but not in the database. At most 100; transactions with the verdict unmatched first.',
+    }),
   })
   .meta({ id: 'Payouts' });
 
@@ -140,7 +149,7 @@ export const TransactionView = z
     subject: z.string(),
     state: z.enum(['manual', 'failed', 'queued']).meta({ description: '`queued`: a retry is scheduled.' }),
     attempts: z.int(),
-    /** Signature of the latest attempt. */
+    /** Signature of the latest attempt to send the transaction; null when it was never signed. */
     signature: z.string().nullable(),
     error: z.json().meta({
       description: 'Error of the latest attempt: `{ name, message, instruction, code }`.',
@@ -155,7 +164,7 @@ export const TransactionView = z
 const ORCHESTRATED = ['pending', 'completed', 'failed', 'reversed'] as const;
 export type ReportedStatus = (typeof ORCHESTRATED)[number];
 
-/** A status report of the orchestrator. Unknown fields are accepted, so the orchestrator may add fields. */
+/** A status report of the orchestrator about a payment. Unknown fields are accepted, so the orchestrator may add fields. */
 export const PaymentStatus = z
   .looseObject({
     type: line(100).meta({ example: 'payment.status' }),

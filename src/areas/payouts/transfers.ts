@@ -6,24 +6,28 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import type { Currency } from './payments.ts';
 
-/** The result of checking on the chain whether a transaction paid a wallet. */
+/** The result of checking on the chain whether a transaction paid a wallet: paid, not finalized yet, or not paid. */
 export type TransferCheck =
   | {
       readonly verdict: 'paid';
-      readonly amount: bigint /** Block time, seconds since 1970; null when the node does not know it. */;
+      /** Base units. */
+      readonly amount: bigint;
+      /** Block time of the transaction, seconds since 1970; null when the RPC node does not know it. */
       readonly at: number | null;
     }
-  /** The transaction is unknown or not finalized yet. */
+  /** The transaction is not finalized yet, or the RPC node does not know it. */
   | { readonly verdict: 'not final'; readonly reason: string }
   | { readonly verdict: 'no'; readonly reason: string };
 
-/** Returns whether a text has the form of a transaction signature: base58 of 64 bytes. */
+/** Returns whether a text has the form of a transaction signature: 64 bytes as base58. */
 export const isSignature = (text: string): boolean => text.length <= 88 && decodeBase58(text)?.length === 64;
 
 const notPaid = (reason: string): TransferCheck => ({ verdict: 'no', reason });
 const notFinal = (reason: string): TransferCheck => ({ verdict: 'not final', reason });
 
-/** Returns the amount that a finalized transaction added to a wallet's token accounts of a currency, base units. */
+/**
+ * Checks whether a finalized transaction paid a wallet. The paid amount is the increase of the wallet's token accounts of the currency, base units.
+ */
 export async function checkTransfer(app: App, signature: string, wallet: string, currency: Currency): Promise<TransferCheck> {
   const mint = (currency === 'usdc' ? app.chain.usdcMint : app.chain.rewardMint).toBase58();
   const { connection } = app.chain;
@@ -50,13 +54,14 @@ const alreadyPaid = statement<{ amount: string; since: number }>(
    from payments p where p.id = $1`,
 );
 
-/** Maximum difference between block time and database time, s. */
+/** Maximum difference between the clocks of the chain and the database, seconds. */
 const MAX_CLOCK_SKEW_S = 300;
 
 /**
- * Checks that a transaction paid this payment: it is not older than the payment, and its amount covers this payment and all other
- * payments of the wallet that have the same signature.
- * @returns the reason why it did not pay this payment, or null when it did
+ * Checks that a transaction paid this payment. The transaction must not be older than the payment. Its amount must cover this payment and all other
+ * payments of the wallet for which the same signature is stored.
+ * @param paid result of `checkTransfer` for the transaction
+ * @returns the reason why the transaction did not pay this payment; null when it did
  */
 export async function transferMismatch(
   tx: Tx,

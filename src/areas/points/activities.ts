@@ -3,19 +3,22 @@ import type { Tx } from '#platform/db/transaction.ts';
 
 export const ACTIVITY_KINDS = ['play', 'score', 'void', 'clip', 'burn', 'link', 'follow', 'repost', 'mention', 'bind'] as const;
 
-/** One thing that a wallet did. `kind` and `sourceId` identify the activity. */
+/** An action of a wallet, such as a play, a score or a burn. `kind` and `sourceId` identify the activity. */
 export interface Activity {
   kind: (typeof ACTIVITY_KINDS)[number];
   sourceId: string;
   wallet: string;
   gameId: string | null;
-  /** Number that consumers add up: the normalized score of a score, the base units of a burn, 0 for a play. At most 2^63 - 1. */
+  /**
+   * Quantity that consumers add up: the normalized score of a score (negative for a void), the base units of a burn, 0 for other kinds. At most 2^63
+   * - 1.
+   */
   amount: number | bigint;
-  /** Battle that a score names. */
+  /** Battle that a score or void names; null or absent for other activities. */
   battleId?: string | null;
 }
 
-// Stores the caller's JSON ($7) when every row is new, and builds the JSON from the inserted rows otherwise.
+// If every row is new, stores the JSON that the caller passes as $7. Otherwise, builds the JSON from the rows that were inserted.
 const insertActivities = statement(
   'insert_activities',
   `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),
@@ -30,7 +33,7 @@ const insertActivities = statement(
    from batch b, (select count(*) as size from inserted) i where i.size > 0`,
 );
 
-/** Appends activities in the transaction that causes them. Skips an activity whose (kind, sourceId) exists already. */
+/** Appends activities in `tx`, which must be the transaction that causes them. Skips an activity whose (kind, sourceId) exists already. */
 export async function appendActivities(tx: Tx, activities: readonly Activity[]): Promise<void> {
   if (activities.length === 0) return;
   await tx.query(insertActivities, [

@@ -6,7 +6,7 @@ import { DAY_LOCK } from './ledger.ts';
 
 /** Delay between the end of a period (midnight UTC) and its closing, seconds. */
 const GRACE_SEC = 60;
-/** Maximum periods that one run closes, and maximum periods whose finals it stores. The next run continues. */
+/** Maximum periods that one run closes, and maximum periods whose final ranks one run stores. The next run continues. */
 const MAX_CLOSED = 400;
 const MAX_STORED = 20;
 
@@ -36,14 +36,14 @@ const selectUnstored = statement<{ period: Period; bucket: number }>(
 );
 
 /**
- * Closes every day, week, month and year that has ended and is not closed yet, then stores the missing finals.
- * Idempotent, and safe in several processes at once.
+ * Closes every day, week, month and year that has ended and is not closed yet, then stores the final ranks that are missing. Idempotent, and safe in
+ * several processes at once.
  */
 export async function closeEndedPeriods(app: App): Promise<void> {
   const due = await findDuePeriods(app);
   if (due.length > 0 && !(await closePeriods(app, due))) return;
   for (const { period, bucket } of await app.db.query(selectUnstored)) {
-    if (await storeFinals(app, period, bucket)) app.log.info({ period, bucket }, 'finals are stored');
+    if (await storeFinals(app, period, bucket)) app.log.info({ period, bucket }, 'the final ranks of a period are stored');
   }
 }
 
@@ -59,8 +59,8 @@ async function findDuePeriods(app: App): Promise<{ period: Period; bucket: numbe
 }
 
 /**
- * Marks periods as closed under the exclusive day lock. Every writer of points takes this lock in shared mode and reads the
- * clock afterwards, so all rows of the ended days are committed here and no more rows can follow.
+ * Marks periods as closed under the exclusive day lock. Every writer of points takes the day lock in shared mode before it reads the clock. So when
+ * this transaction has the lock, all rows of the ended days are committed, and no writer can add another.
  * @returns false when a writer held the lock for more than 1 s; the next run tries again
  */
 async function closePeriods(app: App, due: readonly { period: Period; bucket: number }[]): Promise<boolean> {

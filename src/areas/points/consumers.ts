@@ -10,7 +10,7 @@ import { scheduleRefresh } from './standings.ts';
 export interface ActivityEvent extends Omit<Activity, 'amount' | 'battleId'> {
   /** UTC day number of the activity. */
   readonly day: number;
-  /** ms since 1970. */
+  /** Time of the activity, ms since 1970. */
   readonly at: number;
   /** Battle that the score names; null for other activities. */
   readonly battleId: string | null;
@@ -18,23 +18,23 @@ export interface ActivityEvent extends Omit<Activity, 'amount' | 'battleId'> {
 }
 
 /**
- * A handler that receives each activity exactly once. Producers of activities do not know their consumers.
- * The consumer's bit is set in the transaction of its effect. The bit of a consumer must never change.
+ * A handler that receives each activity exactly once. One transaction stores the effect of a batch of activities and sets the consumer's `bit` in the
+ * row of the batch. So the bit of a consumer must never change.
  */
 export interface Consumer {
   readonly name: 'referrals' | 'quests' | 'battles';
   readonly bit: 1 | 2 | 4;
   /**
-   * Applies the effects of activities, oldest first. Precondition: it writes only in `tx`, because `tx` may be rolled back and
-   * retried with fewer activities. Batches are serialized across all processes, so two consumers never run concurrently.
-   * @returns ledger entries; the caller appends the entries of all consumers together, so that standings are locked in one order
+   * Applies the effects of activities, oldest first. Precondition: the consumer writes only in `tx`, because `tx` may be rolled back and retried with
+   * fewer activities. Only one process consumes at a time, so two consumers never run concurrently.
+   * @returns ledger entries; the caller appends the entries of all consumers together, so that all standings are locked in one order
    */
   consume(app: App, tx: Tx, open: OpenDay, activities: readonly ActivityEvent[]): Promise<readonly LedgerEntry[]>;
 }
 
-/** The bits of all consumers. */
+/** The bits of all consumers, combined. */
 const ALL_CONSUMERS = 7;
-/** Maximum activities per transaction (a single larger batch is still consumed), and maximum batches that one query reads. */
+/** Maximum activities per transaction, and maximum batches that one query reads. A single batch with more activities is still consumed. */
 const MAX_ACTIVITIES = 1_000;
 const MAX_BATCHES = 200;
 
@@ -65,8 +65,8 @@ const release = statement('consumer_release', 'release savepoint consumer');
 const rollback = statement('consumer_back', 'rollback to savepoint consumer');
 
 /**
- * Passes the oldest open activities to every consumer, in one transaction. One process at a time does this; a call in another
- * process returns at once.
+ * Passes the oldest activities that are not consumed yet to every consumer, in one transaction. Only one process does this at a time; in another
+ * process the call returns false at once.
  * @returns true when more batches may be waiting
  */
 export async function consumeActivities(app: App, consumers: readonly Consumer[]): Promise<boolean> {
@@ -99,8 +99,8 @@ const unpack = ({ day, at, activities }: ActivityBatch): ActivityEvent[] =>
   }));
 
 /**
- * Consumes all activities at once. If this fails, it consumes them one by one and parks each failing activity in
- * `activity_failures`, so that one bad activity does not block the others.
+ * Passes all activities to a consumer at once. If this fails, passes them one by one and stores each failing activity in `activity_failures`, so that
+ * one bad activity does not block the others.
  */
 async function consumeOrPark(
   app: App,
@@ -127,8 +127,8 @@ async function consumeOrPark(
 
 /**
  * Runs a consumer in a savepoint.
- * @returns its ledger entries, or the error after a rollback to the savepoint
- * @throws a transient error of the database, which no activity caused
+ * @returns the consumer's ledger entries; or the error, after a rollback to the savepoint
+ * @throws a transient error of the database, because no activity caused it
  */
 async function tryConsume(
   app: App,
@@ -150,8 +150,8 @@ async function tryConsume(
 }
 
 /**
- * Returns whether an error is transient: unavailable, overload, conflict or operator intervention, by SQLSTATE class.
- * After a lost connection even the rollback to the savepoint would fail.
+ * Returns whether an error is transient: unavailable, overload, conflict or operator intervention, by SQLSTATE class. `tryConsume` must not continue
+ * after such an error: after a lost connection, even the rollback to the savepoint would fail.
  */
 const isTransient = (error: unknown): boolean =>
   toHttpError(error).status === 503 || (Error.isError(error) && 'code' in error && /^(?:08|40|53|55|57|58)/.test(String(error.code)));

@@ -3,17 +3,17 @@ import type { Tx } from '#platform/db/transaction.ts';
 import type { OpenDay } from './ledger.ts';
 import type { Mode } from './standings.ts';
 
-/** A wallet's accepted scores and the points from them, by mode and game. */
+/** Number of a wallet's accepted scores, and the points from these scores, by mode and game. */
 export type Tally = Partial<Record<Mode, Record<string, { scores: number; points: number }>>>;
 
-/** A wallet's mode and its earnings from games: in total, and on the last day on which it earned. */
+/** A wallet's mode, its tally of all scores, and its earnings from games on the last day on which it earned points. */
 export interface Player {
   wallet: string;
   mode: Mode;
   banned: boolean;
-  /** UTC day number of `earned` and `earnedByGame`. */
+  /** UTC day number on which `earned` and `earnedByGame` were earned. */
   earnedDay: number;
-  /** Points earned on `earnedDay`, over all games and by game. */
+  /** Points earned on `earnedDay`: in all games together, and by game. */
   earned: number;
   earnedByGame: Record<string, number>;
   tally: Tally;
@@ -25,20 +25,20 @@ const lock = statement<Player>(
    from players where wallet = any($1::text[]) order by wallet for no key update`,
 );
 
-/** Locks wallets, in key order, until the transaction ends, so that the scores of one wallet are serialized. */
+/** Locks the rows of wallets until the transaction ends, in the order of the addresses. So the scores of one wallet are serialized. */
 export async function lockPlayers(tx: Tx, wallets: readonly string[]): Promise<Map<string, Player>> {
   const rows = await tx.query(lock, [[...new Set(wallets)]]);
   return new Map(rows.map((row) => [row.wallet, row]));
 }
 
-/** Returns an own member only, because the id of a game may be `constructor`. */
+/** Returns the entry of a game. Ignores inherited members, because the id of a game may be `constructor`. */
 const ownEntry = <T>(byGame: Record<string, T>, gameId: string): T | undefined => (Object.hasOwn(byGame, gameId) ? byGame[gameId] : undefined);
 
 /**
- * Grants points to a locked player and adds them to what it earned today.
- * @param points points that the score is worth
- * @param caps daily caps of the wallet: in this game, and over all games
- * @returns the granted points, cut at both caps
+ * Grants points to a locked player and adds them to the player's earnings of the day.
+ * @param points points of the score before the caps
+ * @param caps daily caps of the player: for this game, and for all games together
+ * @returns the points that both caps allow
  */
 export function grantPoints(player: Player, open: OpenDay, gameId: string, points: number, caps: { game: number; all: number }): number {
   if (player.earnedDay < open.day) Object.assign(player, { earnedDay: open.day, earned: 0, earnedByGame: {} });
@@ -49,7 +49,7 @@ export function grantPoints(player: Player, open: OpenDay, gameId: string, point
   return granted;
 }
 
-/** Adds scores and their points to a locked player's tally. For voided scores both numbers are negative. */
+/** Adds scores and their points to a locked player's tally. `scores` and `points` are negative for voided scores. */
 export function countScores({ tally }: Player, mode: Mode, gameId: string, scores: number, points: number): void {
   tally[mode] ??= {};
   const before = ownEntry(tally[mode], gameId);

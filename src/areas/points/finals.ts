@@ -5,7 +5,7 @@ import { listBoards } from './boards/list-boards.ts';
 import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './boards/positions.ts';
 import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './boards/values.ts';
 
-// Each statement compares plain columns of one index, because a plan that reads a whole period takes a second.
+// Each of these statements compares plain columns of one index, because a plan that reads a whole period would take a second.
 const countFinals = statement<{ total: number }>(
   'count_finals',
   'select position as total from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1',
@@ -46,10 +46,10 @@ const selectClosed = statement<{ stored: boolean }>(
   'select finals_at is not null as stored from closed_periods where period = $1 and bucket = $2',
 );
 
-/** Cached facts that never change: the periods with stored finals, and the first UTC day number with data. */
+/** Cached facts that never change: the periods with stored final ranks, and the first UTC day number with points or scores. */
 const facts = perApp(() => ({ stored: new Set<string>(), firstDay: null as number | null }));
 
-/** Returns whether the finals of a period are stored. */
+/** Returns whether the final ranks of a period are stored. */
 export async function hasFinals(app: App, period: Period, bucket: number): Promise<boolean> {
   const { stored } = app.state(facts);
   const key = `${period} ${bucket}`;
@@ -59,7 +59,7 @@ export async function hasFinals(app: App, period: Period, bucket: number): Promi
   return found;
 }
 
-// Reads the first closed day. While no day is closed, the tables are small enough to be scanned.
+// Selects the first closed day. While no day is closed, scans the tables of points and scores, because they are still small.
 const selectFirstDay = statement<{ day: number | null }>(
   'select_first_day',
   `select coalesce((select min(bucket) from closed_periods where period = 'day'),
@@ -73,7 +73,7 @@ export async function readFirstDay(app: App): Promise<number | null> {
   return known.firstDay;
 }
 
-/** Returns whether a bucket ended before the first day with data. */
+/** Returns whether a bucket ended before the first day with points or scores. */
 export async function isBeforeFirstDay(app: App, period: Period, bucket: number): Promise<boolean> {
   const first = await readFirstDay(app);
   return first === null || bucket < bucketOf(period, first);
@@ -103,14 +103,14 @@ const inserts = new Map<string, Statement<unknown>>(
 );
 
 /**
- * Stores the final ranks of a closed period, one transaction per board. After a kill, the next run continues with the
- * first board that has no finals.
- * @returns false when another process stores these finals or has stored them
+ * Stores the final ranks of a closed period, one transaction per board. After a kill, the next run continues with the first board whose ranks are not
+ * stored.
+ * @returns false when another process is storing these ranks or has stored them
  */
 export async function storeFinals(app: App, period: Period, bucket: number): Promise<boolean> {
   for (const board of await listBoards(app.db)) {
     const insert = inserts.get(`${boardKindOf(board)} ${period}`);
-    if (!insert) throw new Error(`no statement stores finals of ${board}`);
+    if (!insert) throw new Error(`no SQL statement is declared that stores the final ranks of ${board}`);
     const mine = await app.tx(async (tx) => {
       if ((await tx.query(lockClosed, [period, bucket])).length === 0) return false;
       await tx.query(insert, [board, ...valueParams({ span: period, bucket, past: true })]);

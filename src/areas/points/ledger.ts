@@ -3,29 +3,29 @@ import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { bucketsOf, type Mode, type StandingRow, upsertStandings } from './standings.ts';
 
-/** One entry of the ledger. Its cause (source, sourceId, wallet, reason, mode) is unique. */
+/** One entry of the ledger. Its cause, which is (source, sourceId, wallet, reason, mode), is unique. */
 export interface LedgerEntry {
   wallet: string;
   mode: Mode;
-  /** Origin of the points, which decides the boards that count them. Conversions count for all time only. */
+  /** Origin of the points. It decides which boards count the points. Conversions count in all-time totals only. */
   kind: 'game' | 'quest' | 'referral' | 'conversion';
   reason: string;
   source: string;
   sourceId: string;
-  /** Not zero. Negative for points that are taken back. */
+  /** Never zero. Negative when points are taken back. */
   points: number;
   /** Whether reward epochs count this entry. */
   rewards: boolean;
   factors?: Record<string, unknown>;
 }
 
-/** Instant and UTC day number of all rows that one transaction writes. */
+/** The time and the UTC day number that all rows of one transaction get. */
 export interface OpenDay {
   at: Date;
   day: number;
 }
 
-/** Advisory lock that writers of points take in shared mode, and the closing of days in exclusive mode. */
+/** Key of the day lock, an advisory lock. Writers of points take it in shared mode; the closing of days takes it in exclusive mode. */
 export const DAY_LOCK = 7_001;
 
 const lockDay = statement<{ at: string; day: number }>(
@@ -35,7 +35,7 @@ const lockDay = statement<{ at: string; day: number }>(
    from lock, lateral (select app_now() as at where lock is not null) t`,
 );
 
-/** Takes the shared day lock, then reads the clock, so that the closing of this day waits for this transaction. */
+/** Takes the day lock in shared mode, then reads the clock, so that the closing of this day waits for this transaction. */
 export async function openDay(tx: Tx): Promise<OpenDay> {
   const row = (await tx.query(lockDay))[0];
   if (!row) throw new Error('the statement lock_day returned no row');
@@ -65,12 +65,12 @@ const insertLedger = statement<StandingRow>(
    ${upsertStandings('summed', (a, b) => `${a} + ${b}`)}`,
 );
 
-/** Rows per counter. Writers pick one at random, so that concurrent writers rarely lock the same row. */
+/** Number of rows per counter. A writer picks one of them at random, so that concurrent writers rarely lock the same row. */
 export const COUNTER_SHARDS = 16;
 
 /**
- * Appends entries to the ledger, and adds the inserted rows to the standings. No other function writes points.
- * Idempotent per cause: an entry whose cause exists changes nothing.
+ * Appends entries to the ledger, and adds the inserted rows to the standings. No other function writes points. Idempotent: skips an entry whose cause
+ * is in the ledger already.
  * @returns the changed standings, with their new totals and versions
  */
 export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[]): Promise<StandingRow[]> {

@@ -4,7 +4,7 @@ import type { Tally } from './earnings.ts';
 import { type Mode, STANDING_COLUMNS, type StandingRow } from './standings.ts';
 
 const insertPlayer = statement('insert_player', 'insert into players (wallet) values ($1) on conflict do nothing');
-// The shared lock makes a ban wait for this transaction, so that the ban sees every row that it writes.
+// Locks the row in shared mode, so that a ban waits for this transaction and then sees every row that this transaction wrote.
 const findPlayer = statement<{ banned: boolean }>(
   'find_player_to_join',
   'select banned_at is not null as banned from players where wallet = $1 for share',
@@ -34,7 +34,7 @@ const chooseMode = statement<{ mode: Mode }>(
 );
 
 /**
- * Changes the mode that a wallet plays in. Waits for the wallet's scores that are being recorded; they keep their mode.
+ * Changes the mode that a wallet plays in. Waits for scores of the wallet that are being recorded; these scores keep the old mode.
  * @param mode new mode; null switches to the other mode
  * @returns the new mode; null for a wallet that never signed in
  */
@@ -45,10 +45,10 @@ export async function choosePlayerMode(tx: Tx, wallet: string, mode: Mode | null
 /** A wallet's mode, tally, conversions and standings, read in one snapshot. */
 export interface PlayerPoints {
   mode: Mode;
-  /** First sign-in, ms since 1970. */
+  /** Time of the first sign-in, ms since 1970. */
   since: number;
   tally: Tally;
-  /** Converted beta points, and the regular points received for them. */
+  /** Number of converted beta points, and number of regular points that the wallet received for them. */
   convertedBeta: number;
   convertedPoints: number;
   /** Standings on the requested boards, in both modes. */
@@ -57,7 +57,7 @@ export interface PlayerPoints {
 
 const selectPlayerPoints = statement<PlayerPoints>(
   'select_holder',
-  // `offset 0` forces one index lookup per board and mode.
+  // `offset 0` forces one index lookup per board and mode, even in a plan that PostgreSQL cached while the table was small.
   `select p.mode, (extract(epoch from p.created_at) * 1000)::float8 as since, p.tally, p.converted_beta::float8 as "convertedBeta",
           p.converted_points::float8 as "convertedPoints", (
      select coalesce(json_agg(s), '[]') from unnest($2::text[]) as k(board), unnest(array['regular', 'beta']) as m(mode), lateral (

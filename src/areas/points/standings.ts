@@ -3,10 +3,13 @@ import { bucketOf, PERIODS } from '#lib/periods.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** Points in regular mode count on public boards. Beta points are counted separately. */
+/** Mode that a wallet plays in. Points in regular mode count on public boards. Beta points are counted separately. */
 export type Mode = 'regular' | 'beta';
 
-/** A wallet's row on a board: the all-time total, and for each period the last written bucket with its value. */
+/**
+ * A wallet's row on a board: the all-time total and, for each period, the latest bucket with its value, and the bucket before. A bucket is one day,
+ * week, month or year.
+ */
 export interface StandingRow {
   board: string;
   mode: Mode;
@@ -32,13 +35,13 @@ const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`, `${p}_befo
 /** SQL: the columns of a StandingRow, as numbers. */
 export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) => `s.${c}::float8 as ${c}`).join(', ')}`;
 
-/** Returns the buckets of a day in the order of PERIODS. The statements below take them as $1 to $4. */
+/** Returns the numbers of the buckets that contain a day, in the order of PERIODS. The statements in this file take them as $1 to $4. */
 export const bucketsOf = (day: number): number[] => PERIODS.map((period) => bucketOf(period, day));
 
 /**
- * Returns SQL that updates a period's columns with a new value of the bucket in `excluded`.
- * A later bucket moves the old value to `_before`. A writer whose day began before midnight but that commits second
- * finds its own bucket there.
+ * Returns SQL that updates the columns of a period with the value of the bucket in `excluded`. If this bucket is later than the stored bucket, the
+ * stored value moves to `_before`. If it is earlier, the SQL updates `_before`: a transaction that began before midnight may commit after one that
+ * began later.
  * @param join combines two values of one bucket in SQL: a sum, or the greater value
  */
 const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
@@ -53,8 +56,8 @@ const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
                            else s.${p}_before_value end`;
 
 /**
- * Returns the SQL upsert of standings from `source`, a relation of (board, mode, wallet, all_time, in_period), one row per key.
- * @param onlyIf SQL condition on the existing row `s` and on `excluded`; rows that fail it are neither changed nor returned
+ * Returns the SQL upsert of standings from `source`, a relation of (board, mode, wallet, all_time, in_period) with one row per standing.
+ * @param onlyIf SQL condition on the existing row `s` and on `excluded`; the upsert neither changes nor returns rows that do not meet it
  */
 export const upsertStandings = (source: string, join: (a: string, b: string) => string, onlyIf = 'true') => `
   insert into standings as s (board, mode, wallet, version, total, ${PERIODS.flatMap((p) => [p, `${p}_value`]).join(', ')})
@@ -84,8 +87,8 @@ const improveBests = statement<StandingRow>(
 );
 
 /**
- * Raises wallets' best scores, per period and for all time. A value that is not above the best of the day changes nothing,
- * because it cannot improve a longer period either.
+ * Raises wallets' best scores, per period and for all time. Skips a value that is not above the best of its day, because it cannot be above the best
+ * of a longer period.
  * @param day UTC day number of the values
  * @returns the changed standings
  */
@@ -135,8 +138,8 @@ const reset = statement<StandingRow>(
 );
 
 /**
- * Replaces a wallet's best scores by recomputed values, which may be lower.
- * @param values all time, then for each period the current bucket and the bucket before
+ * Replaces a wallet's best scores with recomputed values, which may be lower.
+ * @param values one for all time, then two per period: of the current bucket and of the bucket before
  */
 export async function resetBest(tx: Tx, key: { board: string; mode: Mode; wallet: string }, values: readonly number[]): Promise<StandingRow[]> {
   return await tx.query(reset, [key.board, key.mode, key.wallet, ...values]);
@@ -148,8 +151,8 @@ const markRefresh = statement(
 );
 
 /**
- * Marks changed standings for their boards in Redis, and enqueues a refresh after the commit. For writers outside the score
- * path. The marks are rows of the same transaction, so a lost job delays the refresh by seconds but loses no update.
+ * Marks changed standings, and enqueues a job that copies them to the boards in Redis after the commit. Writers outside the score path must call it.
+ * The marks are rows of the same transaction, so a lost job delays the copy by seconds but loses no change.
  */
 export async function scheduleRefresh(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
   const shown = rows.filter((row) => row.mode === 'regular');

@@ -9,7 +9,7 @@ const selectTotals = statement<{ kind: PointKind; points: number }>(
 );
 
 /**
- * Returns the sum of regular points by origin, less points taken back, in a span of UTC days. Reads counters, not the ledger.
+ * Returns the sums of regular points by origin, minus the points that were taken back, in a range of UTC days. Reads the counters and not the ledger.
  * @param first first UTC day number; all days by default
  * @param last last UTC day number, included
  */

@@ -3,7 +3,7 @@ import { gameBoard, type Mode, type PlayerPoints, readPlayerPoints, type Standin
 import { bucketOf, dayNumber, type Period } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 
-/** A wallet's results in one game. `best` is its best normalized score. */
+/** A wallet's results in one game. `best` is the best normalized score, 0 to 10,000. */
 export interface GameLine {
   gameId: string;
   best: number;
@@ -18,20 +18,23 @@ interface PointSources {
   referrals: number;
 }
 
-/** A wallet's points in one mode, without voided points. */
+/** A wallet's points in one mode (regular or beta), without voided points. */
 export interface ModePoints {
   total: number;
   sources: PointSources & { conversions: number };
   /** Points of the current UTC periods. Conversions count for no period. */
   periods: Record<Period, PointSources & { points: number }>;
-  /** Best first. */
+  /** Games with an accepted score, highest best score first. */
   games: GameLine[];
 }
 
-/** Boards with sums: all points, and two sources. The points of games are the difference. */
+/**
+ * Boards whose values are sums of points: all points, points from quests, and points from referrals. Points from games are all points minus the other
+ * two.
+ */
 const SUMS = ['global', 'quests', 'referrals'] as const;
 
-/** Reads the standings and counters of a wallet with one query; null for a wallet that never signed in. */
+/** Reads the standings and counters of a wallet with one query; null when the wallet never signed in. */
 export async function readHoldings(app: App, wallet: string): Promise<PlayerPoints | null> {
   const games = await loadGames(app);
   return await readPlayerPoints(app.db, wallet, [...SUMS, ...[...games.keys()].map(gameBoard)]);

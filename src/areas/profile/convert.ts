@@ -4,10 +4,10 @@ import { newId } from '#lib/ids.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** A rate has at most six decimals. */
+/** Multiplier that makes a rate an integer, because a rate has at most six decimals. */
 const RATE_SCALE = 1_000_000n;
 
-/** The result of a conversion. `id` is null when there was nothing to convert. */
+/** The result of a conversion. `id` is null when no points were converted. */
 interface ConversionOutcome {
   id: string | null;
   wallet: string;
@@ -38,15 +38,15 @@ export function convertPoints(points: number, rate: string): bigint {
 }
 
 /**
- * Converts all current beta points of a wallet into regular points, which count on all-time boards only. Holds the wallet's lock, so that a
- * concurrent beta score is included or left for the next conversion. Does nothing when the result is 0 points.
+ * Converts all current beta points of a wallet into regular points, which count on all-time boards only. Locks the wallet, so that a concurrent beta
+ * score is included completely or left for the next conversion. Does nothing when the result is 0 points.
  * @throws 404 when the wallet never signed in; 409 when it is banned; 400 when the total would exceed the exact range of a number
  */
 export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string; rate: string; by: string }): Promise<ConversionOutcome> {
   const open = await openDay(tx);
   const player = (await lockPlayers(tx, [wallet])).get(wallet);
   if (!player) throw fail(404, 'the wallet has never signed in');
-  // The scores of a banned wallet are being voided.
+  // A banned wallet is rejected, because a job voids its scores.
   if (player.banned) throw fail(409, 'wallet must not be banned');
   const totals = await readTotals(tx, [{ board: 'global', wallet }]);
   const [total = 0, betaTotal = 0] = (['regular', 'beta'] as const).map((mode) => totals.find((row) => row.mode === mode)?.total);
@@ -65,7 +65,7 @@ export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string
   return { id, wallet, rate, betaPoints: betaTotal, points: Number(points), betaTotal: 0, total: total + Number(points) };
 }
 
-/** A past conversion, as its wallet sees it. */
+/** A past conversion, as the API shows it to the wallet. */
 export interface PastConversion {
   id: string;
   rate: string;

@@ -14,7 +14,10 @@ const TOP_GAMES = 5;
 
 const iso = (ms: number) => new Date(Math.floor(ms)).toISOString();
 
-/** Reads the standings of the caller. A session implies a row, so a missing row means that the session belongs to another database. @throws 401 then */
+/**
+ * Reads the standings and counters of the caller.
+ * @throws 401 when the database has no row of the caller. A sign-in creates this row, so the session belongs to another database.
+ */
 async function requireHoldings(app: App, wallet: string): Promise<PlayerPoints> {
   const holder = await readHoldings(app, wallet);
   if (!holder) throw fail(401, 'a session is required, sign in first');
@@ -47,7 +50,7 @@ export async function readProfile(app: App, wallet: string): Promise<z.input<typ
   };
 }
 
-/** Reads a wallet's beta points, converted and not. */
+/** Reads a wallet's converted and unconverted beta points. */
 export async function readBetaPoints(app: App, wallet: string): Promise<z.input<typeof BetaPoints>> {
   const holder = await requireHoldings(app, wallet);
   const { total: unconverted, sources, games } = modePointsOf(holder, 'beta', app.clock.now());
@@ -55,7 +58,7 @@ export async function readBetaPoints(app: App, wallet: string): Promise<z.input<
   return { total: unconverted - conversions, converted: holder.convertedBeta, unconverted, sources: earned, games };
 }
 
-/** Reads a wallet's results in beta mode, and its conversions. */
+/** Reads a wallet's results in beta mode, and its newest conversions. */
 export async function readBetaStats(app: App, wallet: string): Promise<z.input<typeof BetaStats>> {
   const [holder, conversions] = await Promise.all([requireHoldings(app, wallet), readNewestConversions(app.db, wallet)]);
   const { total, periods, games } = modePointsOf(holder, 'beta', app.clock.now());

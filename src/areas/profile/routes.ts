@@ -22,7 +22,7 @@ const getProfile = route({
   auth: 'session',
   summary: 'Read the caller’s profile',
   description:
-    'Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node: then token balance and eligibility are null, and `/eligibility` returns them.',
+    'Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.',
   returns: { 200: Profile },
   fails: [],
   handler: async ({ app, wallet }) => reply(200, await readProfile(app, wallet)),
@@ -49,7 +49,10 @@ const getBetaStats = route({
   handler: async ({ app, wallet }) => reply(200, await readBetaStats(app, wallet)),
 });
 
-/** Converts a mode into the response. @throws 401 when the database has no row of the wallet, so the session belongs to another database */
+/**
+ * Converts the mode of a player (regular or beta) into the response.
+ * @throws 401 when `mode` is null: the database has no row of the wallet, so the session belongs to another database
+ */
 function presentPreference(mode: Mode | null) {
   if (mode === null) throw fail(401, 'a session is required, sign in first');
   return { enabled: mode === 'beta' };

@@ -33,14 +33,14 @@ const Period = z
 
 const games = z.array(GameLine);
 const rank = Count.nullable().meta({ description: 'Competition rank on the global leaderboard; null without points.', example: 12 });
-const percentile = z
-  .number()
-  .nullable()
-  .meta({ description: 'Share of the listed wallets with the same or a lower rank, percent; null without a rank.', example: 98.5 });
+const percentile = z.number().nullable().meta({
+  description: 'Percentage of the wallets on the global leaderboard that have the same or a worse rank; null without a rank.',
+  example: 98.5,
+});
 const memberSince = Instant.meta({ description: 'Time of the first sign-in.' });
 
 const Owed = z
-  .strictObject({ amount: BaseUnits.meta({ description: 'Base units.', example: '25000000' }), payments: Count.meta({ example: 1 }) })
+  .strictObject({ amount: BaseUnits.meta({ description: 'Amount, base units.', example: '25000000' }), payments: Count.meta({ example: 1 }) })
   .meta({ id: 'PendingAmount' });
 
 export const Profile = z
@@ -59,7 +59,10 @@ export const Profile = z
       description: 'Token balance of the wallet, base units; null when no token is configured or the balance is unknown.',
       example: '2500000000',
     }),
-    eligible: z.boolean().nullable().meta({ description: 'Whether the wallet holds enough of the token; null: unknown.' }),
+    eligible: z
+      .boolean()
+      .nullable()
+      .meta({ description: 'Whether the wallet holds enough of the token; true when no token is configured; null when the balance is unknown.' }),
     pendingPayments: z.strictObject({ usdc: Owed, reward: Owed }).meta({ description: 'Payments to the wallet that are not paid yet.' }),
     linkedAccounts: z.array(
       z
@@ -83,8 +86,8 @@ export const BetaPoints = z
     total: points('Beta points of all time, minus voided points.', 1_000),
     converted: points('Converted beta points.', 700),
     unconverted: points('Beta points not converted yet. Negative when points were voided after their conversion.', 300),
-    sources: Sources.omit({ conversions: true }).meta({ id: 'BetaSources', description: 'The total by source.' }),
-    games: games.meta({ description: 'Highest best score first.' }),
+    sources: Sources.omit({ conversions: true }).meta({ id: 'BetaSources', description: 'The total beta points by source.' }),
+    games: games.meta({ description: 'Games with an accepted score, highest best score first.' }),
   })
   .meta({ id: 'BetaPoints' });
 
@@ -113,7 +116,7 @@ export const BetaStats = z
             })
             .meta({ id: 'PastConversion' }),
         )
-        .meta({ description: 'Newest first, at most 20.' }),
+        .meta({ description: 'The newest conversions, newest first, at most 20.' }),
     }),
   })
   .meta({ id: 'BetaStats' });
@@ -135,14 +138,14 @@ const PointsOf = z
     periods: z
       .strictObject({ day: Period, week: Period, month: Period, year: Period })
       .meta({ description: 'Points of the current UTC periods, without conversions.' }),
-    games: games.meta({ description: 'Highest best score first.' }),
+    games: games.meta({ description: 'Games with an accepted score, highest best score first.' }),
   })
   .meta({ id: 'ModePoints' });
 
 export const PointsBreakdown = z
   .strictObject({
     wallet: Wallet,
-    mode: z.enum(['regular', 'beta']).meta({ description: 'Mode of new points.' }),
+    mode: z.enum(['regular', 'beta']).meta({ description: 'Mode in which the wallet earns new points.' }),
     regular: PointsOf,
     beta: PointsOf,
   })
@@ -159,7 +162,7 @@ export const UserStats = z
     percentile,
     gamesPlayed: Count.meta({ description: 'Games with an accepted score.', example: 4 }),
     scores: Count.meta({ description: 'Accepted scores over all games.', example: 96 }),
-    games: games.meta({ description: 'Highest best score first.' }),
+    games: games.meta({ description: 'Games with an accepted score, highest best score first.' }),
   })
   .meta({ id: 'UserStats' });
 
@@ -174,7 +177,7 @@ export const ConversionRequest = z
 
 export const ConversionResult = z
   .strictObject({
-    id: Id.nullable().meta({ description: 'null when there was nothing to convert.' }),
+    id: Id.nullable().meta({ description: 'Id of the conversion; null when no points were converted.' }),
     wallet: Wallet,
     rate: z.string().meta({ example: '0.5' }),
     betaPoints: points('Converted beta points.', 700),

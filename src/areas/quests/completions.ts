@@ -12,11 +12,11 @@ export interface QuestCompletion {
   readonly wallet: string;
   readonly quest: Quest;
   readonly windowKey: string;
-  /** The day number (UTC) of the completion. The streak is computed for this day. */
+  /** UTC day number of the completion. The multiplier uses the streak up to this day. */
   readonly day: number;
 }
 
-/** A completion with its points. */
+/** A completion with the points that it gives. */
 export interface QuestAward extends QuestCompletion {
   readonly points: number;
   readonly factors: QuestFactors;
@@ -37,7 +37,7 @@ interface CompletionKey {
 
 const keyText = ({ wallet, questId, windowKey }: CompletionKey) => `${wallet} ${windowKey} ${questId}`;
 
-/** Recorded completions. `at` is ms since 1970. */
+/** Finds recorded completions by key. `at` is ms since 1970. */
 interface CompletionLookup {
   find(key: CompletionKey): { readonly at: number; readonly points: number } | undefined;
 }
@@ -68,19 +68,20 @@ const selectPlayers = statement<{ wallet: string; mode: Mode; banned: boolean }>
   'select wallet, mode, banned_at is not null as banned from players where wallet = any($1::text[])',
 );
 
-/** Inputs of a completion besides the wallet's activities. */
+/** Inputs of a completion other than the wallet's activities. */
 export interface CompletionContext {
-  /** Whether each wallet holds enough of the reward token. A missing wallet means: unknown. */
+  /** Whether each wallet holds enough of the reward token. Unknown for a wallet that is not in the map. */
   readonly holdings: ReadonlyMap<string, boolean>;
-  /** Counts also activities that no batch has counted yet towards the streak. Slower: use it for single wallets only. */
+  /** Whether the streak also includes activities that no batch has counted yet. This is slower, so use it for single wallets only. */
   readonly includeUncounted?: boolean;
-  /** The name of the admin token that completes the quest manually. */
+  /** Name of the admin token with which an operator completes the quest; undefined for other completions. */
   readonly by?: string;
 }
 
 /**
- * Records completions in `quest_completions`. Skips banned wallets and completions that are recorded already, so each gives points once.
- * @returns the new completions. The caller must append `entries` to the ledger in the same transaction.
+ * Records completions in `quest_completions`. Skips banned wallets and completions that are recorded already, so that each completion gives points
+ * once.
+ * @returns the new completions; the caller must append `entries` to the ledger in the same transaction
  */
 export async function recordCompletions(
   tx: Tx,
@@ -134,7 +135,7 @@ export async function recordCompletions(
   return { awards: recorded, entries };
 }
 
-/** Emits `quest_completed` to each wallet. */
+/** Emits `quest_completed` to the wallet of each completion. */
 function emitCompleted(tx: Tx, awards: readonly QuestAward[]): void {
   tx.emitAll(
     questCompleted,

@@ -13,7 +13,7 @@ import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
 /** The activities of one wallet on one UTC day within a batch. */
 interface WalletActivities {
   readonly wallet: string;
-  /** Every key of `activityKeys`. */
+  /** The keys of all these activities, as `activityKeys` returns them. */
   readonly keys: Set<string>;
   readonly activities: ActivityEvent[];
 }
@@ -43,8 +43,8 @@ interface Candidate {
 }
 
 /**
- * Returns the quests that these activities may complete, once per quest, window and wallet.
- * Leaves out daily tasks, because a wallet completes them with a request.
+ * Returns the quests that these activities may complete, one item per quest, window and wallet. Skips daily tasks, because a wallet completes a daily
+ * task with a request.
  */
 function findCandidates(
   quests: readonly Quest[],
@@ -80,7 +80,7 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
   );
   const uncompleted = possible.filter(({ wallet, quest, windowKey, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
-    // A completion of this transaction has the time `open.at`. It may be rolled back, so it does not close the estimate.
+    // A completion with the time `open.at` was recorded by this transaction, which may be rolled back. So only earlier completions are marked.
     if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet);
     return completion === undefined;
   });
@@ -100,12 +100,13 @@ const nextBatchNumber = statement<{ batch: number }>('next_quest_batch', `select
 const estimatesState = perApp(() => new ProgressEstimates());
 
 /**
- * Counts activities and completes the quests whose requirements they meet. The number of statements does not depend on the number of wallets.
- * Progress is computed from the counts per wallet and week, so a new or changed quest needs no migration of its progress.
+ * Counts activities, and completes the quests whose requirements are met. The number of statements does not depend on the number of wallets. Progress
+ * is computed from the counts per wallet and week, so no stored progress must be migrated when a quest is created or changed.
  * @returns ledger entries for the caller to append in this transaction
  */
 async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly ActivityEvent[]): Promise<readonly LedgerEntry[]> {
-  // The registry is nearly always cached. When it is not, this takes a second connection; only one consumer runs at a time, so the pool cannot run dry.
+  // The registry of games is nearly always cached. Otherwise, reading it takes a second database connection from the pool. Only one consumer runs at
+  // a time, so the pool cannot run dry.
   const unrewarded = await unrewardedGames(app);
   const [quests, [next]] = await Promise.all([readQuests(tx), tx.query(nextBatchNumber), countActivities(tx, activities)]);
   const estimates = app.state(estimatesState);

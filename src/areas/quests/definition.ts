@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { Instant, line, Slug } from '#lib/scalars.ts';
 import { REPEATS } from './windows.ts';
 
-/** Maximum conditions per requirement, and maximum nesting of groups. */
+/** Maximum conditions per requirement, and maximum depth of nested groups. */
 const MAX_CONDITIONS = 20;
 const MAX_DEPTH = 3;
 
 const Times = z.int().min(1).max(1_000_000);
-const count = Times.meta({ description: 'Required number.', example: 3 });
+const count = Times.meta({ description: 'Required number of activities.', example: 3 });
 const gameId = Slug.optional().meta({
   description:
     'Counts this game only. Without gameId, every game that earns rewards counts. A game whose scores are not verified counts only when gameId names it.',
@@ -17,16 +17,16 @@ const gameId = Slug.optional().meta({
 /** One condition of a requirement. */
 export const Condition = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('plays'), count, gameId }).meta({ description: 'Plays started.' }),
-    z.strictObject({ type: z.literal('scores'), count, gameId }).meta({ description: 'Accepted scores.' }),
+    z.strictObject({ type: z.literal('plays'), count, gameId }).meta({ description: 'Counts started plays.' }),
+    z.strictObject({ type: z.literal('scores'), count, gameId }).meta({ description: 'Counts accepted scores.' }),
     z
       .strictObject({ type: z.literal('bestScore'), atLeast: z.int().min(1).max(10_000), gameId })
-      .meta({ description: 'Best normalized score, 1 to 10,000.' }),
-    z.strictObject({ type: z.literal('clips'), count }).meta({ description: 'Clips uploaded.' }),
-    z.strictObject({ type: z.literal('follow') }).meta({ description: 'The wallet’s X account follows the arcade’s account.' }),
-    z.strictObject({ type: z.literal('repost'), count }).meta({ description: 'Reposts of the arcade’s posts.' }),
-    z.strictObject({ type: z.literal('mention'), count }).meta({ description: 'Mentions of the arcade’s account.' }),
-    z.strictObject({ type: z.literal('referrals'), count }).meta({ description: 'Wallets that the caller referred.' }),
+      .meta({ description: 'Requires a normalized score of at least `atLeast`, 1 to 10,000.' }),
+    z.strictObject({ type: z.literal('clips'), count }).meta({ description: 'Counts uploaded clips.' }),
+    z.strictObject({ type: z.literal('follow') }).meta({ description: 'Requires that the wallet’s X account follows the arcade’s account.' }),
+    z.strictObject({ type: z.literal('repost'), count }).meta({ description: 'Counts reposts of the arcade’s posts.' }),
+    z.strictObject({ type: z.literal('mention'), count }).meta({ description: 'Counts mentions of the arcade’s account.' }),
+    z.strictObject({ type: z.literal('referrals'), count }).meta({ description: 'Counts the wallets that the caller referred.' }),
     z
       .strictObject({
         type: z.literal('burned'),
@@ -36,18 +36,19 @@ export const Condition = z
           .meta({ example: '1000000' }),
         eventId: Slug.optional().meta({ description: 'Counts burns of this event only. Default: the quest’s burnEventId, if it has one.' }),
       })
-      .meta({ description: 'Tokens burned, base units.' }),
+      .meta({ description: 'Adds up burned tokens, base units.' }),
     z
       .strictObject({ type: z.literal('streak'), days: z.int().min(1).max(366) })
-      .meta({ description: 'Consecutive UTC days with any activity, up to today or yesterday.' }),
+      .meta({ description: 'Counts consecutive UTC days with any activity, up to today or yesterday.' }),
     z.strictObject({ type: z.literal('manual') }).meta({
-      description: 'A condition that is not measured. An operator completes the quest; a daily task is completed by the wallet’s own request.',
+      description:
+        'A condition that the service does not measure. An operator completes the quest; a wallet completes a daily task by its own request.',
     }),
   ])
   .meta({ id: 'QuestCondition', example: { type: 'scores', count: 3, gameId: 'star-raiders' } });
 export type Condition = z.output<typeof Condition>;
 
-/** A condition, or a nested group of conditions: all of them, or any of them. */
+/** A condition, or a group of conditions and groups. `all`: every member must be met. `any`: one member must be met. */
 export type Requirement = Condition | { all: Requirement[] } | { any: Requirement[] };
 
 /** Returns the schema of one nesting level: a condition, or a group whose members match `Inner`. */
@@ -56,7 +57,7 @@ function groupsOf(Inner: z.ZodType<Requirement>, level: number): z.ZodType<Requi
   return z.union([Condition, z.strictObject({ all: members }), z.strictObject({ any: members })]).meta({ id: `QuestRequirement${level}` });
 }
 
-/** Returns all conditions of a requirement, in document order. */
+/** Returns all conditions of a requirement, in the order in which the requirement lists them. */
 export function conditionsOf(requirement: Requirement): Condition[] {
   if ('all' in requirement) return requirement.all.flatMap(conditionsOf);
   return 'any' in requirement ? requirement.any.flatMap(conditionsOf) : [requirement];
@@ -96,7 +97,7 @@ const endsAfterStart = ({ window }: Pick<QuestFields, 'window'>) =>
   !window.startsAt || !window.endsAt || Date.parse(window.startsAt) < Date.parse(window.endsAt);
 const MUST_END_AFTER_START = { path: ['window', 'endsAt'], message: 'must be after startsAt' };
 
-/** The definition of a quest, as stored per version. */
+/** The definition of a quest. Every version of a quest stores its definition. */
 export const QuestDefinition = z.strictObject(fields).refine(isDailyIfTask, TASK_MUST_BE_DAILY).refine(endsAfterStart, MUST_END_AFTER_START);
 export type QuestDefinition = z.output<typeof QuestDefinition>;
 
@@ -118,7 +119,7 @@ export const NewQuest = z
   .transform(({ id, description, ...rest }) => ({ id, definition: { ...rest, description: description ?? rest.title } }))
   .meta({ id: 'NewQuest' });
 
-/** The fields to change. Absent fields stay unchanged; `window` is replaced as a whole. */
+/** The request body that changes a quest. Absent fields stay unchanged; `window` is replaced as a whole. */
 export const QuestPatch = z
   .strictObject(fields)
   .partial()

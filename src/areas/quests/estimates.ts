@@ -3,10 +3,10 @@ import { type Condition, conditionsOf } from './definition.ts';
 import { isCounted, isSatisfied, progressOf, type QuestFacts } from './progress.ts';
 import type { Quest } from './rows.ts';
 
-/** Maximum estimates (wallet and window) per process. Above it, all estimates are cleared. */
+/** Maximum estimates per process, one per wallet and window. Above this number, all estimates are cleared. */
 const MAX_ESTIMATES = 300_000;
 
-/** Marks a wallet that has completed the quest in the window. */
+/** Estimate of a wallet that has completed the quest in the window. */
 const COMPLETED: number[] = [];
 
 const requiredOf = (condition: Condition): number => {
@@ -15,7 +15,7 @@ const requiredOf = (condition: Condition): number => {
   return condition.type === 'follow' ? 1 : Number.POSITIVE_INFINITY;
 };
 
-/** Upper bounds of the progress of wallets in one window of a quest, per condition. */
+/** Estimates for one window of a quest: an upper bound of each wallet's progress, per condition. */
 export class WindowEstimates {
   readonly #quest: Quest;
   readonly #conditions: readonly Condition[];
@@ -30,7 +30,10 @@ export class WindowEstimates {
     return this.#progress.size;
   }
 
-  /** Adds activities of a wallet. @returns whether the requirement may be met, so that the exact progress must be read */
+  /**
+   * Adds activities to the estimate of a wallet.
+   * @returns whether the requirement may be met; if so, the caller must read the exact progress
+   */
   add(wallet: string, activities: readonly ActivityEvent[]): boolean {
     const known = this.#progress.get(wallet);
     if (!known || known === COMPLETED) return !known;
@@ -38,7 +41,7 @@ export class WindowEstimates {
       for (const [i, condition] of this.#conditions.entries()) {
         if (!isCounted(condition, kind, gameId ?? '')) continue;
         const have = known[i] ?? 0;
-        // Token amounts may exceed the range of a number, and streaks change with the date, so both count as reached.
+        // Token amounts may exceed the range of a number, and streaks change with the date. So the estimate treats both conditions as reached.
         if (condition.type === 'burned' || condition.type === 'streak') known[i] = Number.POSITIVE_INFINITY;
         else known[i] = condition.type === 'bestScore' ? Math.max(have, Number(amount)) : have + 1;
       }
@@ -55,7 +58,7 @@ export class WindowEstimates {
     this.#progress.set(wallet, progress);
   }
 
-  /** Removes the estimate of a wallet, so that its progress is read next time. */
+  /** Removes the estimate of a wallet, so that the exact progress is read next time. */
   delete(wallet: string): void {
     this.#progress.delete(wallet);
   }
@@ -67,16 +70,19 @@ export class WindowEstimates {
 }
 
 /**
- * Upper bounds of the progress of wallets in quests. An estimate only avoids a read of progress that cannot complete a quest; the exact
- * progress decides. Rolled back batches are added twice and voided scores are not subtracted, so an estimate is never too low.
- * All estimates are cleared when another process consumed a batch, or when the list of unrewarded games changed.
+ * Upper bounds of the progress of wallets in quests. They avoid reads of the exact progress for wallets that cannot have completed a quest. An
+ * estimate is never too low: a batch that was rolled back is added twice, and voided scores are not subtracted. All estimates are cleared when
+ * another process consumed a batch, or when the set of unrewarded games changed.
  */
 export class ProgressEstimates {
   readonly #windows = new Map<string, WindowEstimates>();
   #batchNumber = 0;
   #games = '';
 
-  /** Call it before each batch. @param batchNumber the previous number plus 1, unless another process consumed a batch in between */
+  /**
+   * Must be called before each batch. Clears the estimates if another process consumed a batch in between.
+   * @param batchNumber number of this batch; not the previous number plus 1 if another process consumed a batch
+   */
   beginBatch(batchNumber: number, unrewarded: ReadonlySet<string>): void {
     const games = [...unrewarded].join();
     const size = this.#windows.values().reduce((sum, window) => sum + window.size, 0);

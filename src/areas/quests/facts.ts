@@ -5,7 +5,7 @@ import { type DayRange, type MetricFilter, readActiveDays, readMetrics, streakOn
 import { isMet, maxStreakDays, measuredKinds, type QuestFacts, subjectsOf } from './progress.ts';
 import { type Quest, questWindow } from './rows.ts';
 
-/** Identifies the progress of a wallet in a quest, in the window that contains `day` (a UTC day number). */
+/** Identifies a wallet's progress in a quest, in the window of the quest that contains `day` (a UTC day number). */
 interface ProgressQuery {
   readonly wallet: string;
   readonly quest: Quest;
@@ -13,16 +13,16 @@ interface ProgressQuery {
 }
 
 /**
- * Returns the ids of games that earn no rewards. Such a game counts only in conditions that name it.
- * Precondition: no open transaction, because the registry may need a connection of its own.
+ * Returns the ids of games that earn no rewards. Such a game counts only in conditions that name it. Precondition: no open transaction, because
+ * loading the registry of games may take another database connection.
  */
 export const unrewardedGames = async (app: App): Promise<ReadonlySet<string>> =>
   new Set([...(await loadGames(app)).values()].flatMap((game) => (earnsRewards(game) ? [] : [game.id])));
 
-/** The Sunday of a day's ISO week, as day numbers. */
+/** Returns the day number of the Sunday in the ISO week of a day. */
 const weekEnd = (day: number) => day - ((day + 3) % 7) + 6;
 
-/** Returns the filter that covers the requirements of all quests. */
+/** Returns the filter for all metrics that the requirements of the quests need. */
 const metricFilterOf = (quests: readonly Quest[], unrewarded: Iterable<string>): MetricFilter => ({
   kinds: quests.flatMap(({ definition }) => measuredKinds(definition.requirement)),
   subjects: quests.flatMap(({ definition: { requirement, burnEventId } }) => subjectsOf(requirement, burnEventId)),
@@ -30,11 +30,11 @@ const metricFilterOf = (quests: readonly Quest[], unrewarded: Iterable<string>):
 });
 
 /**
- * Reads the inputs of the progress of wallets in quests: two statements for any number of queries. Streaks are read only where all other
- * conditions are met; elsewhere `streak` is Infinity.
+ * Reads the inputs of the progress of wallets in quests, with two statements for any number of queries. Reads a streak only if all other conditions
+ * are met; otherwise `streak` is Infinity.
  * @param unrewarded the result of `unrewardedGames`
- * @param includeUncounted also reads activities that no batch has counted yet, and all streaks; for a single wallet
- * @returns one item per query, in the same order
+ * @param includeUncounted whether to read all streaks, and also activities that no batch has counted yet; only for a single wallet
+ * @returns one item per query, in the order of `queries`
  */
 export async function readFacts(
   db: Queryable,
@@ -45,7 +45,7 @@ export async function readFacts(
   const ranges = new Map<string, DayRange & { n: number }>();
   const rangeOf = queries.map(({ wallet, quest, day }) => {
     const { first, last: end } = questWindow(quest, day);
-    // No activity is later than this week.
+    // Ends the range with the week of `day`, because no activity is later than this week.
     const last = Math.min(end, weekEnd(day));
     const key = `${wallet} ${first} ${last}`;
     const range = ranges.get(key) ?? { wallet, first, last, n: ranges.size };

@@ -8,13 +8,13 @@ interface QuestLedgerRow {
   readonly window: string;
   readonly points: number;
   readonly mode: Mode;
-  /** ISO 8601 in UTC. */
+  /** Time of the entry, ISO 8601 in UTC. */
   readonly timestamp: string;
   readonly factors: QuestFactors;
 }
 
 const QUEST_ENTRIES_OF_WALLET = `wallet = $1 and kind = 'quest' and source = 'quest'`;
-// An index-only scan selects the keys of the page. Only the rows of the page are read then, so a high offset stays cheap.
+// Selects the keys of the page with an index-only scan, then reads only the rows of the page. So a page with a high offset stays cheap.
 const selectEntries = statement<QuestLedgerRow>(
   'select_quest_entries',
   `select split_part(source_id, ':', 1) as "questId", split_part(source_id, ':', 2) as window, points::float8 as points, mode,

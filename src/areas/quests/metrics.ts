@@ -3,14 +3,15 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
 
-/** The Monday of a day's ISO week, as day numbers. */
+/** Returns the day number of the Monday in the ISO week of a day. */
 const mondayOf = (day: number) => day - ((day + 3) % 7);
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 const perWeekday = (join: (i: number) => string) => `array[${WEEKDAYS.map(join).join(', ')}]`;
 
 /**
  * Returns the statement that adds the totals of one weekday ($1, Monday is 1) to `wallet_weeks`.
- * @param sums true for burns only: `sums` stays null for other kinds, and an assignment to one element would create the array
+ * @param sums whether to add the sums of amounts, which only burns have. For other kinds the column `sums` stays null; an assignment to one element
+ * of it would create the array
  */
 const upsert = (name: string, sums: boolean) =>
   statement(
@@ -38,7 +39,7 @@ interface DailyTotal {
   sum: bigint;
 }
 
-/** Sums up activities per wallet, day, kind and subject. */
+/** Adds up activities per wallet, day, kind and subject. */
 function totalPerDay(activities: readonly ActivityEvent[]): DailyTotal[] {
   const all = new Map<string, DailyTotal>();
   for (const { wallet, day, kind, gameId, amount } of activities) {
@@ -58,8 +59,8 @@ function totalPerDay(activities: readonly ActivityEvent[]): DailyTotal[] {
 }
 
 /**
- * Subtracts voided scores of one weekday ($2) from the days on which they were accepted. The new best score is the maximum of all scores
- * that are not voided. It includes scores that no batch has counted yet; this is safe, because a maximum may be raised early.
+ * Subtracts voided scores from the weekday ($2) on which they were accepted. Sets the best score of that day to the maximum of all scores that are
+ * not voided. This includes scores that no batch has counted yet; counting them later does not change the maximum.
  */
 const subtractVoided = statement(
   'subtract_voided_scores',
@@ -76,13 +77,13 @@ const subtractVoided = statement(
    where m.wallet = g.wallet and m.week = g.day - ($2 - 1) and m.kind = 'score' and m.subject = g.subject`,
 );
 
-/** Adds activities to `wallet_weeks`. Precondition: the same transaction marks them as consumed, so each activity counts once. */
+/** Adds activities to `wallet_weeks`. Precondition: the same transaction marks the activities as consumed, so that each activity counts once. */
 export async function countActivities(tx: Tx, activities: readonly ActivityEvent[]): Promise<void> {
   const voids = activities.flatMap(({ kind, sourceId }) => (kind === 'void' ? [sourceId] : []));
   const done = Map.groupBy(totalPerDay(activities.filter(({ kind }) => kind !== 'void')), ({ weekday, kind }) =>
     kind === 'burn' ? -weekday : weekday,
   );
-  // Voids are sent last on this connection, because a batch may contain a score and its void.
+  // Sends the statements for voids last, because a batch may contain a score and its void. The connection runs statements in the order of sending.
   await Promise.all([
     ...done
       .entries()
@@ -110,12 +111,12 @@ export interface DayRange {
 }
 
 /**
- * Selects activities of today and yesterday that are not counted yet. One commit marks a batch as consumed and updates the totals, so a
- * statement never counts an activity twice.
+ * SQL condition: activities of today and yesterday that no batch has counted yet. One commit marks a batch of activities as consumed and updates the
+ * totals, so a query with this condition never counts an activity twice.
  */
 const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind <> 'void'`;
 
-/** Turns the seven elements of a week into rows. */
+/** SQL that turns a row with seven array elements, one per weekday, into seven rows. */
 const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;
 
 const selectMetrics = (uncounted: string) =>
@@ -135,19 +136,19 @@ const readAll = statement<Metric & { n: number }>(
        where wallet = r.wallet and kind = any($5::text[]) and day between r.first and r.last and ${UNCOUNTED}`),
 );
 
-/** The metrics to read. */
+/** Filter for the metrics to read. */
 export interface MetricFilter {
   readonly kinds: readonly string[];
-  /** Games and burn events that get a metric of their own. All others are summed up under ''. */
+  /** Games and burn events that get a metric of their own. All other subjects are added up in one metric with the subject ''. */
   readonly subjects: readonly string[];
-  /** Games whose plays and scores are left out of the sum under ''. */
+  /** Games whose plays and scores are left out of the metric with the subject ''. */
   readonly unrewarded: readonly string[];
 }
 
 /**
- * Reads metrics.
- * @param includeUncounted also reads activities that no batch has counted yet; for single wallets
- * @returns one list per range, in the same order
+ * Reads the metrics of wallets in ranges of days.
+ * @param includeUncounted whether to add activities that no batch has counted yet; only for single wallets
+ * @returns one list per range, in the order of `ranges`
  */
 export async function readMetrics(db: Queryable, ranges: readonly DayRange[], wanted: MetricFilter, includeUncounted = false): Promise<Metric[][]> {
   const metrics: Metric[][] = ranges.map(() => []);
@@ -176,7 +177,7 @@ const readAllDays = statement<{ wallet: string; days: number[] }>(
   selectDays(`union all select day from activities a where a.wallet = w.wallet and kind <> 'bind' and day between $2 and $3 and ${UNCOUNTED}`),
 );
 
-/** Day numbers with any activity, by wallet. */
+/** UTC day numbers on which a wallet was active, by wallet. */
 type ActiveDays = ReadonlyMap<string, ReadonlySet<number>>;
 
 /** Reads the UTC days between `first` and `last` (inclusive) on which the wallets were active. */

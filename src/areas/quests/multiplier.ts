@@ -1,6 +1,6 @@
-/** The version of the rule below. Each ledger entry stores it. */
+/** Version of the multiplier rule in this file. Each ledger entry of a quest stores this version. */
 export const RULE = 1;
-/** All values below are basis points: 10,000 is a factor of 1. */
+/** The values down to `MAX_MULTIPLIER` are basis points: 10,000 is a factor of 1. */
 const BASE_MULTIPLIER = 10_000;
 const STREAK_BONUS_PER_DAY = 500;
 const MAX_STREAK_BONUS = 5_000;
@@ -8,20 +8,20 @@ const LINKED_BONUS = 1_000;
 const HOLDING_BONUS = 1_500;
 export const MAX_MULTIPLIER = 20_000;
 
-/** The streak with the maximum bonus, days. */
+/** Length of the shortest streak that gives the maximum bonus, days. */
 export const STREAK_DAYS = MAX_STREAK_BONUS / STREAK_BONUS_PER_DAY + 1;
 
-/** Inputs of a wallet's multiplier. */
+/** Inputs from which a wallet's multiplier is computed. */
 export interface MultiplierInputs {
-  /** Consecutive UTC days with any activity; the first one adds nothing. */
+  /** Number of consecutive UTC days with any activity. The first day adds no bonus. */
   readonly streakDays: number;
   /** Whether the wallet has linked an external account. */
   readonly linked: boolean;
-  /** Whether the wallet holds enough of the reward token; null: unknown. */
+  /** Whether the wallet holds enough of the reward token; null when this is unknown. */
   readonly holding: boolean | null;
 }
 
-/** Returns the bonus per input, basis points. */
+/** Returns the bonus that each input gives, basis points. */
 export const bonuses = ({ streakDays, linked, holding }: MultiplierInputs) => ({
   streak: Math.min(MAX_STREAK_BONUS, Math.max(0, streakDays - 1) * STREAK_BONUS_PER_DAY),
   linked: linked ? LINKED_BONUS : 0,
@@ -40,7 +40,7 @@ export const applyMultiplier = (points: number, basisPoints: number): number => 
 /** Converts basis points into a factor with at most two decimals. */
 export const asFactor = (basisPoints: number): number => Math.round(basisPoints / 100) / 100;
 
-/** The inputs stored with a ledger entry, so that an auditor can recompute its points. */
+/** The inputs that a ledger entry stores, so that an auditor can recompute the points of the entry. */
 export interface QuestFactors extends MultiplierInputs {
   readonly rule: number;
   readonly questVersion: number;

@@ -3,37 +3,37 @@ import { type Condition, conditionsOf, type Requirement } from './definition.ts'
 
 type ActivityKind = (typeof ACTIVITY_KINDS)[number];
 
-/** Totals of one activity kind in a window, for one subject: a game or burn event that a condition names, or '' for all others. */
+/** Totals of one activity kind and one subject in a window. The subject is a game or burn event that a condition names, or '' for all others. */
 export interface Metric {
   readonly kind: string;
   readonly subject: string;
   readonly count: number;
   readonly best: number;
-  /** Sum of token amounts, base units: a string, because it may exceed the range of a number. */
+  /** Sum of token amounts, base units. A string, because the sum may exceed the range of a number. */
   readonly sum: string;
 }
 
-/** Inputs of the progress of a wallet in a quest. */
+/** Inputs from which the progress of a wallet in a quest is computed. */
 export interface QuestFacts {
   readonly metrics: readonly Metric[];
-  /** Consecutive UTC days with any activity; Infinity when it was not read, because it decides nothing. */
+  /** Number of consecutive UTC days with any activity. Infinity when it was not read, because the result does not depend on it. */
   readonly streak: number;
-  /** Whether `manual` conditions count as met. */
+  /** Whether `manual` conditions count as met, which is the case in daily tasks. */
   readonly manuallyConfirmed: boolean;
-  /** Games that count only in conditions that name them. */
+  /** Ids of games that count only in conditions that name them. */
   readonly unrewarded: ReadonlySet<string>;
-  /** The burn event of the quest, if any. */
+  /** Id of the quest's burn event; null when the quest has none. */
   readonly burnEventId: string | null;
 }
 
-/** The progress of a wallet in one condition. Token amounts are bigint. */
+/** The progress of a wallet in one condition. `have` and `need` are bigint for token amounts. */
 interface ConditionProgress {
   readonly condition: Condition;
   readonly have: number | bigint;
   readonly need: number | bigint;
 }
 
-/** The activity kind that each condition counts. `any`: every activity of the wallet itself. */
+/** The activity kind that each condition counts. `any`: all kinds of actions by the wallet itself. null: none. */
 const KINDS: Record<Condition['type'], ActivityKind | 'any' | null> = {
   plays: 'play',
   scores: 'score',
@@ -48,14 +48,17 @@ const KINDS: Record<Condition['type'], ActivityKind | 'any' | null> = {
   manual: null,
 };
 
-/** Returns the activity kinds that a requirement counts, without those that only extend a streak. */
+/** Returns the activity kinds whose metrics a requirement needs. A streak condition needs no metric. */
 export const measuredKinds = (requirement: Requirement): string[] =>
   conditionsOf(requirement).flatMap(({ type }) => {
     const kind = KINDS[type];
     return kind === null || kind === 'any' ? [] : [kind];
   });
 
-/** Returns the keys of activities that may advance a requirement: `<kind>`, `<kind> <subject>` or `any`. Match them with `activityKeys`. */
+/**
+ * Returns the keys of activities that may advance a requirement: `<kind>`, `<kind> <subject>` or `any`. `activityKeys` returns the keys to compare
+ * with.
+ */
 export const requirementKeys = (requirement: Requirement): string[] =>
   conditionsOf(requirement).flatMap((condition) => {
     const kind = KINDS[condition.type];
@@ -63,11 +66,13 @@ export const requirementKeys = (requirement: Requirement): string[] =>
     return 'gameId' in condition && condition.gameId !== undefined ? [`${kind} ${condition.gameId}`] : [kind];
   });
 
-/** Returns the keys of one activity. A `bind` is an act of the referred wallet, so it does not extend the streak of the referrer. */
+/**
+ * Returns the keys of one activity. A `bind` has no key `any`: it is an action of the referred wallet and does not extend the streak of the referrer.
+ */
 export const activityKeys = (kind: ActivityKind, subject: string): string[] =>
   kind === 'void' ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];
 
-/** Returns the longest streak in a requirement, days; 0 without one. */
+/** Returns the longest streak that a requirement asks for, days; 0 when it asks for none. */
 export const maxStreakDays = (requirement: Requirement): number =>
   Math.max(0, ...conditionsOf(requirement).map((condition) => (condition.type === 'streak' ? condition.days : 0)));
 
@@ -82,7 +87,7 @@ function subjectOf(condition: Condition, { burnEventId }: Pick<QuestFacts, 'burn
 
 /** Computes the progress of a wallet in one condition. */
 export function progressOf(condition: Condition, facts: QuestFacts): ConditionProgress {
-  // No more days are read than the condition needs, so the streak is capped.
+  // Limits the streak to the required days, because the caller reads no more days than required.
   if (condition.type === 'streak') return { condition, have: Math.min(facts.streak, condition.days), need: condition.days };
   if (condition.type === 'manual') return { condition, have: facts.manuallyConfirmed ? 1 : 0, need: 1 };
   const kind = KINDS[condition.type];
@@ -100,17 +105,20 @@ export function progressOf(condition: Condition, facts: QuestFacts): ConditionPr
 
 const isReached = ({ have, need }: ConditionProgress): boolean => have >= need;
 
-/** Evaluates the groups of a requirement. @param isReached evaluates a single condition */
+/**
+ * Returns whether a requirement is satisfied, including its nested groups.
+ * @param isReached returns whether a single condition is reached
+ */
 export function isSatisfied(requirement: Requirement, isReached: (condition: Condition) => boolean): boolean {
   if ('all' in requirement) return requirement.all.every((one) => isSatisfied(one, isReached));
   return 'any' in requirement ? requirement.any.some((one) => isSatisfied(one, isReached)) : isReached(requirement);
 }
 
-/** Returns whether the requirement is met. */
+/** Returns whether a wallet meets the requirement. */
 export const isMet = (requirement: Requirement, facts: QuestFacts): boolean =>
   isSatisfied(requirement, (condition) => isReached(progressOf(condition, facts)));
 
-/** Returns whether a condition counts an activity. Includes games without rewards, so the result is an upper bound. */
+/** Returns whether a condition counts an activity. Counts games without rewards too, so the result is an upper bound. */
 export function isCounted(condition: Condition, kind: string, subject: string): boolean {
   const counted = KINDS[condition.type];
   if (counted === 'any') return kind !== 'bind' && kind !== 'void';
@@ -119,7 +127,7 @@ export function isCounted(condition: Condition, kind: string, subject: string): 
 
 const countOf = (n: number, noun: string) => `${n} more ${noun}${n === 1 ? '' : 's'}`;
 
-/** Describes what is missing for a condition, for the player. */
+/** Returns the text that tells the player what is missing for a condition. */
 function missingText({ condition, have, need }: ConditionProgress): string {
   const left = Number(need) - Number(have);
   const inGame = 'gameId' in condition && condition.gameId !== undefined ? ` in ${condition.gameId}` : '';
@@ -149,7 +157,10 @@ function missingText({ condition, have, need }: ConditionProgress): string {
   }
 }
 
-/** Describes what is missing for a requirement, for the player: empty when it is met, one sentence per `any` group. */
+/**
+ * Returns the texts that tell the player what is missing for a requirement: one per missing condition, but a single one per `any` group. Empty when
+ * the requirement is met.
+ */
 export function missing(requirement: Requirement, facts: QuestFacts): string[] {
   if (isMet(requirement, facts)) return [];
   if ('all' in requirement) return requirement.all.flatMap((one) => missing(one, facts));

@@ -11,15 +11,15 @@ import { describeIssue, validationError } from '#platform/http/validation-errors
 import { conditionsOf, QuestDefinition, type QuestPatch } from './definition.ts';
 import { type QuestWindow, windowOf } from './windows.ts';
 
-/** Maximum quests. Each batch of activities is compared with every quest. */
+/** Maximum quests. The number is limited, because each batch of activities is compared with every quest. */
 const MAX_QUESTS = 200;
 
-/** The current version of a quest. */
+/** A quest in its current version. */
 export interface Quest {
   readonly id: string;
   readonly version: number;
   readonly definition: QuestDefinition;
-  /** ms since 1970. */
+  /** Time of the creation, ms since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -42,7 +42,7 @@ const insertVersion = statement('insert_quest_version', 'insert into quest_versi
 const removeQuest = statement('delete_quest', 'update quests set deleted_at = app_now() where id = $1');
 
 const questNotFound = () => fail(404, 'there is no such quest');
-/** Reads a quest by id. A text that is not a valid id gives 404 without a query. */
+/** Reads a quest by id. For a text that is not a valid id, throws 404 without a query. */
 const findQuest = async (db: Queryable, select: Statement<Quest>, id: string): Promise<Quest> => {
   const [quest] = Slug.safeParse(id).success ? await db.query(select, [id]) : [];
   if (!quest) throw questNotFound();
@@ -55,16 +55,16 @@ export const readQuests = (db: Queryable): Promise<Quest[]> => db.query(selectQu
 /** Reads a quest. @throws 404 when it does not exist or is deleted */
 export const readQuest = (db: Queryable, id: string): Promise<Quest> => findQuest(db, selectQuest, id);
 
-/** Returns whether an activity at the instant `at` (ms since 1970) can complete a quest. */
+/** Returns whether an activity at the time `at` (ms since 1970) can complete a quest. */
 export function isOpen({ definition: { active, window } }: Quest, at: number): boolean {
   if (!active || (window.startsAt && at < Date.parse(window.startsAt))) return false;
   return !window.endsAt || at < Date.parse(window.endsAt);
 }
 
-/** Memoizes a pure function per Quest object: one batch needs the same few windows thousands of times. */
+/** Cache of `questWindow` per Quest object, because one batch needs the same few windows thousands of times. */
 const windows = new WeakMap<Quest, Map<number, QuestWindow>>();
 
-/** Returns the window of a quest that contains a UTC day. */
+/** Returns the window of a quest (the days that count for one completion) that contains a UTC day. */
 export function questWindow(quest: Quest, day: number): QuestWindow {
   const known = windows.get(quest) ?? new Map<number, QuestWindow>();
   windows.set(quest, known);
@@ -75,7 +75,7 @@ export function questWindow(quest: Quest, day: number): QuestWindow {
 
 function makeWindow({ definition: { repeat, window }, createdAt }: Quest, day: number): QuestWindow {
   const start = dayNumber(new Date(window.startsAt ?? createdAt));
-  // endsAt is exclusive: when it is midnight, the day before is the last day.
+  // `endsAt` is exclusive. If it is midnight, the last day is the day before.
   const end = window.endsAt ? dayNumber(new Date(Date.parse(window.endsAt) - 1)) : null;
   return windowOf(repeat, start, end, day);
 }
@@ -88,14 +88,14 @@ export async function checkGames(app: App, { requirement }: Pick<QuestDefinition
     return named.every((id) => games.has(id));
   };
   if (await isKnown()) return;
-  // Another process may have registered the game just now, so the registry is read again.
+  // Reads the registry of games again, because another process may have registered the game just now.
   invalidateGames(app);
   if (!(await isKnown())) throw fail(400, 'requirement must name games of this arcade as gameId');
 }
 
 /**
  * Creates a quest.
- * @throws 409 when the id was used before, or `MAX_QUESTS` is reached
+ * @throws 409 when the id was used before, or `MAX_QUESTS` quests exist
  */
 export async function createQuest(tx: Tx, id: string | undefined, definition: QuestDefinition, by: string): Promise<Quest> {
   await tx.query(lockQuests);
@@ -108,12 +108,12 @@ export async function createQuest(tx: Tx, id: string | undefined, definition: Qu
 }
 
 /**
- * Changes a quest. Creates a new version, unless the patch changes nothing. Earned points stay.
- * @throws 404 when the quest does not exist; 412 when its version is not an expected one; 400 when the changed definition is invalid
+ * Changes a quest. Stores a new version, unless the patch changes nothing. Wallets keep the points that they earned.
+ * @throws 404 when the quest does not exist; 412 when `expected` does not include the quest's version; 400 when the changed definition is invalid
  */
 export async function changeQuest(tx: Tx, id: string, patch: QuestPatch, expected: ExpectedVersions, by: string): Promise<Quest> {
   const quest = await findQuest(tx, lockQuest, id);
-  if (Array.isArray(expected) && !expected.includes(quest.version)) throw fail(412, 'If-Match must be the present ETag');
+  if (Array.isArray(expected) && !expected.includes(quest.version)) throw fail(412, 'If-Match must be the current ETag');
   const whole = QuestDefinition.safeParse({ ...quest.definition, ...patch }, { error: describeIssue });
   if (!whole.success) throw validationError('body', whole.error);
   if (canonicalize(whole.data) === canonicalize(quest.definition)) return quest;
@@ -125,7 +125,7 @@ export async function changeQuest(tx: Tx, id: string, patch: QuestPatch, expecte
 }
 
 /**
- * Marks a quest as deleted. Earned points stay.
+ * Marks a quest as deleted. Wallets keep the points that they earned.
  * @throws 404 when the quest does not exist or is deleted
  */
 export async function deleteQuest(tx: Tx, id: string): Promise<void> {
@@ -138,13 +138,13 @@ export interface QuestVersion {
   readonly version: number;
   readonly definition: QuestDefinition;
   readonly by: string;
-  /** ms since 1970. */
+  /** Time at which this version was created, ms since 1970. */
   readonly at: number;
   readonly completions: number;
   readonly points: number;
 }
 
-// An index-only scan counts the completions: about 10 ms per 100,000.
+// Counts the completions with an index-only scan, which takes about 10 ms per 100,000 completions.
 const selectVersions = statement<QuestVersion>(
   'select_quest_versions',
   `select v.version, v.definition, v.by, floor(extract(epoch from v.at) * 1000)::float8 as at, coalesce(c.completions, 0)::float8 as completions,
@@ -154,5 +154,5 @@ const selectVersions = statement<QuestVersion>(
    where v.quest_id = $1 order by v.version desc limit 100`,
 );
 
-/** Reads the newest 100 versions of a quest, newest first, each with its completions. */
+/** Reads the newest 100 versions of a quest, newest first, each with the number of its completions and their points. */
 export const readVersions = (db: Queryable, id: string): Promise<QuestVersion[]> => db.query(selectVersions, [id]);

@@ -9,12 +9,12 @@ import type { QuestWindow } from './windows.ts';
 
 const ID = 'three-times-among-the-stars';
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
-/** The example window. It has no end, so that an example can never end before it starts. */
+/** The window in examples. It has no end, so that an example can never end before it starts. */
 const EXAMPLE_WINDOW = { startsAt: '2026-11-21T00:00:00.000Z' };
 const { active, ...described } = QuestDefinition.shape;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** Accepts any text as an id; an unknown id gives 404. */
+/** Path parameter with a quest's id. Accepts any text; an unknown id gives 404. */
 export const QuestPath = z.object({ id: z.string().meta({ description: 'Id of the quest.', example: ID }) });
 export const QuestsQuery = PageQuery.extend({ category: Slug.optional().meta({ description: 'Returns quests of this category only.' }) });
 
@@ -39,8 +39,8 @@ export const OwnQuest = z
       .array(
         z.strictObject({
           condition: Condition,
-          have: amountOrCount('Current value.', 1),
-          need: amountOrCount('Required value.', 3),
+          have: amountOrCount('Present value of the condition.', 1),
+          need: amountOrCount('Value that the condition requires.', 3),
           met: z.boolean().meta({ example: false }),
         }),
       )
@@ -50,9 +50,12 @@ export const OwnQuest = z
     windowKey: z.string().meta({ description: 'Window of this completion: `once`, a UTC day, or an ISO week.', example: 'once' }),
     completed: z.boolean().meta({ description: 'Whether the wallet has completed the quest in this window.', example: false }),
     completedAt: Instant.nullable().meta({ example: null }),
-    pointsAwarded: Count.nullable().meta({ description: 'Points given, multiplier included.', example: null }),
+    pointsAwarded: Count.nullable().meta({
+      description: 'Points that the completion gave, after the multiplier; null before the completion.',
+      example: null,
+    }),
     resetsAt: Instant.nullable().meta({
-      description: 'When the quest can be completed again (UTC); null when it can be completed only once.',
+      description: 'Time from which the quest can be completed again (UTC); null when it can be completed only once.',
       example: null,
     }),
   })
@@ -156,7 +159,7 @@ export const TaskCompleted = z
 
 export const CompleteQuest = z.strictObject({ wallet: Wallet }).meta({ id: 'CompleteQuest' });
 
-/** A manual completion. */
+/** A completion that an operator recorded by hand. */
 export const QuestCompleted = z
   .strictObject({
     questId: publicFields.id,
@@ -169,7 +172,7 @@ export const QuestCompleted = z
   })
   .meta({ id: 'QuestCompleted' });
 
-/** The operators' view of a quest. */
+/** A quest as operators see it. */
 export const QuestAdminView = z
   .strictObject({ ...QuestView.shape, active, createdAt: Instant, updatedAt: Instant })
   .meta({ id: 'QuestForOperators' });
@@ -181,7 +184,7 @@ export const presentForOperators = (quest: Quest): z.output<typeof QuestAdminVie
   updatedAt: iso(quest.updatedAt),
 });
 
-/** The operators' view of a quest with its versions. */
+/** A quest as operators see it, with its versions. */
 export const QuestDetail = z
   .strictObject({
     ...QuestAdminView.shape,

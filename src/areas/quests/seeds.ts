@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { NewQuest } from './definition.ts';
 
-/** The quests of a new arcade. Most require scores, because scores are verified, while plays and clips are cheap to produce. */
+/** Quests that the seed inserts. Most of them require scores, because scores are verified, while plays and clips are cheap to produce. */
 const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'regular',
@@ -96,7 +96,7 @@ const fillQuests = statement<{ id: string }>(
 );
 
 /**
- * Inserts the quests when the table is empty. Deleted quests count as rows. Precondition: an open transaction.
+ * Inserts the quests if the table is empty. A deleted quest is still a row of the table. Precondition: an open transaction.
  * @returns the tables that were filled, for the log
  */
 export async function seedQuests(db: Queryable): Promise<string[]> {

@@ -14,7 +14,10 @@ import { isMet, missing } from './progress.ts';
 import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
 import { type OwnQuest, presentOwnQuest } from './schemas.ts';
 
-/** Reads the quests that can be completed at present. @param only filters by task flag or by burn event */
+/**
+ * Reads the quests that can be completed at present.
+ * @param only restricts the result to a value of the task flag, or to the quests of a burn event
+ */
 export async function openQuests(app: App, only: { task?: boolean; burnEventId?: string } = {}): Promise<Quest[]> {
   const now = app.clock.now().getTime();
   const { task, burnEventId } = only;
@@ -52,11 +55,11 @@ export async function readWalletQuests(
 }
 
 /**
- * Returns whether a wallet holds enough of the reward token, as `recordCompletions` takes it; empty when unknown.
- * Precondition: no open transaction, because it waits for the RPC node for a moment.
+ * Returns whether a wallet holds enough of the reward token, as the map that `recordCompletions` needs. The map is empty when this is unknown.
+ * Precondition: no open transaction, because this function may wait for the RPC node.
  */
 export async function readHolding(app: App, wallet: string): Promise<ReadonlyMap<string, boolean>> {
-  // Without a configured token, every wallet is eligible and `tokenBalance` is null.
+  // If no token is configured, `eligible` is true and `tokenBalance` is null; the holding is then unknown.
   const { eligible, tokenBalance } = await peekHolding(app, wallet);
   return eligible === null || tokenBalance === null ? new Map() : new Map([[wallet, eligible]]);
 }
@@ -75,7 +78,8 @@ export async function readMultiplierInputs(app: App, wallet: string): Promise<Mu
 /**
  * Completes a daily task for today.
  * @param known the results of `readHolding` and `unrewardedGames`, read before the transaction
- * @throws 404 when there is no such open task; 400 when the requirement is not met; 409 when it was completed today; 403 for a banned wallet
+ * @throws 404 when no open daily task has this id; 400 when the requirement is not met; 409 when the wallet completed the task today; 403 for a
+ * banned wallet
  */
 export async function completeTask(
   tx: Tx,
@@ -109,9 +113,9 @@ async function completeOne(tx: Tx, open: OpenDay, completed: QuestCompletion, co
 }
 
 /**
- * Completes a quest for a wallet on behalf of an operator, without checking the requirement. Uses the window of today.
+ * Completes a quest for a wallet without checking the requirement, on behalf of an operator. The completion counts for the window of today.
  * @param by the name of the admin token
- * @throws 409 when the wallet has completed it in this window already, or is banned
+ * @throws 409 when the wallet has completed the quest in this window already, or is banned
  */
 export async function completeManually(tx: Tx, quest: Quest, wallet: string, by: string, holdings: ReadonlyMap<string, boolean>) {
   const open = await openDay(tx);

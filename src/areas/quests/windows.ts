@@ -4,20 +4,20 @@ import { bucketOf, bucketStart, dayNumber, dayStart } from '#lib/periods.ts';
 export const REPEATS = ['once', 'daily', 'weekly'] as const;
 type Repeat = (typeof REPEATS)[number];
 
-/** The UTC days that count for one completion of a quest: day numbers, both inclusive. */
+/** The UTC days that count for one completion of a quest. `first` and `last` are day numbers, both inclusive. */
 export interface QuestWindow {
   /** Unique per quest: `once`, a day (`2026-11-21`) or an ISO week (`2026-W47`). */
   readonly key: string;
   readonly first: number;
   readonly last: number;
-  /** Start of the next window; null when there is none. */
+  /** Start of the next window; null for a quest that has only one window. */
   readonly resetsAt: Date | null;
 }
 
 /** 9999-12-31 as a day number: the last day of a window without an end. */
 const LAST_DAY = 2_932_896;
 
-/** Returns the ISO week of a Monday, such as `2026-W47`. The Thursday of the week decides its year. */
+/** Returns the key of the ISO week that begins on a Monday, such as `2026-W47`. The year of the week is the year of its Thursday. */
 function weekKey(monday: number): string {
   const year = dayStart(monday + 3).getUTCFullYear();
   const firstMonday = bucketStart('week', bucketOf('week', dayNumber(new Date(Date.UTC(year, 0, 4)))));
@@ -25,7 +25,7 @@ function weekKey(monday: number): string {
 }
 
 /**
- * Returns the window of a quest that contains a UTC day. A quest counts whole days, and the whole day on which it starts.
+ * Returns the window of a quest that contains a UTC day. A quest counts whole days, also the whole day on which it starts.
  * @param start day number of the first day
  * @param end day number of the last day; null without an end
  */

@@ -4,7 +4,7 @@ import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readCode } from './codes.ts';
 
-/** Maximum length of a referral chain that the check for cycles follows. */
+/** Maximum number of referrers that the check for cycles follows in a chain. */
 export const MAX_DEPTH = 10_000;
 
 /** A row of `referrals`: the wallet was referred by `referrer` with `code`. `boundAt` is ISO 8601. */
@@ -21,7 +21,8 @@ const findCode = statement<{ code: string; referrer: string; banned: boolean }>(
    from referral_links l left join players p on p.wallet = l.wallet where l.code = $1`,
 );
 const findBinding = statement<{ bound: boolean }>('find_referral', 'select true as bound from referrals where wallet = $1');
-// A verified score from before the binding verifies the wallet. The statement probes an index once per game version, because there are few.
+// Finds a score in a verified game from before the binding; it also verifies the wallet. Looks up an index once per game version, because there are
+// few game versions.
 const hasVerifiedScore = statement<{ verified: boolean }>(
   'find_verified_score',
   `select exists (
@@ -29,10 +30,10 @@ const hasVerifiedScore = statement<{ verified: boolean }>(
        select 1 from scores s where s.wallet = $1 and s.game_id = v.game_id and s.game_version = v.version and s.status = 'accepted' limit 1) s
      where v.definition ->> 'verification' <> 'none') as verified`,
 );
-// Serializes all bindings, because the check for cycles depends on every other binding.
+// Serializes all bindings, because a concurrent binding could close a cycle that the check does not see.
 const lockBindings = statement('lock_referrals', `select pg_advisory_xact_lock(hashtext('coinop-referrals'))`);
-// A wallet that referred no wallet cannot be an ancestor, so the recursion is skipped. `offset 0` forces one index probe per step,
-// even when the plan was made while the table was small.
+// If the wallet has referred no wallet, a cycle is impossible, so the recursion is skipped. `offset 0` forces one index lookup per step, even in a
+// plan that PostgreSQL cached while the table was small.
 const findAncestors = statement<{ cycle: boolean; depth: number }>(
   'find_referral_ancestors',
   `with recursive ancestors (wallet, depth) as (
@@ -53,10 +54,10 @@ const insert = statement<ReferralBindingRow>(
 /**
  * Binds a wallet to the owner of a code. A binding is permanent. Appends a `bind` activity for the referrer, so that quests can count bindings.
  *
- * Locks the wallet's row before the binding gets its time. A score takes the same lock before it gets its time, so a score was accepted before
- * the binding exactly when its activity has the smaller time.
- * @throws 400 for the wallet's own code; 403 when the wallet is banned; 404 for an unknown code; 409 when the wallet is bound already, the
- *   binding would close a cycle, the chain is too long, or the referrer is banned
+ * Locks the wallet's row before the binding gets its time. A score takes the same lock before it gets its time. So a score was accepted before the
+ * binding if and only if its activity has the earlier time.
+ * @throws 400 for the wallet's own code; 403 when the wallet is banned; 404 for an unknown code; 409 when the wallet is bound already, the binding
+ * would close a cycle, the chain of referrers is too long, or the referrer is banned
  */
 export async function bindWallet(tx: Tx, wallet: string, text: string): Promise<ReferralBindingRow> {
   const [players, [link], [bound], [history]] = await Promise.all([
@@ -74,7 +75,7 @@ export async function bindWallet(tx: Tx, wallet: string, text: string): Promise<
 
   const [, [ancestors]] = await Promise.all([tx.query(lockBindings), tx.query(findAncestors, [wallet, referrer])]);
   if (ancestors?.cycle) throw fail(409, 'code must not belong to a wallet that you referred, directly or indirectly');
-  if (ancestors && ancestors.depth >= MAX_DEPTH) throw fail(409, `code must not belong to a wallet below ${MAX_DEPTH} other referrers`);
+  if (ancestors && ancestors.depth >= MAX_DEPTH) throw fail(409, `code must not belong to a wallet with ${MAX_DEPTH} or more referrers above it`);
   const [[binding]] = await Promise.all([
     tx.query(insert, [wallet, referrer, code, history?.verified ?? false]),
     appendActivities(tx, [{ kind: 'bind', sourceId: wallet, wallet: referrer, gameId: null, amount: 0 }]),

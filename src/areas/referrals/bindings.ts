@@ -6,7 +6,10 @@ const findReferredBefore = statement<{ index: number }>(
      select from referrals r where r.wallet = k.wallet and r.bound_at < k.at limit 1) r`,
 );
 
-/** Finds the wallets that were referred before a given time (`at`, ms since 1970). @returns the indexes of those queries */
+/**
+ * Finds the queries whose wallet was referred before the time `at`, ms since 1970.
+ * @returns indexes into `queries`
+ */
 export async function findWalletsReferredBefore(db: Queryable, queries: readonly { wallet: string; at: number }[]): Promise<Set<number>> {
   const rows = await db.query(findReferredBefore, [queries.map(({ wallet }) => wallet), queries.map(({ at }) => new Date(at).toISOString())]);
   return new Set(rows.map(({ index }) => index));

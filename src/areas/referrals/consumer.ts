@@ -11,9 +11,9 @@ interface ReferredPlayer {
   referrer: string;
   /** Whether the referrer is banned. */
   banned: boolean;
-  /** ms since 1970. */
+  /** Time of the binding, ms since 1970. */
   boundAt: number;
-  /** Whether the wallet has a score in a verified game. */
+  /** Whether the wallet has an accepted score in a game that verifies scores. */
   verified: boolean;
 }
 const selectReferredPlayers = statement<ReferredPlayer>(
@@ -26,22 +26,22 @@ const selectReferredPlayers = statement<ReferredPlayer>(
 /** The current state of a score in the database, with the points of its ledger rows. */
 interface ReferredScore {
   id: string;
-  /** False when the score is voided. */
+  /** Whether the score is accepted; false after a void. */
   accepted: boolean;
-  /** Whether the game verifies scores. */
+  /** Whether the game of the score verifies scores. */
   verified: boolean;
   mode: Mode;
-  /** Points of the score; 0 when the wallet's caps were used up. */
+  /** Points of the score; 0 when the wallet had reached its daily caps. */
   points: number;
   rewards: boolean;
   /** Points that the referrer got for the score. */
   sharePoints: number;
-  /** Whether the void has been applied to the referrer's points. */
+  /** Whether the points of the referrer were taken back after the score was voided. */
   isReversed: boolean;
 }
 const selectScores = statement<ReferredScore>(
   'select_scores_of_referred',
-  // `offset 0` forces one index probe per key, even when the plan was made while the tables were small.
+  // `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached while the tables were small.
   `select k.id, s.status = 'accepted' as accepted, s.mode, coalesce(p.points, 0)::float8 as points, coalesce(p.rewards, false) as rewards,
      coalesce(g.points, 0)::float8 as "sharePoints",
      exists (select 1 from ledger l
@@ -80,13 +80,13 @@ interface ReferralChange {
   verifiedAt: string | null;
   lastScoredAt: string | null;
 }
-/** Changes to the row of a referrer for today: `used` of the daily cap, and points. */
+/** Amounts to add to the referrer's row of today: `used` is the used part of the daily cap. */
 interface ReferrerDay {
   used: number;
   points: number;
 }
 
-/** Computes the shares of a batch, score by score in order. It runs no query; its inputs were read before. */
+/** Computes the shares of referrers for a batch of scores, in the order of the batch. Runs no query; the caller passes all inputs. */
 class ShareCalculator {
   readonly entries: LedgerEntry[] = [];
   readonly changes = new Map<string, ReferralChange>();
@@ -99,7 +99,7 @@ class ShareCalculator {
     this.#used = used;
   }
 
-  /** Adds an accepted score. Ignores a score that has been voided in the meantime. */
+  /** Adds the share of an accepted score. Ignores a score that was voided after its activity was appended. */
   addScore(bound: ReferredPlayer, score: ReferredScore, at: number): void {
     if (!score.accepted) return;
     const gain = this.#gainOf(bound.wallet);
@@ -117,7 +117,7 @@ class ShareCalculator {
     this.#append(bound, score, 'referral', points);
   }
 
-  /** Subtracts the share of a voided score, once. */
+  /** Takes back the share of a voided score, if it was not taken back before. */
   voidScore(bound: ReferredPlayer, score: ReferredScore): void {
     if (score.sharePoints > 0 && !score.isReversed) this.#append(bound, score, 'referral-void', -score.sharePoints);
   }
@@ -146,10 +146,10 @@ class ShareCalculator {
 }
 
 /**
- * Consumes scores of referred wallets and gives each referrer its share: floor(10 %) of the points of each score, within the referrer's cap of
- * the UTC day. Shares begin with the wallet's first score in a verified game, this score included. A score from before the binding gives no
- * share, but may have verified the wallet. A void subtracts exactly the share of its score and does not restore the daily cap. When the void
- * is known before the score is consumed, the score gives no share.
+ * Gives each referrer a share of its referred wallets' points: 10 % of the points of each score, rounded down, up to the referrer's cap per UTC day.
+ * Shares begin with the wallet's first score in a verified game, including this score. A score from before the binding gives no share, but may have
+ * verified the wallet. A void takes back the share of its score, but does not restore the daily cap. A score that is voided before it is consumed
+ * gives no share.
  */
 export const referralConsumer: Consumer = {
   name: 'referrals',

@@ -1,3 +1,3 @@
-/** The public API of referrals: which wallets were referred, and the activity consumer. */
+/** The public API of referrals: the lookup of referred wallets, and the activity consumer. */
 export { findWalletsReferredBefore } from './bindings.ts';
 export { referralConsumer } from './consumer.ts';

@@ -7,7 +7,7 @@ import { newCode } from './codes.ts';
 
 /** Maximum links per wallet. A check constraint of the table enforces the same limit. */
 export const MAX_LINKS = 20;
-/** Maximum attempts to find a free code. */
+/** Maximum attempts to generate a code that does not exist yet. */
 const MAX_ATTEMPTS = 10;
 
 export interface ReferralLink {
@@ -40,7 +40,7 @@ export async function findOrCreateLink(app: App, wallet: string): Promise<Referr
 }
 
 /**
- * Creates a new link, which becomes the link of the wallet. The codes of older links stay valid.
+ * Creates a new link, which replaces the link that the wallet shares. The codes of older links stay valid.
  * @throws 409 when the wallet has `MAX_LINKS` links already
  */
 export async function createLink(tx: Tx, wallet: string, generateCode: () => string = newCode): Promise<ReferralLink> {

@@ -6,7 +6,7 @@ const code = z.string().meta({
   description: 'Eight digits and capital letters, without I, L, O and U. Input is accepted in any case, with O for 0 and I or L for 1.',
   example: CODE,
 });
-// Responses contain stored wallets, so the schema does not validate the address again.
+// Schema of an address in a response: a plain string, because the address was validated before it was stored.
 const wallet = (description: string, example = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin') => z.string().meta({ description, example });
 const url = z.string().meta({ description: 'URL to share.', example: `https://coinop.example/?ref=${CODE}` });
 const count = (description: string, example: number) => Count.meta({ description, example });
@@ -81,9 +81,9 @@ export const ReferralStats = z
         cap: count('Maximum points that a referrer may earn by referrals per day, both modes together.', 5_000),
         used: count('Points earned today. A void does not reduce this number.', 120),
         left: count('Remaining points of the cap.', 4_880),
-        resetsAt: Instant.meta({ description: 'Next UTC midnight.' }),
+        resetsAt: Instant.meta({ description: 'Time at which the cap starts again: the next UTC midnight.' }),
       })
-      .meta({ description: 'The cap of this UTC day.' }),
+      .meta({ description: 'The caller’s referral points of this UTC day and their cap.' }),
   })
   .meta({ id: 'ReferralStats' });
 export type ReferralStats = z.infer<typeof ReferralStats>;
@@ -92,7 +92,9 @@ export const ReferredWallet = z
   .strictObject({
     wallet: wallet('The referred wallet.'),
     boundAt: Instant,
-    verifiedAt: Instant.nullable().meta({ description: 'When its scores began to give points; null until its first score in a verified game.' }),
+    verifiedAt: Instant.nullable().meta({
+      description: 'Time from which the wallet’s scores give points to the caller; null until the wallet’s first score in a verified game.',
+    }),
     active: z.boolean().meta({ description: active, example: true }),
     points: count('Regular points earned by the scores of this wallet.', 640),
   })

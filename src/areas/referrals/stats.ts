@@ -9,9 +9,11 @@ const DAYS = 30;
 /** Maximum wallets in `earnings.topWallets`. */
 const MAX_TOP_WALLETS = 10;
 
-/** Returns the SQL condition for a score in the last `days` days. The subquery calls app_now() once per statement, not per row. */
+/**
+ * Returns the SQL condition for a referral whose last score is at most `days` days old. The subquery calls app_now() once per statement, not per row.
+ */
 const scoredWithin = (days: number) => `last_scored_at > (select app_now() - interval '${days} days')`;
-/** A referral is active for 30 days after its last score. */
+/** SQL: a referral is active for 30 days after the last score of the referred wallet. */
 const ACTIVE = scoredWithin(30);
 
 interface ReferralTotals {
@@ -34,7 +36,7 @@ const selectReferrer = statement<{ referrer: string }>('select_referrer', 'selec
 
 async function readTotals(db: Queryable, wallet: string): Promise<ReferralTotals> {
   const [totals] = await db.query(selectTotals, [wallet]);
-  if (!totals) throw new Error('select_referral_totals returned no row');
+  if (!totals) throw new Error('the statement select_referral_totals returned no row');
   return totals;
 }
 
@@ -102,7 +104,7 @@ export const selectReferred = statement<ReferredWallet>(
 );
 export const countReferred = statement<{ total: number }>('count_referred', 'select count(*)::int as total from referrals where referrer = $1');
 
-/** Reads a page of the wallets that a wallet referred, newest first, and their number. */
+/** Reads a page of the wallets that a wallet referred, newest first, and the number of all of them. */
 export async function readReferred(
   db: Queryable,
   wallet: string,

@@ -11,7 +11,7 @@ const Signature = z.string().min(1).max(100);
 export const epochComputed = event({
   type: 'epoch_computed',
   category: 'rewards',
-  summary: 'The leaves of an epoch are computed. An epoch with a root is committed to the chain next; an epoch without leaves is empty.',
+  summary: 'The leaves of an epoch are computed. An epoch with leaves is committed to the chain next; an epoch without leaves has the status empty.',
   payload: z.strictObject({
     epoch: Count,
     status: z.enum(['computed', 'empty']),
@@ -25,7 +25,7 @@ export const epochComputed = event({
 export const epochCommitted = event({
   type: 'epoch_committed',
   category: 'rewards',
-  summary: 'The transaction with the root and the tokens of an epoch is finalized. Its rewards can be claimed until it expires.',
+  summary: 'The transaction with the root and the tokens of an epoch is finalized. The rewards can be claimed until the epoch expires.',
   payload: z.strictObject({
     epoch: Count,
     root: z.hex(),
@@ -46,23 +46,23 @@ export const epochSettled = event({
 export const claimSubmitted = event({
   type: 'claim_submitted',
   category: 'rewards',
-  summary: 'The transaction of a claim is being sent. Sent to the wallet of the claim only.',
+  summary: 'The transaction of a claim is being sent. The event is sent only to the wallet of the claim.',
   payload: z.strictObject({ claimId: Key, epoch: Count, wallet: Address, amount: Amount }),
 });
 
 export const claimConfirmed = event({
   type: 'claim_confirmed',
   category: 'rewards',
-  summary: 'A transaction that claims a reward is confirmed, or finalized (`final`). The transaction can come from any sender.',
+  summary: 'A transaction that claims a reward is confirmed, or finalized if `final` is true. Any wallet can have sent the transaction.',
   payload: z.strictObject({ claimId: Key, epoch: Count, wallet: Address, amount: Amount, signature: Signature.nullable(), final: z.boolean() }),
 });
 
 export const claimFailed = event({
   type: 'claim_failed',
   category: 'rewards',
-  summary: 'A claim failed; the reward can still be claimed. Sent to the wallet of the claim only.',
+  summary: 'A claim failed; the wallet can request the claim again. The event is sent only to the wallet of the claim.',
   payload: z.strictObject({ claimId: Key, epoch: Count, wallet: Address, reason: z.string() }),
 });
 
-/** The event types of this area. */
+/** The event types of the area rewards. */
 export const rewardEvents = [epochComputed, epochCommitted, epochSettled, claimSubmitted, claimConfirmed, claimFailed];

@@ -9,12 +9,12 @@ const unfinishedEpochs = statement<GaugeRow>(
    from (values ('computing'), ('computed')) as k(state)`,
 );
 
-/** Reads how long epochs have been unfinished. */
+/** Reads how long the oldest computing epoch and the oldest uncommitted epoch have been waiting. */
 export const epochGauges: GaugeReader = {
   cacheMs: 5_000,
   gauges: {
     coinop_epoch_unfinished_seconds:
-      'Time that the oldest epoch has been in a state: computing, or computed without its root on the chain; 0 when there is none.',
+      'Time for which the oldest epoch has been in the state computing, or computed without its root on the chain, seconds; 0 when no epoch is in the state.',
   },
   read: (app) => readSamples(app, unfinishedEpochs),
 };

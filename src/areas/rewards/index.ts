@@ -1,4 +1,4 @@
-/** The public API of rewards: epochs with their leaves and proofs, claims, and their transactions on the chain. */
+/** The public API of the area rewards: epochs with their leaves and proofs, claims, and the transaction types of both. */
 export { epochClose, epochPageClose, epochSettle } from './chain/end.ts';
 export { expireEpochs } from './chain/expire.ts';
 export { followEpochs } from './chain/follow.ts';

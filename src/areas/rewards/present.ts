@@ -6,12 +6,12 @@ import type { StoredRules } from './config.ts';
 import type { Epoch } from './epochs/epochs.ts';
 import type { EpochView, RewardsConfig } from './schemas.ts';
 
-/** Returns an epoch in the form of the API. */
+/** Converts an epoch to the form that the API returns. */
 export function epochView({ createdAt, computedAt, ...epoch }: Epoch): EpochView {
   return { ...epoch, date: dayStart(epoch.epoch).toISOString().slice(0, 10), timestamp: computedAt ?? createdAt };
 }
 
-/** Returns the public form of the rules. */
+/** Converts reward rules to the form that the API returns, with the reward token and a description of the formula. */
 export function configView(app: App, { rules, version }: StoredRules): z.input<typeof RewardsConfig> {
   return {
     version,

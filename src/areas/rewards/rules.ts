@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Rules } from '#lib/allocation.ts';
 
-/** Maximum token amount: the largest unsigned 64-bit number. */
+/** Maximum token amount in base units: the largest unsigned 64-bit number. */
 export const MAX_AMOUNT = 2n ** 64n - 1n;
 
 /** A token amount: base units as decimal text, at most 2^64 − 1. */
@@ -10,33 +10,37 @@ export const TokenAmount = z
   .regex(/^(?:0|[1-9]\d{0,19})$/, { error: 'must be a whole number of base units as text', abort: true })
   .refine((text) => BigInt(text) <= MAX_AMOUNT, `must be at most ${MAX_AMOUNT}`);
 
-/** The reward rules of a day, which operators set. */
+/** Schema of the reward rules of a day. Operators set the rules. */
 export const RewardRules = z
   .strictObject({
-    pool: TokenAmount.meta({ description: 'Maximum total amount of one day, base units.', example: '100000000000' }),
+    pool: TokenAmount.meta({ description: 'Maximum sum of the amounts of one day, base units.', example: '100000000000' }),
     cap: TokenAmount.nullable()
       .default(null)
       .meta({ description: 'Maximum amount of one wallet per day, base units; null: no maximum.', example: '10000000000' }),
-    dust: TokenAmount.default('0').meta({ description: 'Minimum amount that is paid, base units.', example: '10000' }),
-    // The program accepts an expiry of 1 to 400 days after the transaction. The limits here leave a margin of one day on both sides.
+    dust: TokenAmount.default('0').meta({
+      description: 'Minimum amount that a wallet is paid, base units. A wallet with a smaller amount is not paid.',
+      example: '10000',
+    }),
+    // The program accepts an expiry of 1 to 400 days after the opening transaction. The limits of `expiryDays` are one day narrower on both sides.
     expiryDays: z
       .int()
       .min(2)
       .max(399)
       .default(90)
-      .meta({ description: 'Days for which an epoch can be claimed after its commit to the chain.', example: 90 }),
+      .meta({ description: 'Number of days for which rewards can be claimed after the root of the epoch is on the chain.', example: 90 }),
     automatic: z.boolean().default(true).meta({
-      description: 'Whether the service computes ended days automatically; if false, a day waits for a trigger or an import.',
+      description:
+        'Whether the service computes ended days automatically. If false, an ended day is computed only when an operator triggers or imports it.',
       example: true,
     }),
   })
   .refine((rules) => rules.cap === null || BigInt(rules.cap) >= BigInt(rules.dust), { path: ['cap'], message: 'must be at least dust' });
 export type RewardRules = z.output<typeof RewardRules>;
 
-/** The rules that are in force until an operator sets rules: version 0. */
+/** The reward rules in force until an operator sets others. Their version is 0. */
 export const DEFAULT_RULES: RewardRules = { pool: '100000000000', cap: '10000000000', dust: '10000', expiryDays: 90, automatic: true };
 
-/** Converts rules to the input of the allocation formula. */
+/** Converts the amounts in reward rules from text to the numbers that the allocation formula needs. */
 export const allocationRules = ({ pool, cap, dust }: Pick<RewardRules, 'pool' | 'cap' | 'dust'>): Rules => ({
   pool: BigInt(pool),
   cap: cap === null ? null : BigInt(cap),

@@ -13,7 +13,7 @@ const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const Root = Hash.nullable().meta({ description: 'Root of the Merkle tree, SHA-256 in hex; null while there is none.', example: ROOT });
 const amount = (description: string, example: string) => TokenAmount.meta({ description: `${description} Base units.`, example });
 
-/** UTC days since 1970-01-01, in a path. */
+/** An epoch number as a path parameter: UTC days since 1970-01-01. */
 const EpochInPath = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,8})$/, 'must be a number of UTC days since 1970-01-01')
@@ -25,13 +25,13 @@ export const WalletPath = z.object({ wallet: Wallet });
 const EpochNumber = Count.meta({ description: 'UTC days since 1970-01-01.', example: 20_777 });
 const Status = z.enum(EPOCH_STATES).meta({
   description:
-    'computing: in progress. empty: no wallet is paid, the epoch is never committed to the chain. computed: leaves and root are final. ' +
+    'computing: the leaves are being computed. empty: no wallet is paid, so the epoch is never committed to the chain. computed: leaves and root are final. ' +
     'committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. ' +
     'settled: unclaimed rewards are settled off-chain.',
   example: 'committed',
 });
 const rulesOf = {
-  pool: amount('Maximum total amount of the day.', '100000000000'),
+  pool: amount('Maximum sum of the amounts of the day.', '100000000000'),
   cap: TokenAmount.nullable().meta({ description: 'Maximum amount of one wallet, base units; null: no maximum.', example: '10000000000' }),
   dust: amount('Minimum amount that is paid.', '10000'),
 };
@@ -60,19 +60,24 @@ export const EpochView = z
     total: TokenAmount.nullable().meta({ description: 'Sum of all leaves, base units.', example: '98765432100' }),
     undistributed: TokenAmount.nullable().meta({ description: 'Part of the pool that is not distributed, base units.', example: '1234567900' }),
     leaves: Count.nullable().meta({ description: 'Number of wallets that are paid.', example: 1_200 }),
-    wallets: Count.nullable().meta({ description: 'Number of wallets with points, or in the import.', example: 1_311 }),
+    wallets: Count.nullable().meta({ description: 'Number of wallets with points; for an import, number of wallets in it.', example: 1_311 }),
     points: Count.nullable().meta({ description: 'Points of all wallets; null for an import.', example: 88_000 }),
     ...rulesOf,
-    expiryDays: Count.meta({ description: 'Days for which the epoch can be claimed after its commit to the chain.', example: 90 }),
-    rulesVersion: Count.meta({ description: 'Version of the rules that the epoch uses; 0: the defaults.', example: 2 }),
+    expiryDays: Count.meta({
+      description: 'Number of days for which rewards can be claimed after the root of the epoch is on the chain.',
+      example: 90,
+    }),
+    rulesVersion: Count.meta({ description: 'Version of the reward rules that the epoch uses; 0: the default rules.', example: 2 }),
     formulaVersion: FormulaVersion,
-    timestamp: Instant.meta({ description: 'Time of the computation; before it, the creation time.' }),
+    timestamp: Instant.meta({ description: 'Time at which the epoch was computed; while it is computing, the time at which it was created.' }),
     committedAt: Instant.nullable(),
     commitSignature: z.string().nullable().meta({ description: 'Signature of the transaction that put the root on the chain.', example: null }),
-    expiresAt: Instant.nullable().meta({ description: 'Time until which the epoch can be claimed; known after the commit.' }),
+    expiresAt: Instant.nullable().meta({
+      description: 'Time until which the rewards of the epoch can be claimed; null before the root is on the chain.',
+    }),
     settleRequestedAt: Instant.nullable().meta({ example: null }),
     settledAt: Instant.nullable().meta({ example: null }),
-    onChain: OnChain.nullable().meta({ description: 'Addresses on the chain; null until the transaction with the root is finalized.' }),
+    onChain: OnChain.nullable().meta({ description: 'Addresses of the epoch on the chain; null until the transaction with the root is finalized.' }),
   })
   .meta({ id: 'RewardEpoch' });
 export type EpochView = z.output<typeof EpochView>;
@@ -88,7 +93,7 @@ export const ProofView = z
     index: Count.meta({ description: 'Index of the leaf in the tree.', example: 42 }),
     amount: z.string().meta({ description: 'Amount of the leaf, base units.', example: '2500000' }),
     proof: z.array(z.string()).meta({ description: 'Sibling hashes from the leaf to the root, SHA-256 in hex.', example: [ROOT] }),
-    root: z.string().meta({ description: 'Root that the proof leads to, SHA-256 in hex.', example: ROOT }),
+    root: z.string().meta({ description: 'Root of the tree to which the proof leads, SHA-256 in hex.', example: ROOT }),
   })
   .meta({ id: 'RewardProof' });
 
@@ -103,11 +108,11 @@ export const ClaimableView = z
         'committed: claimable. claiming: a claim is in flight. computed: claimable as soon as the root is on the chain. settled: settled off-chain.',
       example: 'committed',
     }),
-    expiresAt: Instant.nullable().meta({ description: 'Time until which the reward can be claimed; known after the commit.' }),
+    expiresAt: Instant.nullable().meta({ description: 'Time until which the reward can be claimed; null before the root is on the chain.' }),
   })
   .meta({ id: 'ClaimableReward' });
 
-/** The page query of claimable rewards. The default limit is high, so that most wallets need one request. */
+/** Page query of claimable rewards. The default limit is 500, so that one request returns all rewards of most wallets. */
 export const ClaimableQuery = PageQuery.extend({ limit: z.coerce.number().int().min(1).max(500).default(500) });
 
 export const ProjectedView = z
@@ -120,7 +125,7 @@ export const ProjectedView = z
       ...rulesOf,
       totalPoints: Count.meta({ description: 'Points of all wallets today.', example: 88_000 }),
       participants: Count.meta({ description: 'Number of wallets with points today.', example: 1_311 }),
-      shareOfPoints: z.number().meta({ description: 'Share of the wallet in all points, percent with four decimals.', example: 0.3636 }),
+      shareOfPoints: z.number().meta({ description: 'Percentage of all points that the wallet has, four decimals.', example: 0.3636 }),
       capped: z.boolean().meta({ description: 'Whether the cap limits the amount.' }),
       belowDust: z.boolean().meta({ description: 'Whether the amount is below dust, so it is not paid.' }),
       formulaVersion: FormulaVersion,
@@ -140,10 +145,10 @@ export const PoolView = z
     distribution: z
       .array(
         z.strictObject({
-          top: z.number().meta({ description: 'Share of the wallets, best paid first, percent.', example: 10 }),
+          top: z.number().meta({ description: 'Percentage of the wallets that the entry includes, best paid first.', example: 10 }),
           wallets: Count.meta({ example: 132 }),
           amount: amount('Sum of the amounts of these wallets.', '54321000000'),
-          share: z.number().meta({ description: 'Share of the pool, percent with two decimals.', example: 54.32 }),
+          share: z.number().meta({ description: 'Percentage of the pool that these wallets get, two decimals.', example: 54.32 }),
         }),
       )
       .meta({ description: 'Amounts of the best-paid 1, 5, 10, 25, 50, 75 and 100 percent of the wallets. Empty before the first points.' }),
@@ -159,8 +164,8 @@ export const RulesRequest = RewardRules.meta({
 
 export const RewardsConfig = z
   .strictObject({
-    version: Count.meta({ description: 'Version of the rules; 0: the defaults.', example: 2 }),
-    pool: amount('Maximum total amount of one day.', '100000000000'),
+    version: Count.meta({ description: 'Version of the rules; 0: the default rules.', example: 2 }),
+    pool: amount('Maximum sum of the amounts of one day.', '100000000000'),
     cap: TokenAmount.nullable().meta({ description: 'Maximum amount of one wallet per day, base units; null: no maximum.', example: '10000000000' }),
     dust: amount('Minimum amount that is paid.', '10000'),
     expiryDays: Count.meta({ description: 'Days for which an epoch can be claimed after its commit to the chain.', example: 90 }),
@@ -184,7 +189,7 @@ export const TriggerRequest = z
   })
   .meta({ id: 'TriggerEpochRequest' });
 
-// The schema does not validate rows, because the reader reports up to ten invalid rows in one error.
+// This schema accepts any row. `DistributionReader` checks the rows, so that one error can name up to ten invalid rows.
 const Row = z.unknown().meta({
   override: {
     type: 'object',
@@ -194,7 +199,7 @@ const Row = z.unknown().meta({
   },
 });
 
-/** An import of at most 256 KB as JSON. A larger import is sent as NDJSON. */
+/** The body of an import as JSON, at most 256 KB. A larger import must be sent as NDJSON. */
 export const ImportRequest = ImportHeader.extend({
   distribution: z.array(Row).min(1).meta({ description: 'Wallets and their amounts in base units. The leaves of the tree have this order.' }),
 }).meta({ id: 'ImportEpochRequest', example: { epoch: 20_777, distribution: [{ wallet: WALLET, amount: '2500000' }] } });

@@ -12,7 +12,7 @@ export interface SocialAccount {
 export interface LinkedAccount extends SocialAccount {
   readonly handle: string;
   readonly wallet: string;
-  /** ms since 1970. */
+  /** Time of the link, ms since 1970. */
   readonly linkedAt: number;
 }
 
@@ -21,7 +21,7 @@ const COLUMNS = `platform, account_id as "accountId", handle, wallet, ${LINKED_A
 const byAccount = statement<LinkedAccount>('find_linked_account', `select ${COLUMNS} from linked_accounts where platform = $1 and account_id = $2`);
 const byAccounts = statement<LinkedAccount>(
   'find_linked_accounts',
-  // `offset 0` forces one index probe per account, even when the plan was made while the table was small.
+  // `offset 0` forces one index lookup per account, even in a plan that PostgreSQL cached while the table was small.
   `select l.* from unnest($2::text[]) as k(id), lateral (
      select ${COLUMNS} from linked_accounts where platform = $1 and account_id = k.id offset 0) l`,
 );
@@ -42,22 +42,23 @@ export async function listLinkedAccounts(db: Queryable, wallet: string): Promise
   return await db.query(byWallet, [wallet]);
 }
 
-/** Finds the link of an account; undefined when it is not linked. */
+/** Finds an account's link to a wallet; undefined when the account is not linked. */
 export async function findLinkedAccount(db: Queryable, { platform, accountId }: SocialAccount): Promise<LinkedAccount | undefined> {
   return (await db.query(byAccount, [platform, accountId]))[0];
 }
 
-/** Finds the links of several accounts of a platform, by account id. */
+/** Finds the links of several accounts of one platform to wallets, by account id. */
 export async function findLinkedAccounts(db: Queryable, platform: string, accountIds: readonly string[]): Promise<Map<string, LinkedAccount>> {
   const rows = accountIds.length === 0 ? [] : await db.query(byAccounts, [platform, accountIds]);
   return new Map(rows.map((row) => [row.accountId, row]));
 }
 
 /**
- * Links an account to a wallet. Idempotent: a repeated call updates the handle and keeps the time. Precondition: the owner of the wallet has
- * proven that it owns the account.
+ * Links an account to a wallet. Idempotent: a repeated call updates the handle and keeps the time of the link. Precondition: the owner of the wallet
+ * has proven ownership of the account.
  * @returns `linkedAt` (ms since 1970), and whether the link is new
- * @throws 409 when the account belongs to another wallet, or the wallet has another account of this platform; the transaction stays usable
+ * @throws 409 when the account belongs to another wallet, or the wallet has another account of this platform; the transaction stays usable after this
+ * error
  */
 export async function linkAccount(
   tx: Tx,
@@ -69,7 +70,7 @@ export async function linkAccount(
   const [renamed] = await tx.query(rename, values);
   if (renamed) return { ...renamed, isNew: false };
   if (await findLinkedAccount(tx, { platform, accountId })) throw fail(409, 'the account is linked to another wallet');
-  throw fail(409, `the wallet has another account of ${platform} linked`);
+  throw fail(409, `the wallet has linked another account of ${platform}; unlink it first`);
 }
 
 const selectLinkedWallets = statement<{ wallet: string }>(
@@ -88,7 +89,10 @@ const selectLinkedBefore = statement<{ index: number }>(
      select from linked_accounts a where a.wallet = k.wallet and a.linked_at < k.at limit 1) a`,
 );
 
-/** Finds the wallets that had a linked account before a given time (`at`, ms since 1970). @returns the indexes of those queries */
+/**
+ * Finds the queries whose wallet linked an account before the time `at`, ms since 1970.
+ * @returns indexes into `queries`
+ */
 export async function findWalletsLinkedBefore(db: Queryable, queries: readonly { wallet: string; at: number }[]): Promise<Set<number>> {
   const rows = await db.query(selectLinkedBefore, [queries.map(({ wallet }) => wallet), queries.map(({ at }) => new Date(at).toISOString())]);
   return new Set(rows.map(({ index }) => index));
@@ -100,21 +104,21 @@ const byHandle = statement<{ wallet: string }>(
 );
 
 /**
- * Finds the wallet of an account by its handle, case-insensitively; null when there is none. A handle may pass from one account to another, so
- * the account with the latest confirmation wins.
+ * Finds the wallet of the account that has a handle, ignoring case; null when there is none. Several accounts may have had the handle one after
+ * another; the account whose handle was confirmed last is chosen.
  */
 export async function findWalletByHandle(db: Queryable, platform: string, handle: string): Promise<string | null> {
   return (await db.query(byHandle, [platform, handle]))[0]?.wallet ?? null;
 }
 
-// Most deliveries repeat a known handle, so the row is written only for a new handle, or once per hour to confirm the old one.
+// Writes the row only if the handle changed or the last confirmation is over an hour old, because most deliveries repeat a known handle.
 const confirm = statement(
   'confirm_handle',
   `update linked_accounts set handle = $3, confirmed_at = t.at from (select to_timestamp($4::float8 / 1000) as at) t
    where platform = $1 and account_id = $2 and confirmed_at < t.at and (handle <> $3 or confirmed_at < t.at - interval '1 hour')`,
 );
 
-/** Records the handle of a linked account at the time `at`, ms since 1970. A later confirmation is not overwritten. */
+/** Records that a linked account had a handle at the time `at`, ms since 1970. Does not overwrite a later confirmation. */
 export async function confirmHandle(tx: Tx, { platform, accountId }: SocialAccount, handle: string, at: number): Promise<void> {
   await tx.query(confirm, [platform, accountId, handle, at]);
 }

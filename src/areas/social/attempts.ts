@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** Maximum link attempts per wallet. A new one evicts the oldest. */
+/** Maximum link attempts per wallet. A new attempt evicts the oldest one. */
 const MAX_ATTEMPTS = 5;
-/** Lifetime of an attempt, minutes. */
+/** Lifetime of a link attempt, minutes. */
 const ATTEMPT_MINUTES = 10;
 
 type LinkMethod = 'oauth' | 'challenge';
@@ -43,8 +43,8 @@ const hash = (text: string): Buffer => createHash('sha256').update(text).digest(
 
 /**
  * Stores a new link attempt of a wallet. Precondition: the caller holds the wallet's lock, so that the count of attempts is exact.
- * @param name identifies the attempt when the client verifies it; only its hash is stored
- * @returns when the attempt expires, ms since 1970
+ * @param name text with which the client names the attempt later; only its hash is stored
+ * @returns the time at which the attempt expires, ms since 1970
  */
 export async function beginAttempt(
   tx: Tx,
@@ -56,8 +56,8 @@ export async function beginAttempt(
 }
 
 /**
- * Marks an attempt of the wallet as used. Of several concurrent calls, one gets the secret.
- * @returns null when the attempt does not exist, belongs to another wallet or has expired; 'used' when it was used before
+ * Marks an attempt of the wallet as used. If several calls run concurrently, only one of them gets the secret.
+ * @returns null when the attempt does not exist, belongs to another wallet or has expired; 'used' when the attempt was used before
  */
 export async function useAttempt(tx: Tx, wallet: string, method: LinkMethod, name: string): Promise<{ readonly secret: string } | 'used' | null> {
   const [row] = await tx.query(markUsed, [hash(name), wallet, method]);
@@ -65,7 +65,7 @@ export async function useAttempt(tx: Tx, wallet: string, method: LinkMethod, nam
   return (await tx.query(findUsed, [hash(name), wallet, method])).length > 0 ? 'used' : null;
 }
 
-/** Marks an attempt as unused again, so that the client can retry. */
+/** Marks a used attempt as unused, so that the client can retry. */
 export async function releaseAttempt(tx: Tx, wallet: string, name: string): Promise<void> {
   await tx.query(markUnused, [hash(name), wallet]);
 }

@@ -9,5 +9,5 @@ export const notification = event({
   payload: z.strictObject({ level: z.enum(['info', 'warning']).default('info'), text: line(500), link: z.string().max(500).optional() }),
 });
 
-/** All event types of social. */
+/** Every event type of this area. */
 export const socialEvents = [notification];

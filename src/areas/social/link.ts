@@ -6,7 +6,7 @@ import { type LinkedAccount, linkAccount, type SocialAccount } from './accounts.
 import { lockAccounts, takePending } from './engagement/pending-engagement.ts';
 import { notification } from './events.ts';
 
-/** Days after unlinking during which no other wallet can link the account, so that wallets cannot pass it around. */
+/** Days after unlinking during which no other wallet can link the account, so that several wallets cannot use one account in turn. */
 export const RELINK_COOLDOWN_DAYS = 30;
 
 const PLATFORM_NAMES: Readonly<Record<string, string>> = { x: 'X' };
@@ -27,9 +27,10 @@ const deleteLinkedAccount = statement<{ accountId: string; handle: string }>(
 );
 
 /**
- * Links an account to a wallet. For a new link, appends the activity `link` (once per account) and credits the pending engagements of the
- * account. A repeated call only updates the handle. Precondition: the owner of the wallet has proven that it owns the account.
- * @throws 403 when the wallet is banned; 409 when either is linked to another partner, or another wallet unlinked the account within the cooldown
+ * Links an account to a wallet. For a new link, appends the activity `link` (once per account) and credits the pending engagements of the account. A
+ * repeated call only updates the handle. Precondition: the owner of the wallet has proven ownership of the account.
+ * @throws 403 when the wallet is banned; 409 when the account belongs to another wallet, the wallet has another account, or another wallet unlinked
+ * the account within the cooldown
  */
 export async function confirmLink(tx: Tx, account: Omit<LinkedAccount, 'linkedAt'>): Promise<LinkedAccount> {
   const { platform, accountId, handle, wallet } = account;
@@ -47,11 +48,11 @@ export async function confirmLink(tx: Tx, account: Omit<LinkedAccount, 'linkedAt
 }
 
 /**
- * Unlinks a wallet's account of a platform. Its engagements stay credited and are not credited again after a later link.
+ * Unlinks a wallet's account of a platform. Engagements of the account stay credited, and a later link does not credit them again.
  * @throws 404 when the wallet has no linked account of the platform
  */
 export async function unlink(tx: Tx, wallet: string, platform: SocialAccount['platform']): Promise<void> {
   const [unlinked] = await tx.query(deleteLinkedAccount, [wallet, platform]);
-  if (!unlinked) throw fail(404, `the wallet has no account of ${platformName(platform)} linked`);
+  if (!unlinked) throw fail(404, `the wallet has no linked account of ${platformName(platform)}`);
   tx.emit(notification, { text: `Your account @${unlinked.handle} of ${platformName(platform)} is no longer linked to this wallet.` }, wallet);
 }

@@ -21,8 +21,8 @@ const STATEMENTS = [
 ];
 
 /**
- * Deletes expired link attempts, expired pending engagements, and unlinked accounts whose cooldown is over: one batch of each. Other queries
- * ignore expired rows, so this only saves space.
+ * Deletes one batch each of expired link attempts, expired pending engagements, and unlinked accounts whose cooldown is over. Other queries ignore
+ * expired rows, so this only frees space.
  * @returns whether more expired rows may exist
  */
 export async function purgeExpiredSocial(tx: Tx): Promise<boolean> {

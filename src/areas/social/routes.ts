@@ -15,7 +15,7 @@ const postLinkStart = route({
   auth: 'session',
   summary: 'Start linking an account of the social network',
   description:
-    'Two methods: sign in there (`oauth`: OAuth 2.0 with PKCE), or post a text (`challenge`). The same wallet must finish at ' +
+    'Two methods: sign in to the network (`oauth`: OAuth 2.0 with PKCE), or post a text (`challenge`). The same wallet must finish at ' +
     '`/auth/social/link/verify` within ten minutes. The five newest attempts of a wallet are valid. 503 when the method is not configured.',
   body: LinkStartRequest,
   returns: { 200: LinkStart },
@@ -33,7 +33,7 @@ const postLinkVerify = route({
   summary: 'Finish linking an account',
   description:
     'Takes the `code` and `state` from the network’s redirect, or the post that begins with the challenge. An account belongs to one wallet, and a wallet ' +
-    'has one account: otherwise 409. A state or challenge that was used already also gives 409. Earlier engagements of the account (follow, reposts, mentions) are ' +
+    'has one account; a link that breaks this rule gets 409. A state or challenge that was used already also gives 409. Earlier engagements of the account (follow, reposts, mentions) are ' +
     'credited to the wallet. The service stores no token of the network.',
   body: LinkVerifyRequest,
   returns: { 200: Link },
@@ -51,7 +51,7 @@ const deleteLink = route({
   auth: 'session',
   summary: 'Unlink the caller’s account of a network',
   description:
-    'Engagements of the account stay credited and do not count for another wallet. The same wallet can link it again at once, another wallet after ' +
+    'Engagements of the account stay credited and do not count for another wallet. The same wallet can link the account again at once, another wallet after ' +
     `${RELINK_COOLDOWN_DAYS} days.`,
   params: LinkPath,
   returns: { 204: null },
@@ -99,7 +99,7 @@ const postXEvents = route({
     }),
 });
 
-/** The routes of linked accounts and of the webhook of X, by caller. */
+/** The endpoints of linked accounts and of the webhook of X, grouped by the callers that may use them. */
 export const socialRoutes = {
   public: [getXChallenge],
   session: [postLinkStart, postLinkVerify, deleteLink],

@@ -24,11 +24,11 @@ export const LinkStart = z
       example: 'q0m9oZ1V3n2x8t5Yb7c4d6e1f0g2h3i4j5k6l7m8n9o',
     }),
     challenge: z.string().nullable().meta({ description: 'challenge only: the text that the post must begin with.', example: null }),
-    expiresAt: Instant.meta({ description: 'End of the period in which the link can be verified, ten minutes.' }),
+    expiresAt: Instant.meta({ description: 'Time until which the link can be verified, ten minutes after the start.' }),
   })
   .meta({ id: 'LinkStart' });
 
-/** The URL of a post. Only the digits of its id are used. */
+/** The URL of a post. Only the digits of the post's id are used. */
 const POST_URL = /^https:\/\/(?:www\.|mobile\.)?(?:x|twitter)\.com\/(?:\w{1,32}|i\/web|i)\/status(?:es)?\/(\d{1,20})(?:[/?#].*)?$/i;
 
 const text = (max: number) =>
@@ -38,7 +38,7 @@ const text = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces');
 
-/** The body contains either `code` and `state`, or a post. The transform checks which one. */
+/** The body contains either `code` and `state`, or a post (`postUrl` or `postId`). The transform checks that exactly one of these is present. */
 export const LinkVerifyRequest = z
   .strictObject({
     platform: Platform,
@@ -100,7 +100,9 @@ export const CrcAnswer = z
   .strictObject({ response_token: z.string().meta({ example: 'sha256=RUErPnuSRuYzZ/VPzzoTsgNaYiFRMHTlaeEBGyXK9Oc=' }) })
   .meta({ id: 'CrcAnswer' });
 
-/** The body of a delivery of X. A worker parses its content, because X would resend a refused delivery again and again. */
+/**
+ * The body of a delivery of X. The schema does not check the events, because X would resend a refused delivery again and again. A worker parses them.
+ */
 export const XDelivery = z
   .looseObject({
     data: z

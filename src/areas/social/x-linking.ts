@@ -8,9 +8,9 @@ import { beginAttempt, newCode, newSecret, readOpenCodes, releaseAttempt, useAtt
 import { confirmLink } from './link.ts';
 
 const PLATFORM = 'x';
-/** Limits verify requests, because each one may cost a request to X. */
+/** Rate limit of verify requests. Each verify request may cost a request to X. */
 const VERIFY_LIMIT: RateLimit = { name: 'link-verify', max: 20, windowMs: 600_000 };
-/** Retry-After when linking is not configured, seconds. A client cannot change that, so it is long. */
+/** `Retry-After` when linking is not configured, seconds. The time is long, because only an operator can change the configuration. */
 const UNCONFIGURED_RETRY_SEC = 3_600;
 
 function clientOf(app: App) {
@@ -25,8 +25,8 @@ function bearerOf(app: App): string {
 }
 
 /**
- * Returns the text to post. It names the wallet, so that a person notices when the wallet is not their own. It contains no characters that X
- * would turn into a link.
+ * Returns the text that the user must post. The text names the wallet, so that a user notices a wallet that is not their own. The text contains no
+ * characters that X would turn into a link.
  */
 const challengeText = (wallet: string, code: string): string => `Linking my X account to the Coinop wallet ${wallet}, code ${code}`;
 
@@ -59,10 +59,10 @@ const NO_CHALLENGE = 'the wallet has no open challenge; start linking by a post,
 const toLink = (wallet: string, account: XAccount): Omit<LinkedAccount, 'linkedAt'> => ({ platform: PLATFORM, ...account, wallet });
 
 /**
- * Links the account that signed in to X. Marks the state as used before the request to X, so that each code is sent to X once. When X does not
- * respond, the state becomes valid again.
- * @throws 400 for an invalid state or code; 403 when the wallet is banned; 409 when the state was used, or wallet or account is linked to
- *   another partner; 429 above the rate limit; 503 when X does not respond
+ * Links the account that signed in to X. Marks the state as used before the request to X, so that each code is sent to X only once. If X does not
+ * respond, marks the state as unused again.
+ * @throws 400 for an invalid state or code; 403 when the wallet is banned; 409 when the state was used before, the account is linked to another
+ * wallet, or the wallet to another account; 429 above the rate limit; 503 when X does not respond
  */
 export async function verifyOAuth(app: App, wallet: string, { code, state }: { code: string; state: string }): Promise<LinkedAccount> {
   const client = clientOf(app);
@@ -81,16 +81,16 @@ export async function verifyOAuth(app: App, wallet: string, { code, state }: { c
       throw unavailable('X did not return the account; start linking again');
     },
   );
-  // The token is not needed any more.
+  // Revokes the token, because it is not needed any more.
   void linking.catch(() => undefined).then(() => revokeToken(app, client, token));
   return await linking;
 }
 
 /**
  * Links the account that posted a challenge of this wallet.
- * @param postId digits
- * @throws 400 without an open challenge, or when the post does not contain it; 403 when the wallet is banned; 409 when the challenge was used, or
- *   wallet or account is linked to another partner; 429 above a rate limit; 503 when X does not respond
+ * @param postId id of the post, decimal digits
+ * @throws 400 when the wallet has no open challenge, or the post does not begin with one; 403 when the wallet is banned; 409 when the challenge was
+ * used before, the account is linked to another wallet, or the wallet to another account; 429 above a rate limit; 503 when X does not respond
  */
 export async function verifyPost(app: App, wallet: string, postId: string): Promise<LinkedAccount> {
   const bearerToken = bearerOf(app);
@@ -101,11 +101,11 @@ export async function verifyPost(app: App, wallet: string, postId: string): Prom
   const post = await readPost(app, bearerToken, postId);
   if (post === null) throw fail(400, 'the post must be public');
   const text = post.text.replaceAll(/\s+/g, ' ').trim();
-  // The author of a repost did not write its text.
+  // Ignores the text of a repost, because another account wrote it.
   const code = post.isRepost ? undefined : codes.find((one) => text.startsWith(challengeText(wallet, one)));
   if (code === undefined) throw fail(400, 'the post must begin with the text of the challenge');
   return await app.tx(async (tx) => {
-    // `confirmLink` locks account and wallet first. Every transaction takes locks in this order.
+    // Calls `confirmLink` before `useAttempt`, because every transaction locks the account and the wallet before other rows.
     const linked = await confirmLink(tx, toLink(wallet, post.author));
     const attempt = await useAttempt(tx, wallet, 'challenge', code);
     if (attempt === 'used') throw fail(409, `the challenge ${ALREADY_USED}`);

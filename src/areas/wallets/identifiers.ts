@@ -4,13 +4,13 @@ import { Wallet } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
 import { isOnCurve, NAME_RULE, type Name, parseName, walletOfName } from '#platform/solana/names/index.ts';
 
-/** A parsed wallet identifier. */
+/** A parsed identifier of a wallet: an address, a name or a handle. */
 export type Identifier =
   | { readonly source: 'address'; readonly wallet: string }
   | { readonly source: 'sol' | 'sns'; readonly name: Name }
   | { readonly source: 'handle'; readonly handle: string };
 
-/** Parses an identifier: `@` begins a handle, `.sol` or `.sns` ends a name, and an address contains neither. */
+/** Parses an identifier of a wallet: a handle begins with `@`, a name ends with `.sol` or `.sns`, and an address has neither. */
 export function parseIdentifier(text: string): Identifier | { readonly error: string } {
   if (text.startsWith('@')) {
     const handle = text.slice(1).toLowerCase();
@@ -26,7 +26,7 @@ export function parseIdentifier(text: string): Identifier | { readonly error: st
 
 /**
  * Finds the wallet of an identifier.
- * @throws 404 when there is no wallet, or none that tokens can be sent to safely; 503 when the RPC node does not respond
+ * @throws 404 when the identifier has no wallet, or when its wallet cannot receive tokens safely; 503 when the RPC node does not respond
  */
 export async function resolveIdentifier(app: App, identifier: Identifier): Promise<{ wallet: string; onCurve: boolean }> {
   const wallet = await resolveWallet(app, identifier);

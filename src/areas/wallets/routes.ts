@@ -5,7 +5,7 @@ import { readHolding } from '#platform/solana/token-gate.ts';
 import { parseIdentifier, resolveIdentifier } from './identifiers.ts';
 import { Eligibility, ResolvedWallet, ResolveRequest, SolPrice } from './schemas.ts';
 
-/** Maximum age in caches for a stale price, seconds. */
+/** Time for which caches may keep a stale price, seconds. */
 const STALE_MAX_AGE_SEC = 5;
 
 const eligibility = route({
@@ -14,7 +14,7 @@ const eligibility = route({
   auth: 'session',
   summary: 'Read whether the caller holds enough of the token',
   description:
-    'The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is its time. 503 when the balance is unknown, or no token is configured.',
+    'The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is the time at which it was read. 503 when the balance is unknown, or no token is configured.',
   returns: { 200: Eligibility },
   fails: [],
   handler: async ({ app, wallet }) => {
@@ -28,7 +28,8 @@ const price = route({
   path: '/api/price/sol',
   auth: 'public',
   summary: 'Read the price of SOL in USD',
-  description: 'The price is at most 30 seconds old, or at most 10 minutes while its source fails. 503 when there is no such price.',
+  description:
+    'The price is at most 30 seconds old, or at most 10 minutes while its source fails. 503 when no price of the last 10 minutes is known.',
   returns: { 200: SolPrice },
   fails: [],
   cache: `public, max-age=${STALE_MAX_AGE_SEC}`,
@@ -44,9 +45,9 @@ const resolve = route({
   path: '/api/wallet/resolve',
   auth: 'public',
   summary: 'Find the wallet of an address, a name or a handle',
-  description: `Names are read from finalized accounts; a result is at most 15 seconds old. A name that is wrapped in a token resolves to the holder of the token; otherwise to the wallet in its valid SOL record; otherwise to its owner. \`.sns\` names are names of the Solana Name Service. \`.sol\` names moved from there to the Solana Record Service, so both services must resolve such a name to the same wallet.
+  description: `Names are read from finalized accounts; a result is at most 15 seconds old. A name that is wrapped in a token resolves to the holder of the token. Any other name resolves to the wallet in its valid SOL record, or to the owner of the name when it has no valid SOL record. \`.sns\` names are names of the Solana Name Service. \`.sol\` names moved from the Solana Name Service to the Solana Record Service, so both services must resolve a \`.sol\` name to the same wallet.
 
-404 with the reason when there is no wallet to send tokens to: the name or handle does not exist; the name has expired; a program, such as a market, holds it; its records contradict each other.`,
+404 with the reason when the identifier has no wallet that tokens can be sent to: the name or handle does not exist; the name has expired; a program, such as a market, holds the name; the records of the name contradict each other.`,
   body: ResolveRequest,
   returns: { 200: ResolvedWallet },
   fails: [404],

@@ -13,7 +13,7 @@ export const Eligibility = z
     }),
     minimum: BaseUnits.meta({ description: 'Minimum balance of the gate, base units.', example: '1000000' }),
     mint: Wallet.meta({ description: 'Mint of the token.', example: 'So11111111111111111111111111111111111111112' }),
-    checkedAt: Instant.meta({ description: 'When the balance was read from the RPC node.' }),
+    checkedAt: Instant.meta({ description: 'Time at which the balance was read from the RPC node.' }),
   })
   .meta({ id: 'Eligibility' });
 

@@ -7,8 +7,9 @@ import { Prize, RoundParameters } from './parameters.ts';
 import { TICKET_LABEL } from './winners.ts';
 
 /**
- * Reasons for a void round; a verifier can check each of them: there are no entries; the block of the commitment was too late for its
- * beacon round; no signature of that beacon round was available within 24 h; the published entries do not match the committed root.
+ * Reasons for a void round: there are no entries; the block of the commitment was too late for its beacon round; no signature of that beacon round
+ * was available within 24 h; the published entries do not match the committed root. A verifier can check each reason, except that it cannot check the
+ * 24 h.
  */
 const VOID_REASONS = ['no-entries', 'late-block', 'no-beacon', 'entries-differ'] as const;
 export const VoidReason = z.enum(VOID_REASONS);
@@ -54,21 +55,21 @@ const AuditWinner = z.strictObject({
 });
 
 /**
- * The public audit of a round: together with the entries it suffices to repeat the draw. It lists every input, intermediate value and
- * result. Later parts are null until the round reaches that state; in a void round they may stay null.
+ * The public audit of a round. The audit and the entries are sufficient to repeat the draw. The audit lists every input, intermediate value and
+ * result. Commitment, beacon, draw and winners are null until the round has them; in a void round they may stay null.
  */
 export const Audit = z.strictObject({
-  /** Version of this shape and of all byte formats in src/lib/draw. */
+  /** Version of this schema and of all byte formats in src/lib/draw. */
   version: z.literal(1),
   round: RoundId,
   void: VoidReason.nullable(),
   parameters: RoundParameters,
   parametersHash: Hash,
-  /** The frozen entries; root is null when there are none. */
+  /** The frozen entries: their number, and the root of their tree. The root is null when there are no entries. */
   entries: z.strictObject({ count: Natural, root: Hash.nullable() }),
   /**
-   * The landed commitment. The values after it are parsed from its memo: its sequence number, the hash of the previous commitment, and its
-   * own hash, which the next commitment names.
+   * The landed commitment. `sequence`, `previous` and `hash` are computed from its memo: the sequence number, the hash of the previous commitment,
+   * and the hash of this commitment, which the next commitment names.
    */
   commitment: LandedCommitment.extend({ sequence: z.int().min(1), previous: Hash, hash: Hash }).nullable(),
   beacon: z
@@ -103,7 +104,7 @@ export const Audit = z.strictObject({
     })
     .nullable(),
   winners: z.array(AuditWinner).nullable(),
-  /** The leaf of each entry, by index. Last field, because there may be many leaves and a writer of an audit may stream them. */
+  /** The leaf of each entry, by index. This is the last field, because there may be many leaves and a writer of an audit may stream them. */
   entryHashes: z.array(Hash),
 });
 export type Audit = z.output<typeof Audit>;

@@ -1,14 +1,14 @@
 import { fromHex, sha256, utf8 } from './bytes.ts';
 
 /**
- * drand scheme: signatures on G1, hashed to the curve by RFC 9380. Each round is signed on its own, so a round can be verified without the
- * previous rounds.
+ * Name of the drand scheme: signatures on G1, hashed to the curve by RFC 9380. Each beacon round is signed on its own, so a verifier does not need
+ * the previous rounds.
  */
 export const SCHEME = 'bls-unchained-g1-rfc9380';
 
-/** A drand chain: its key and its schedule. Bytes are hex. */
+/** A drand chain: its key and its schedule. Byte values are hex text. */
 export interface BeaconChain {
-  /** Hash over the other fields; it identifies the chain. */
+  /** Hash over the other fields. This hash identifies the chain. */
   readonly chainHash: string;
   readonly scheme: typeof SCHEME;
   /** Public key on G2, compressed: 96 bytes. */
@@ -21,7 +21,7 @@ export interface BeaconChain {
   readonly beaconId: string;
 }
 
-/** The drand chain used in production, as pinned in drand's documentation and clients. */
+/** The drand chain that production uses. Its values equal the values in drand's documentation and clients. */
 export const QUICKNET: BeaconChain = {
   chainHash: '52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971',
   scheme: SCHEME,
@@ -52,24 +52,30 @@ export function timeOf({ period, genesisTime }: Rounds, round: number): number {
   return (genesisTime + (round - 1) * period) * 1_000;
 }
 
-/** Returns the latest beacon round published at a time, ms since 1970; 0 before the first round. */
+/**
+ * Returns the number of the latest beacon round that is published at a time; 0 before the first beacon round.
+ * @param ms the time, ms since 1970
+ */
 export function roundAt({ period, genesisTime }: Rounds, ms: number): number {
   return Math.max(0, Math.floor((ms - genesisTime * 1_000) / (period * 1_000)) + 1);
 }
 
-/** Returns the first beacon round at or after a time, ms since 1970. */
+/**
+ * Returns the number of the first beacon round that is published at or after a time.
+ * @param ms the time, ms since 1970
+ */
 export function firstRoundFrom({ period, genesisTime }: Rounds, ms: number): number {
   return Math.max(1, Math.ceil((ms - genesisTime * 1_000) / (period * 1_000)) + 1);
 }
 
 /**
- * Returns the beacon round that a commitment must name: the first at or after `signedAt` plus the lead.
- * @param signedAt ms since 1970
+ * Returns the beacon round that a commitment must name: the first beacon round at or after `signedAt` plus the lead.
+ * @param signedAt time of signing the commitment, ms since 1970
  */
 export const roundToCommit = (chain: Rounds, signedAt: number, leadSec: number): number => firstRoundFrom(chain, signedAt + leadSec * 1_000);
 
 /**
- * Returns whether the block of a commitment is at least `marginSec` older than the beacon round.
+ * Returns whether the block of a commitment is at least `marginSec` seconds older than the beacon round.
  * @param blockTime time of the finalized block, ms since 1970
  */
 export function isInTime(chain: Rounds, round: number, blockTime: number, marginSec: number): boolean {

@@ -7,14 +7,17 @@ import { parametersHash, RoundParameters } from './parameters.ts';
 import { drawSeed, randomnessOf } from './seed.ts';
 import { drawRound } from './winners.ts';
 
-/** Input of an audit; all other values follow from it. */
+/** Input of an audit. All other values of the audit are computed from this input. */
 export interface RoundFacts {
   readonly parameters: RoundParameters;
   /** The frozen entries, by index. */
   readonly entries: readonly Entry[];
-  /** null until the commitment is finalized on the chain. */
+  /** The landed commitment; null until it is finalized on the chain. */
   readonly commitment: LandedCommitment | null;
-  /** The beacon chain named in the commitment, and the verified signature of the named beacon round, hex; null until it is published. */
+  /**
+   * The beacon chain that the commitment names, and the verified signature of the named beacon round, hex. `signature` is null until the beacon round
+   * is published.
+   */
   readonly beacon: { readonly chain: BeaconChain; readonly signature: string | null } | null;
   readonly void: VoidReason | null;
 }
@@ -24,18 +27,17 @@ export const treeOf = ({ parameters, entries }: Pick<RoundFacts, 'parameters' | 
   entries.length === 0 ? null : entryTree(parameters.round, entries);
 
 /**
- * Builds the audit of a round. The draw is included as soon as there are a commitment and a beacon signature, unless the round is void.
- * This function computes and does not check: `verifyRound` checks. Equal facts give the same bytes of JSON, whatever the order of their
- * fields.
+ * Builds the audit of a round. The draw is included as soon as there are a commitment and a beacon signature, unless the round is void. This function
+ * only computes; `verifyRound` checks. Equal facts give the same JSON text, even if their fields are in another order.
  * @param tree from `treeOf`, if the caller has it already
- * @throws when the memo is not a commitment, or the commitment comes without its beacon
+ * @throws when the memo is not a commitment, or there is a commitment but no beacon
  */
 export function buildAudit(given: RoundFacts, tree: readonly Uint8Array[] | null = treeOf(given)): Audit {
   const facts = inOrder(given);
   const { parameters, entries, commitment: landed, beacon } = facts;
   const commitment = landed === null ? null : readCommitment(landed);
   const ownRoot = tree === null ? null : treeRoot(tree);
-  // For void reason entries-differ the audit states the committed count and root, because the stored entries do not match them.
+  // When the void reason is entries-differ, the stored entries do not match the commitment, so the audit states the committed count and root.
   const isCommitted = facts.void === 'entries-differ' && commitment !== null;
   return {
     version: 1,
@@ -54,7 +56,7 @@ export function buildAudit(given: RoundFacts, tree: readonly Uint8Array[] | null
   };
 }
 
-/** Puts the fields in the order of their schemas, because a database returns them in another order. */
+/** Puts the fields in the order of their schemas, because a database may return them in another order. */
 const inOrder = (facts: RoundFacts): RoundFacts => ({
   ...facts,
   parameters: RoundParameters.parse(facts.parameters),

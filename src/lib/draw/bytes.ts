@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { decodeBase58 } from '../scalars.ts';
 
 /**
- * Byte formats of a draw. Everywhere: SHA-256; integers are unsigned and little-endian, as on Solana (u8, u32, u64: 1, 4, 8 bytes); text
- * is UTF-8; hashes in text are lower-case hex; `‖` is concatenation.
+ * Byte formats of a draw. These rules hold for all of them: hashes are SHA-256; integers are unsigned and little-endian, as on Solana (u8, u32, u64:
+ * 1, 4, 8 bytes); text is UTF-8; hashes in text are lower-case hex; `‖` is concatenation.
  */
 export const HASH_BYTES = 32;
 
@@ -14,7 +14,7 @@ export const Hash = z
   .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
   .meta({ example: '2f7a9c1be0d34455a8d0c6a1f1f0e7b3c9a2d4e6f8091a2b3c4d5e6f70819293' });
 
-/** Identifier of a round: a UUID in lower case; 16 bytes where it is hashed. */
+/** Identifier of a round: a UUID in lower case. Where it is hashed, its 16 bytes are used. */
 export const RoundId = z
   .string()
   .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case')
@@ -52,8 +52,8 @@ export function u64(value: number | bigint): Buffer {
 }
 
 /**
- * Returns the SHA-256 over length-prefixed parts: for each part its length in bytes as u32, then its bytes. Two different lists of parts
- * never produce the same bytes.
+ * Returns the SHA-256 over length-prefixed parts: for each part its length in bytes as u32, then its bytes. Two different lists of parts never give
+ * the same hash input.
  */
 export function hashOfParts(...parts: readonly Uint8Array[]): Buffer {
   return sha256(Buffer.concat(parts.flatMap((part) => [u32(part.length), part])));

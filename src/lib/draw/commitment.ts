@@ -1,8 +1,8 @@
 import { sha256, utf8 } from './bytes.ts';
 
-/** The commitment to a draw; it is published before the beacon's randomness is known. Hashes are hex. */
+/** The commitment to a draw. It is published before the beacon's randomness is known. Hashes are hex. */
 export interface Commitment {
-  /** 1, 2, 3, … over all rounds committed with the committer's key, without gaps. */
+  /** Sequence number of the commitment: 1, 2, 3, … without gaps, over all rounds committed with the committer's key. */
   readonly sequence: number;
   readonly round: string;
   readonly entriesRoot: string;
@@ -11,7 +11,7 @@ export interface Commitment {
   readonly parametersHash: string;
   readonly chainHash: string;
   readonly beaconRound: number;
-  /** Hash of the previous commitment on the chain; `NO_PREVIOUS` in the first one. */
+  /** Hash of the key's previous commitment on the chain; `NO_PREVIOUS` in the key's first commitment. */
   readonly previous: string;
 }
 
@@ -52,18 +52,18 @@ export function commitmentMemo(commitment: Commitment): string {
     `beacon=${beaconRound}`,
     `prev=${previous}`,
   ].join(' ');
-  if (parseMemo(memo) === null) throw new Error(`not a commitment: ${memo}`);
+  if (parseMemo(memo) === null) throw new Error(`the values give a memo that is not a commitment: ${memo}`);
   return memo;
 }
 
-/** Parses a memo. Returns null unless it has exactly the format of `commitmentMemo`. */
+/** Parses a memo. Returns null unless the memo has exactly the format of `commitmentMemo`. */
 export function parseMemo(memo: string): Commitment | null {
   const [, sequence, round, entriesRoot, count, parametersHash, chainHash, beaconRound, previous] = MEMO.exec(memo) ?? [];
   if (round === undefined || entriesRoot === undefined || parametersHash === undefined || chainHash === undefined || previous === undefined)
     return null;
   const numbers = { sequence: Number(sequence), count: Number(count), beaconRound: Number(beaconRound) };
   const fits = Object.values(numbers).every(Number.isSafeInteger) && numbers.count <= MAX_COUNT;
-  // Exactly the first commitment has `NO_PREVIOUS`.
+  // The first commitment of a key has `NO_PREVIOUS`, and no other commitment has it.
   if (!fits || (numbers.sequence === 1) !== (previous === NO_PREVIOUS)) return null;
   return { ...numbers, round, entriesRoot, parametersHash, chainHash, previous };
 }

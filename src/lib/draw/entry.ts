@@ -6,22 +6,22 @@ import { Wallet } from '../scalars.ts';
 import { base58Bytes, fromHex, HASH_BYTES, hashOfParts, Millisecond, millis, sha256, u64, utf8, uuidBytes } from './bytes.ts';
 import { MAX_RANGE } from './parameters.ts';
 
-/** An entry of a chat round, or a ticket of a legacy round, as published. All fields are part of its leaf. */
+/** An entry of a chat round, or a ticket of a legacy round, as published. The leaf hash covers all these fields. */
 export const Entry = z.strictObject({
-  /** 0, 1, 2, … in the order of acceptance, without gaps. */
+  /** Index of the entry: 0, 1, 2, … in the order of acceptance, without gaps. */
   index: z.int().min(0).max(0xffff_ffff),
   wallet: Wallet,
-  /** Ascending; empty for a ticket. */
+  /** The numbers in ascending order; empty for a ticket. */
   numbers: z.array(z.int().min(1).max(MAX_RANGE)).max(MAX_RANGE),
-  /** Origin of the entry: the service's own chat, a bridged chat, or the chain. */
+  /** Origin of the entry: `chat` for the service's own chat, the name of a bridged chat, `chain` for a paid ticket, or `ticket` for a free ticket. */
   source: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens'),
-  /** Identifier at the origin: the message id or the transaction signature. */
+  /** Identifier at the origin: the message id, the transaction signature of a paid ticket, or the id of a free ticket. */
   messageId: z
     .string()
     .min(1)
     .max(256)
     .refine((text) => text.isWellFormed(), 'must be well-formed text'),
-  /** Time of acceptance; for a paid ticket the time of its block. */
+  /** Time of acceptance. For a paid ticket, the time of the block that contains its payment. */
   at: Millisecond,
 });
 export type Entry = z.output<typeof Entry>;
@@ -30,17 +30,15 @@ const LEAF_TAG = Buffer.concat([Buffer.from([2]), sha256(utf8('coinop/entry/1'))
 const MAX_PROOF_LENGTH = 32;
 
 /**
- * Returns the leaves of a round's entries, one after the other, 32 bytes each. A leaf is the SHA-256 of 118 bytes plus one byte per
- * number:
- * 0x02 ‖ sha256("coinop/entry/1") ‖ round id, 16 bytes ‖ index u32 ‖ wallet, 32 bytes ‖ count of numbers u8 ‖ the numbers ascending, u8
- * each ‖ message.
+ * Returns the leaves of a round's entries, one after the other, 32 bytes each. A leaf is the SHA-256 of 118 bytes plus one byte per number:
+ * 0x02 ‖ sha256("coinop/entry/1") ‖ round id, 16 bytes ‖ index u32 ‖ wallet, 32 bytes ‖ count of numbers u8 ‖ the numbers ascending, u8 each ‖ message.
  * `message` is the SHA-256 over the length-prefixed parts source, message id, and u64 of the time in ms since 1970.
- * Tree nodes hash 64 bytes and leaves of reward epochs 53, so an entry leaf cannot be taken for either.
+ * A tree node is the hash of 64 bytes and a leaf of a reward epoch is the hash of 53 bytes, so neither can be confused with an entry leaf.
  */
 export function entryLeaves(round: string, entries: readonly Entry[]): Uint8Array {
   const head = Buffer.concat([LEAF_TAG, uuidBytes(round)]);
   const leaves = Buffer.alloc(HASH_BYTES * entries.length);
-  // The hash is written as hex text, because one buffer per hash would cost more than the hash.
+  // The hash is written as hex text, because allocating one buffer per hash would take longer than the hash.
   for (const [i, entry] of entries.entries()) leaves.write(hash('sha256', leafBytes(head, entry), 'hex'), HASH_BYTES * i, 'hex');
   return leaves;
 }
@@ -64,7 +62,7 @@ export function entryLeaf(round: string, entry: Entry): string {
 }
 
 /**
- * Builds the tree of a round's entries: the tree of src/lib/merkle.ts over their leaves by index.
+ * Builds the tree of a round's entries, as in src/lib/merkle.ts, over the leaves of the entries, ordered by index.
  * @param entries at least one
  */
 export function entryTree(round: string, entries: readonly Entry[]): Uint8Array[] {
@@ -81,7 +79,7 @@ export function leavesOf(tree: readonly Uint8Array[]): string[] {
 }
 
 /**
- * Computes the root over leaves as listed in an audit, hex.
+ * Computes the root from the leaves that an audit lists. Leaves and root are hex.
  * @param leaves at least one
  */
 export const rootOverLeaves = (leaves: readonly string[]): string => treeRoot(buildTree(fromHex(leaves.join(''))));
@@ -91,7 +89,7 @@ export function entriesRoot(round: string, entries: readonly Entry[]): string | 
   return entries.length === 0 ? null : treeRoot(entryTree(round, entries));
 }
 
-/** The proof that an entry is part of a root: its leaf, and the siblings from the bottom up. Hex. */
+/** The proof that an entry is part of a root: the entry's leaf, and the sibling hashes from the leaf up to the root. Hex. */
 export interface EntryProof {
   leaf: string;
   proof: string[];

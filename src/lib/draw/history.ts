@@ -5,15 +5,14 @@ import type { Mismatch } from './mismatch.ts';
 /** A memo on the chain, and the signature of its transaction. */
 type LandedMemo = Pick<LandedCommitment, 'memo' | 'signature'>;
 
-/** The commitment of each round by round id, or the first error with the signature of its transaction. */
+/** Result of a check: the commitment of each round by round id, or the first error with the signature of its transaction. */
 type HistoryVerdict<Landed extends LandedMemo> =
   | { readonly ok: true; readonly byRound: ReadonlyMap<string, Landed> }
   | ({ readonly ok: false } & Mismatch);
 
 /**
- * Checks all commitments of one committer key: sequence numbers are 1, 2, 3, … without a gap or a repetition, each commitment names the
- * hash of the previous one, and each round has at most one commitment. Of two commitments to a round, the first one on the chain counts
- * and the second is reported.
+ * Checks all commitments of one committer key: sequence numbers are 1, 2, 3, … without a gap or a repetition, each commitment names the hash of the
+ * previous commitment, and each round has at most one commitment. A second commitment to a round is reported as an error.
  * @param landed finalized memos signed with the key, in the order of the chain. Memos without `MEMO_PREFIX` are skipped.
  */
 export function verifyHistory<Landed extends LandedMemo>(landed: readonly Landed[]): HistoryVerdict<Landed> {

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 
-/** A difference between an input and its expected value: the path (for example `winners[0].prize.amount`) and the reason. */
+/** A difference between an input and its expected value: the path of the value (for example `winners[0].prize.amount`) and the reason. */
 export interface Mismatch {
   readonly where: string;
   readonly reason: string;
 }
 
-/** Converts a schema error to the mismatch at its first issue. */
+/** Converts a schema error to a mismatch: the path and message of the error's first issue. */
 export function shapeMismatch(error: z.ZodError, root: string): Mismatch {
   const issue = error.issues[0];
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];

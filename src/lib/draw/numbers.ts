@@ -1,19 +1,19 @@
 import { base58Bytes, sha256, uuidBytes } from './bytes.ts';
 import { type Draw, type Integers, stream } from './stream.ts';
 
-/** Label of the stream of numbers. */
+/** Label of the random stream from which numbers are drawn. */
 export const NUMBERS_LABEL = 'numbers/1';
 
 interface DrawnNumbers {
   draws: Draw[];
-  /** `drawn` is in the order of the draw, `numbers` is ascending. */
+  /** `drawn`: the numbers in the order of the draw. `numbers`: the same numbers in ascending order. */
   drawn: number[];
   numbers: number[];
 }
 
 /**
- * Draws `picks` different numbers of 1 to `range` with the first steps of a Fisher–Yates shuffle. The row is 1, 2, …, range. For i = 0, 1,
- * …, picks − 1: draw an integer v from 0 to range − i − 1, then swap the positions i and i + v (zero-based). The first `picks` positions
+ * Draws `picks` different numbers of 1 to `range` with the first steps of a Fisher–Yates shuffle. The shuffle begins with the row 1, 2, …, range. For
+ * i = 0, 1, …, picks − 1: draw an integer v from 0 to range − i − 1, then swap the positions i and i + v (zero-based). The first `picks` positions
  * are the numbers.
  */
 function drawNumbers(integers: Integers, picks: number, range: number): DrawnNumbers {
@@ -30,13 +30,13 @@ function drawNumbers(integers: Integers, picks: number, range: number): DrawnNum
   return { draws, drawn, numbers: drawn.toSorted((a, b) => a - b) };
 }
 
-/** Returns the winning numbers of a seed, drawn from its stream "numbers/1". */
+/** Returns the winning numbers of a seed. They are drawn from the seed's stream "numbers/1". */
 export const winningNumbers = (seed: Uint8Array, picks: number, range: number): DrawnNumbers =>
   drawNumbers(stream(seed, NUMBERS_LABEL), picks, range);
 
 /**
- * Returns the numbers, ascending, of an entry that was submitted without numbers: drawn as the winning numbers are, from the stream
- * "numbers/1" of the key sha256(entry id, 16 bytes ‖ wallet, 32 bytes). They are part of the entry's leaf before the draw.
+ * Returns the numbers, ascending, of an entry that was submitted without numbers. They are drawn like the winning numbers, from the stream
+ * "numbers/1" of the key sha256(entry id, 16 bytes ‖ wallet, 32 bytes). The entry's leaf contains these numbers, so they are fixed before the draw.
  */
 export function derivedNumbers(entryId: string, wallet: string, { picks, range }: { readonly picks: number; readonly range: number }): number[] {
   return winningNumbers(sha256(Buffer.concat([uuidBytes(entryId), base58Bytes(wallet)])), picks, range).numbers;

@@ -4,27 +4,27 @@ import { Wallet } from '../scalars.ts';
 import { hashOfParts, Millisecond, millis, RoundId, Units, utf8 } from './bytes.ts';
 
 /**
- * Default seconds from the signing of a commitment to its beacon round (lead), and from its block to that round (margin). Production
- * rejects lower values.
+ * Default seconds from the signing of a commitment to its beacon round (lead), and from the commitment's block to this beacon round (margin). The
+ * configuration rejects lower values in production.
  */
 export const LEAD_SEC = 180;
 export const MARGIN_SEC = 60;
 
-/** Maximum number of an entry; a number is one byte in its leaf. */
+/** Maximum value of a number in an entry, because each number is one byte of the entry's leaf. */
 export const MAX_RANGE = 255;
 const MAX_PRIZES = 100;
 
 const timing = {
-  /** Entries are accepted from `opensAt` until before `closesAt`. */
+  /** Entries are accepted from `opensAt` until just before `closesAt`. */
   opensAt: Millisecond,
   closesAt: Millisecond.meta({ example: '2026-11-21T13:00:00.000Z' }),
-  /** The beacon round is the first at or after the signing of the commitment plus this many seconds. */
+  /** Lead, seconds. The beacon round is the first beacon round that is published at least this long after the commitment is signed. */
   leadSec: z.int().min(1).max(86_400).meta({ example: LEAD_SEC }),
-  /** The block of the commitment must be at least this many seconds older than the beacon round. */
+  /** Margin, seconds. The block of the commitment must be at least this much older than the beacon round. */
   marginSec: z.int().min(0).max(86_400).meta({ example: MARGIN_SEC }),
 };
 
-/** A prize: base units of a mint. */
+/** A prize: an amount in base units of a mint. */
 export const Prize = z.strictObject({ amount: Units, mint: Wallet });
 export type Prize = z.output<typeof Prize>;
 
@@ -32,7 +32,7 @@ const ChatParameters = z.strictObject({
   version: z.literal(1),
   kind: z.literal('chat'),
   round: RoundId,
-  /** How many different numbers of 1 to `range` are drawn; an entry has as many. */
+  /** Number of different numbers that are drawn from 1 to `range`. An entry contains the same number of numbers. */
   picks: z.int().min(1).max(MAX_RANGE).meta({ example: 5 }),
   range: z.int().min(1).max(MAX_RANGE).meta({ example: 50 }),
   /** The k-th winner gets the k-th prize. */
@@ -45,19 +45,19 @@ const LegacyParameters = z.strictObject({
   version: z.literal(1),
   kind: z.literal('legacy'),
   round: RoundId,
-  /** Price of a ticket, base units; "0" for free tickets. The one winner gets the price of all tickets. */
+  /** Price of a ticket, base units; "0" for free tickets. The prize of the only winner is the sum of the prices of all tickets. */
   ticketPrice: Units,
   /** Mint of the token that pays for tickets, and the wallet that receives the payments. */
   mint: Wallet,
   treasury: Wallet,
-  /** Maximum tickets; null: no limit. */
+  /** Maximum tickets of the round; null means no limit. */
   maxTickets: z.int().min(1).max(0xffff_ffff).nullable(),
   ...timing,
 });
 
 /**
- * Everything that decides a draw besides entries, commitment and beacon. Fields that are only displayed (such as the title) are excluded.
- * The parameters are frozen when the round opens.
+ * All inputs of a draw except the entries, the commitment and the beacon. Fields that are only displayed (for example the title) are excluded. The
+ * parameters are frozen when the round opens.
  */
 export const RoundParameters = z
   .discriminatedUnion('kind', [ChatParameters, LegacyParameters])

@@ -4,11 +4,14 @@ import type { Mismatch } from './mismatch.ts';
 import type { RoundParameters } from './parameters.ts';
 
 /**
- * Checks entries against the rules of their round: indexes have no gaps; numbers are as many as are drawn, different, ascending and in
- * range (a ticket has none); a message occurs once; the limits of entries per wallet and of tickets hold; no entry is after the close, and
- * in chat rounds none is before the opening. (Tickets may be earlier: their time is that of a block of the chain, and their payment names
- * the round.)
- * @returns the first violation, or null
+ * Checks entries against the rules of their round:
+ * - Indexes have no gaps.
+ * - An entry has exactly `picks` different numbers, ascending and in range; a ticket has no numbers.
+ * - A message occurs only once.
+ * - The maximum entries per wallet and the maximum tickets are not exceeded.
+ * - No entry is at or after the closing time. In a chat round no entry is before the opening.
+ * A ticket may be earlier than the opening, because its time is the time of a block of the chain, and its payment names the round.
+ * @returns the first violation by index, or null
  */
 export function findBrokenRule(parameters: RoundParameters, entries: readonly Entry[]): Mismatch | null {
   const opens = parameters.kind === 'chat' ? millis(parameters.opensAt) : Number.NEGATIVE_INFINITY;
@@ -30,7 +33,7 @@ export function findBrokenRule(parameters: RoundParameters, entries: readonly En
     }
     // A source contains no colon, so the key is unambiguous.
     const message = `${source}:${messageId}`;
-    if (messages.has(message)) return mismatch('messageId', 'is that of an earlier entry');
+    if (messages.has(message)) return mismatch('messageId', 'is also the messageId of an earlier entry');
     messages.add(message);
     const time = millis(at);
     if (time >= closes) return mismatch('at', 'is not before the round closed');
@@ -39,7 +42,7 @@ export function findBrokenRule(parameters: RoundParameters, entries: readonly En
   return null;
 }
 
-/** Returns the rule that the numbers of an entry break, or null. */
+/** Returns the rule that the numbers of an entry break, as the end of a sentence, or null. */
 export function numbersError(parameters: RoundParameters, numbers: readonly number[]): string | null {
   if (parameters.kind === 'legacy') return numbers.length === 0 ? null : 'must be empty, because a ticket has no numbers';
   const { picks, range } = parameters;

@@ -9,10 +9,10 @@ export function randomnessOf(signature: string): string {
 }
 
 /**
- * Returns the seed of a draw, 32 bytes: SHA-256 over the length-prefixed parts "coinop/draw/1", round id (16 bytes), entries root,
- * parameters hash, drand chain hash, beacon round R (u64), randomness, blockhash (32 bytes each).
- * @param randomness of beacon round R, hex
- * @param blockhash of the finalized block that contains the commitment, base58
+ * Returns the seed of a draw, 32 bytes: SHA-256 over the length-prefixed parts "coinop/draw/1", round id (16 bytes), entries root, parameters hash,
+ * drand chain hash, beacon round R (u64), randomness, blockhash (32 bytes each).
+ * @param randomness randomness of beacon round R, hex
+ * @param blockhash hash of the finalized block that contains the commitment, base58
  */
 export function drawSeed(commitment: Commitment, randomness: string, blockhash: string): Buffer {
   const { round, entriesRoot, parametersHash, chainHash, beaconRound } = commitment;

@@ -6,14 +6,14 @@ const BLOCK_BYTES = 64;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
 const RAW_BYTES = 8;
-/** One more than the largest u64. */
+/** Number of different u64 values. */
 const RAW_VALUES = 2n ** 64n;
 
 /**
- * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The padded keys are computed once,
- * so a call takes a tenth of the time of an Hmac object.
- * @param numberBytes 4 for u32, 8 for u64
- * @returns hex
+ * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The padded keys are computed once, so a call
+ * takes a tenth of the time of an Hmac object.
+ * @param numberBytes size of the number: 4 for u32, 8 for u64
+ * @returns a function that returns the hash, hex
  */
 export function keyedHash(key: Uint8Array, label: string, numberBytes: 4 | 8): (number: number) => string {
   if (key.length !== HASH_BYTES) throw new Error('a key must be 32 bytes long');
@@ -30,7 +30,7 @@ export function keyedHash(key: Uint8Array, label: string, numberBytes: 4 | 8): (
   return (number) => {
     if (numberBytes === 4) inner.writeUInt32LE(number, numberAt);
     else inner.writeBigUInt64LE(BigInt(number), numberAt);
-    // The hash is written as hex text, because one buffer per hash would cost more than the hash.
+    // The hash is written as hex text, because allocating one buffer per hash would take longer than the hash.
     outer.write(hash('sha256', inner, 'hex'), BLOCK_BYTES, 'hex');
     return hash('sha256', outer, 'hex');
   };
@@ -38,7 +38,7 @@ export function keyedHash(key: Uint8Array, label: string, numberBytes: 4 | 8): (
 
 /** A drawn integer with all intermediate values. Raw values are u64 as decimal text. */
 export interface Draw {
-  /** Counter of the accepted raw value. The counters right before it belong to the rejected values. */
+  /** Counter of the accepted raw value. The counters right before it belong to the raw values that were rejected. */
   counter: number;
   /** The value is from 0 to `bound` − 1. */
   bound: number;

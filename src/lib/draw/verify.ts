@@ -8,17 +8,20 @@ import { firstDifference, type Mismatch, shapeMismatch } from './mismatch.ts';
 import { parametersHash } from './parameters.ts';
 import { findBrokenRule } from './rules.ts';
 
-/** Values that a verifier takes from other sources than the audit. Without them an audit only shows that it is consistent with itself. */
+/**
+ * Values that a verifier takes from other sources than the audit. Without these values, a verifier can only show that the audit does not contradict
+ * itself.
+ */
 export interface TrustAnchors {
-  /** The pinned beacon chain. */
+  /** The beacon chain that the verifier trusts. */
   readonly beacon: BeaconChain;
-  /** Returns whether a signature (hex) is that chain's signature of a beacon round. */
+  /** Returns whether a signature (hex) is the signature that the beacon chain published for a beacon round. */
   readonly verifySignature: (chain: BeaconChain, round: number, signature: string) => boolean;
   /** Public key that signs commitments, base58. */
   readonly committer: string;
   /**
-   * The commitment of the round as read from the chain (from `verifyHistory`). null: the verifier has no access to the chain and trusts
-   * the commitment in the audit.
+   * The commitment of the round as read from the chain (from `verifyHistory`). null when the verifier has no access to the chain and trusts the
+   * commitment in the audit.
    */
   readonly landed: LandedCommitment | null;
   /** Minimum accepted lead and margin, seconds. */
@@ -26,12 +29,12 @@ export interface TrustAnchors {
   readonly minMarginSec: number;
 }
 
-/** The state of the verified round, or the first mismatch: its path in the audit (or in the entries) and the reason. */
+/** Result of a verification: the state of the verified round, or the first mismatch with its path in the audit or in the entries. */
 export type RoundVerdict =
   | { readonly ok: true; readonly state: 'closing' | 'committed' | 'finalized' | 'void' }
   | ({ readonly ok: false } & Mismatch);
 
-/** The round under verification: the published audit, the input of its recomputation, and its parsed memo. */
+/** The round under verification: the published audit, the facts from which it is recomputed, their tree, and the parsed memo of the commitment. */
 interface RoundToVerify {
   readonly audit: Audit;
   readonly facts: RoundFacts;
@@ -41,9 +44,9 @@ interface RoundToVerify {
 }
 
 /**
- * Recomputes a round from its entries and compares the result with its audit. Order of checks: schemas; the commitment against the chain;
- * its memo; parameters, entries and their rules against the commitment; the block time; the beacon signature; the reason of a void round;
- * then every field of the audit against the recomputed one.
+ * Recomputes a round from its entries and compares the result with its audit. Order of checks: schemas; the commitment against the chain; the
+ * commitment's memo; parameters, entries and their rules against the commitment; the block time; the beacon signature; the reason of a void round;
+ * then every field of the audit against the recomputed audit.
  * @param entries all published entries, by index
  */
 export function verifyRound(audit: unknown, entries: readonly unknown[], anchors: TrustAnchors): RoundVerdict {
@@ -74,7 +77,7 @@ function stateOf({ void: reason, commitment, draw }: Audit): 'closing' | 'commit
   return draw === null ? 'committed' : 'finalized';
 }
 
-/** Takes from the audit only the values that cannot be computed or read elsewhere. */
+/** Takes from the audit only the values that cannot be computed or read from another source. */
 function read(audit: Audit, entries: readonly Entry[], anchors: TrustAnchors): RoundToVerify | Mismatch {
   const { commitment } = audit;
   if (anchors.landed !== null) {
@@ -99,7 +102,7 @@ type Check = (given: RoundToVerify) => Mismatch | null;
 const mismatchUnless = (holds: boolean, wrong: string, why: string): Mismatch | null => (holds ? null : { where: wrong, reason: why });
 
 const CHECKS: readonly Check[] = [
-  ({ audit }) => mismatchUnless(audit.round === audit.parameters.round, 'round', `is not that of the parameters, ${audit.parameters.round}`),
+  ({ audit }) => mismatchUnless(audit.round === audit.parameters.round, 'round', `is not the round of the parameters, ${audit.parameters.round}`),
   ({ audit, memo }) => mismatchUnless(memo === null || memo.round === audit.round, 'commitment.memo', 'names another round'),
   ({ audit, anchors }) =>
     mismatchUnless(
@@ -133,13 +136,13 @@ function doEntriesMatch({ facts, tree, memo }: RoundToVerify): boolean {
 }
 
 function checkEntries(given: RoundToVerify): Mismatch | null {
-  // The difference is the reason of the void round, so `checkVoid` checks it.
+  // In a round that is void because its entries differ, `checkVoid` checks the difference.
   if (given.audit.void === 'entries-differ') return null;
   if (!doEntriesMatch(given)) return firstDifferentEntry(given) ?? { where: 'entries', reason: 'do not match the commitment' };
   return findBrokenRule(given.audit.parameters, given.facts.entries);
 }
 
-/** Finds the first entry that differs from the committed one. This works only when the hashes in the audit match the committed root. */
+/** Finds the first entry, by index, that differs from the committed one. This works only when the hashes in the audit match the committed root. */
 function firstDifferentEntry({ audit: { entryHashes }, tree, memo }: RoundToVerify): Mismatch | null {
   if (memo === null || entryHashes.length !== memo.count || rootOverLeaves(entryHashes) !== memo.entriesRoot) return null;
   const own = tree === null ? [] : leavesOf(tree);

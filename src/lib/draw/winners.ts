@@ -6,7 +6,7 @@ import { type Draw, keyedHash, stream } from './stream.ts';
 const TIE_LABEL = 'tie/1';
 export const TICKET_LABEL = 'ticket/1';
 
-/** A winner, the prize, and the values that decided. */
+/** A winner, the prize, and the values that determined the place. */
 export interface Winner {
   /** 1, 2, 3, … */
   place: number;
@@ -14,7 +14,7 @@ export interface Winner {
   wallet: string;
   /** Number of the entry's numbers that were drawn; null for a ticket. */
   matches: number | null;
-  /** Tie-breaker among entries with as many matches, hex; null for a ticket. */
+  /** Tie-breaker among entries with the same number of matches, hex; null for a ticket. */
   tie: string | null;
   prize: Prize;
 }
@@ -28,7 +28,7 @@ interface DrawResult {
 
 /**
  * Draws a round. Equal arguments always give the same result, on any machine.
- * @param seed from `drawSeed`
+ * @param seed the seed from `drawSeed`
  * @param entries all entries, by index
  */
 export function drawRound(seed: Uint8Array, parameters: RoundParameters, entries: readonly Entry[]): DrawResult {
@@ -50,7 +50,7 @@ export function chatWinners(seed: Uint8Array, prizes: readonly Prize[], entries:
   const byMatches = groupByMatches(entries, numbers);
   const winners: Winner[] = [];
   const won = new Set<string>();
-  // Computes tie-breakers only while prizes are left.
+  // Tie-breakers are computed only while prizes are left.
   for (let matches = numbers.length; matches > 0 && winners.length < prizes.length; matches--) {
     const candidates = (byMatches[matches] ?? [])
       .filter(({ wallet }) => !won.has(wallet))

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 
-/** The prime 2^255 − 19, little endian. A canonical y is below it. */
+/** The prime 2^255 − 19, little endian. A canonical y coordinate is less than this prime. */
 const P = Buffer.from(`ed${'ff'.repeat(30)}7f`, 'hex');
 
 /** The y coordinates of all points of small order (1, 2, 4, 8), little endian, without the sign bit of x. */
@@ -15,7 +15,7 @@ const SMALL_ORDER_Y = new Set([
 /** DER prefix of an ed25519 SubjectPublicKeyInfo; the 32 key bytes follow. */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Returns whether 32 bytes are the canonical encoding of a y coordinate that is not of a small-order point. */
+/** Returns whether 32 bytes encode a y coordinate canonically, and no point of small order has this y coordinate. */
 function isCanonicalPoint(point: Uint8Array): boolean {
   const y = Buffer.from(point);
   y[31] = (y[31] ?? 0) & 0x7f;
@@ -24,11 +24,10 @@ function isCanonicalPoint(point: Uint8Array): boolean {
 }
 
 /**
- * Verifies an ed25519 signature with the strict rules of Solana's runtime.
- * OpenSSL checks the equation without cofactor, compares R as bytes, and checks that s is below the group order, so that only the signer
- * can create a second signature of a message. Some OpenSSL versions accept small-order keys and small-order R, for which one signature may
- * fit many messages, and non-canonical encodings of a key, so this function rejects these first. It is seven times faster than curve
- * arithmetic in JavaScript.
+ * Verifies an ed25519 signature with the strict rules of Solana's runtime. OpenSSL checks the equation without cofactor, compares R as bytes, and
+ * checks that s is below the group order, so that only the signer can create a second signature of a message. Some OpenSSL versions accept
+ * small-order keys and small-order R, for which one signature may fit many messages. Some also accept non-canonical encodings of a key. So this
+ * function rejects these inputs before it calls OpenSSL. It is seven times faster than curve arithmetic in JavaScript.
  * @param key 32 bytes
  * @param signature 64 bytes
  */

@@ -11,10 +11,10 @@ export class MalformedTransaction extends Error {}
 
 /** A transaction whose only instruction is a memo. */
 interface MemoTransaction {
-  /** The memo's bytes. */
+  /** The bytes of the memo. */
   readonly memo: Buffer;
   readonly blockhash: Buffer;
-  /** The signed bytes. */
+  /** The bytes that the payer signed. */
   readonly message: Buffer;
   readonly signature: Buffer;
 }
@@ -57,7 +57,7 @@ export function readMemoTransaction(bytes: Buffer, payer: Uint8Array): MemoTrans
   return { memo: instruction.data, blockhash, message: bytes.subarray(messageAt), signature };
 }
 
-/** Reads Solana's wire format and throws at the end of the bytes. */
+/** Reads values in Solana's wire format from a buffer. Throws `MalformedTransaction` when the buffer has too few bytes. */
 class Reader {
   at = 0;
   readonly #bytes: Buffer;
@@ -85,7 +85,7 @@ class Reader {
     return part;
   }
 
-  /** Reads a compact-u16: seven bits per byte, lowest bits first, in its shortest form. */
+  /** Reads a compact-u16: seven bits per byte, lowest bits first. Accepts only the shortest form. */
   length(): number {
     let value = 0;
     for (let i = 0; i < 3; i++) {

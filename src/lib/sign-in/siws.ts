@@ -5,15 +5,15 @@ export interface SignInInput {
   readonly statement: string;
   readonly uri: string;
   readonly version: '1';
-  /** `solana:mainnet`, … */
+  /** Name of the Solana cluster, for example `solana:mainnet`. */
   readonly chainId: string;
   readonly nonce: string;
-  /** ISO 8601, UTC, milliseconds. */
+  /** Time of the request, ISO 8601 in UTC, to the millisecond. */
   readonly issuedAt: string;
   readonly expirationTime: string;
 }
 
-/** Length of a nonce, letters and digits: 62^24 are 142 bits. */
+/** Length of a nonce, characters. 24 random letters and digits have more than 142 bits of entropy. */
 export const NONCE_LENGTH = 24;
 const NONCE = new RegExp(`\\nNonce: ([A-Za-z0-9]{${NONCE_LENGTH}})\\n`);
 
@@ -35,8 +35,8 @@ export function renderSignIn(input: SignInInput, address: string): string {
 }
 
 /**
- * Extracts the nonce from a sign-in text; null when there is none. The nonce only selects the stored row: the caller must still compare
- * the whole text.
+ * Extracts the nonce from a sign-in text. Returns null when the text has no nonce. The nonce only selects the stored row: the caller must still
+ * compare the whole text.
  */
 export function extractNonce(text: string): string | null {
   return NONCE.exec(text)?.[1] ?? null;

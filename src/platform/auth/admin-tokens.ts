@@ -7,7 +7,10 @@ import { statement } from '#platform/db/sql.ts';
 
 const digest = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
 
-/** Returns the entry that has the token, or null. Compares the digests of all entries in constant time, so that the duration does not depend on the token. */
+/**
+ * Returns the entry whose token equals `token`, or null. Compares the digests of all entries in constant time, so that the duration reveals nothing
+ * about the configured tokens.
+ */
 export function matchToken<T extends { token: string }>(entries: readonly T[], token: string): T | null {
   const given = digest(token);
   let match: T | null = null;
@@ -18,8 +21,8 @@ export function matchToken<T extends { token: string }>(entries: readonly T[], t
 const bearer = (ctx: Koa.Context) => /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('Authorization'))?.[1] ?? null;
 
 /**
- * Returns the admin token of the request.
- * @throws 403 when it is missing, wrong, or lacks the scope
+ * Returns the admin token that the request sends as a Bearer token.
+ * @throws 403 when the token is missing or wrong, or lacks the scope
  */
 export function requireAdminToken(app: App, ctx: Koa.Context, scope: Scope): AdminToken {
   const token = bearer(ctx);
@@ -30,8 +33,9 @@ export function requireAdminToken(app: App, ctx: Koa.Context, scope: Scope): Adm
 }
 
 /**
- * Returns the name of the request's token: `internal`, or the name of an admin token with the scope money.
- * @throws 403 when the token is missing, wrong, or lacks the scope
+ * Returns the name of the token that the request sends: `internal` for an internal token, otherwise the name of an admin token with the scope
+ * `money`.
+ * @throws 403 when the token is missing or wrong, or lacks the scope
  */
 export function requireInternalToken(app: App, ctx: Koa.Context): string {
   const token = bearer(ctx);
@@ -40,7 +44,7 @@ export function requireInternalToken(app: App, ctx: Koa.Context): string {
   return requireAdminToken(app, ctx, 'money').name;
 }
 
-/** Serializes inserts, so that each row contains the hash of its predecessor. */
+/** Locks the audit log for inserts until the transaction ends, so that each row contains the hash of the row before it. */
 const lockAudit = statement('lock_admin_audit', `select pg_advisory_xact_lock(hashtext('admin_audit'))`);
 const lastAudit = statement<{ id: string; hash: Buffer; at: string }>(
   'last_admin_audit',
@@ -52,20 +56,20 @@ const insertAudit = statement(
   'insert into admin_audit (id, at, token_name, method, path, body_hash, previous_hash, hash) values ($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
-/** An action of an admin: the token and the request. */
+/** A request with an admin token, as the audit log records it. */
 export interface AdminAction {
   tokenName: string;
   method: string;
   /** Path with the query string, as requested. */
   path: string;
-  /** SHA-256 of the raw body. */
+  /** SHA-256 of the raw request body. */
   bodyHash: Buffer;
 }
 
 /**
  * Returns the hash of an audit row: sha256(previous hash ‖ JSON of [id, at, token name, method, path, hex body hash]).
  * @param previous hash of the previous row, empty for the first row
- * @param at UTC, ISO 8601 with microseconds
+ * @param at time of the request, ISO 8601 in UTC with microseconds
  */
 export function auditHash(previous: Buffer, id: string, at: string, action: AdminAction): Buffer {
   const fields = JSON.stringify([id, at, action.tokenName, action.method, action.path, action.bodyHash.toString('hex')]);
@@ -73,8 +77,8 @@ export function auditHash(previous: Buffer, id: string, at: string, action: Admi
 }
 
 /**
- * Inserts an admin action into the audit log. It runs before the action, so that no action is missing from the log.
- * @param request.body the raw body; empty for a streamed body, because it has not been read yet
+ * Inserts an admin action into the audit log. The caller waits for it before it runs the action, so that no action is missing from the log.
+ * @param request.body the raw body; empty when the body is a stream, because the stream has not been read yet
  */
 export async function recordAdminAction(app: App, request: { tokenName: string; method: string; path: string; body: Buffer }): Promise<void> {
   const { tokenName, method, path } = request;

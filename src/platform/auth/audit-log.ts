@@ -1,10 +1,10 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { type AdminAction, auditHash } from './admin-tokens.ts';
 
-/** A row of the audit log. Hashes are in hex. */
+/** A row of the audit log. Its hashes are hex. */
 export interface AdminAuditEntry extends Omit<AdminAction, 'bodyHash'> {
   id: string;
-  /** ISO 8601 in UTC, with microseconds. */
+  /** Time of the request, ISO 8601 in UTC with microseconds. */
   at: string;
   bodyHash: string;
   previousHash: string;
@@ -23,19 +23,20 @@ const selectFrom = statement<AdminAuditEntry>(
   `select ${COLUMNS} from admin_audit where id > $1 order by admin_audit.id limit $2`,
 );
 
-/** Returns a page of the audit log, newest first, and the number of rows. The count is the highest id, because ids have no gaps. */
+/** Returns a page of the audit log, newest row first, and the total number of rows. The total is the highest id, because ids have no gaps. */
 export async function listAdminAudit(db: Queryable, limit: number, offset: number): Promise<{ entries: AdminAuditEntry[]; total: number }> {
   const total = (await db.query(countEntries))[0]?.n ?? 0;
   return { entries: await db.query(selectNewest, [total - offset, limit]), total };
 }
 
-/** Rows per query of the verification. */
+/** Rows that `verifyAdminAudit` reads per query. */
 const CHUNK = 1_000;
 
 /**
- * Verifies the hash chain of the audit log from its first row. It cannot detect that rows were cut off at the end: compare the last hash with a copy that
- * is stored elsewhere.
- * @returns the number of valid rows, the hash of the last valid row, and the fault of the next row or null
+ * Verifies the hash chain of the audit log from its first row. It cannot detect that the newest rows were deleted. To detect that, compare the
+ * returned hash with a copy of the last hash that is stored elsewhere.
+ * @returns the number of rows before the first invalid row, the hash of the last of these rows, and in `fault` a sentence about the invalid row;
+ * `fault` is null when all rows are valid
  */
 export async function verifyAdminAudit(db: Queryable): Promise<{ entries: number; hash: string; fault: string | null }> {
   let last = 0;

@@ -6,9 +6,10 @@ import { matchToken } from './admin-tokens.ts';
 import { checkSameOrigin } from './origin.ts';
 
 /**
- * Returns the admin token that the request sends as the password of HTTP Basic, with any user name. Browsers send these credentials automatically, so
- * unsafe methods need a same-origin page, and the CORS headers are removed so that other origins cannot read the response.
- * @throws 401 with a challenge when the password is missing or wrong, 403 for an unsafe method from another origin
+ * Returns the admin token that the request sends as the password of HTTP Basic. The user name is ignored. Browsers send these credentials
+ * automatically. Therefore a request with an unsafe method (POST, PUT, PATCH, DELETE) must come from a page of this service, and the CORS headers are
+ * removed, so that pages of other origins cannot read the response.
+ * @throws 401 with `WWW-Authenticate` when the password is missing or wrong, 403 for an unsafe method from another origin
  */
 export function requireBasic(app: App, ctx: Koa.Context): AdminToken {
   ctx.remove('Access-Control-Allow-Origin');

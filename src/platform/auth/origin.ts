@@ -8,8 +8,8 @@ const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location, X-Request-Id';
 const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id, traceparent';
 
 /**
- * Returns whether a request comes from a page of this service, from an allowed origin, or from a client that is not a browser. The origin `null` of a browser
- * that hides its origin is not allowed.
+ * Returns whether a request comes from a page of this service, from a page of an allowed origin, or from a client that is not a browser. A browser
+ * may hide the origin of a page and send `Origin: null`; such a request is not allowed.
  */
 export function originAllowed(config: Config, headers: IncomingHttpHeaders): boolean {
   if (headers.origin !== undefined) return config.allowedOrigins.includes(headers.origin);
@@ -17,14 +17,18 @@ export function originAllowed(config: Config, headers: IncomingHttpHeaders): boo
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Rejects unsafe methods from pages of other origins. @throws 403 */
+/**
+ * Rejects a request with an unsafe method (POST, PUT, PATCH, DELETE) from a page of an origin that is not allowed.
+ * @throws 403
+ */
 export function checkOrigin(config: Config, ctx: Koa.Context): void {
-  if (UNSAFE.has(ctx.method) && !originAllowed(config, ctx.headers)) throw fail(403, 'Origin must be that of this service or an allowed one');
+  if (UNSAFE.has(ctx.method) && !originAllowed(config, ctx.headers))
+    throw fail(403, 'Origin must be the origin of this service or an allowed origin');
 }
 
 /**
- * Rejects unsafe methods from pages of any other origin, even an allowed one. It protects routes with credentials that browsers send automatically, such as
- * HTTP Basic. The own origin is `PUBLIC_URL` or the scheme and host of the request.
+ * Rejects a request with an unsafe method from a page of any other origin, even of an allowed origin. This protects routes whose credentials browsers
+ * send automatically, such as HTTP Basic. The origin of this service is `PUBLIC_URL`, or the scheme and host of the request.
  * @throws 403
  */
 export function checkSameOrigin(config: Config, ctx: Koa.Context): void {
@@ -34,7 +38,10 @@ export function checkSameOrigin(config: Config, ctx: Koa.Context): void {
   if (!isOurs || !(site === undefined || site === 'same-origin' || site === 'none')) throw fail(403, 'Origin must be that of this service');
 }
 
-/** Koa middleware: sends CORS headers with credentials to allowed origins and answers their preflights. Other origins get no CORS headers, so browsers block them. */
+/**
+ * Koa middleware: sends CORS headers (with credentials) to allowed origins, and answers their preflight requests. A response to another origin has no
+ * CORS headers, so the browser does not let the page read it.
+ */
 export function cors(config: Config): Koa.Middleware {
   const allowed = new Set(config.allowedOrigins);
   return (ctx, next) => {

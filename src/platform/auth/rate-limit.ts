@@ -2,7 +2,7 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { script } from '#platform/redis/script.ts';
 
-/** A rate limit with a fixed window that starts at the first request. */
+/** A rate limit per caller. A window has a fixed length and starts at the first request of the caller. */
 export interface RateLimit {
   /** Name of the counted action, unique in the service. It is part of the Redis key. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface RateLimit {
   readonly windowMs: number;
 }
 
-/** Counts a request. Returns 0, or when the limit is exceeded the time until the window ends, ms. */
+/** Counts a request. Returns 0 when the request is within the limit, otherwise the time until the window ends, ms. */
 const count = script<number>(`
 local n = redis.call('INCR', KEYS[1])
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
@@ -19,19 +19,22 @@ if n <= tonumber(ARGV[1]) then return 0 end
 return math.max(redis.call('PTTL', KEYS[1]), 1)
 `);
 
-/** Returns the Redis key of a caller's counter. @param caller such as a wallet or an address */
+/**
+ * Returns the Redis key of a caller's counter.
+ * @param caller id of the caller, such as a wallet
+ */
 export const rateLimitKey = (app: Pick<App, 'config'>, { name }: RateLimit, caller: string): string =>
   `${app.config.redis.prefix}:limit:${name}:${caller}`;
 
 /**
- * Counts a request of a caller and rejects it above the limit. The counter is shared by all processes. Rejected requests count too, but do not extend the
- * window. Costs one Redis command; while Redis is down it fails, so that the request gets a 503.
- * @param caller such as a wallet or an address
- * @throws 429 with `Retry-After`
+ * Counts a request of a caller, and rejects the request when the caller exceeds the limit. All processes share the counter. A rejected request counts
+ * too, but does not extend the window. Costs one Redis command. While Redis is down this function throws, so that the request gets a 503.
+ * @param caller id of the caller, such as a wallet
+ * @throws 429 with `Retry-After` when the caller exceeds the limit
  */
 export async function enforceRateLimit(app: Pick<App, 'config' | 'redis'>, limit: RateLimit, caller: string): Promise<void> {
   const waitMs = await count(app.redis, [rateLimitKey(app, limit, caller)], [limit.max, limit.windowMs]);
   if (waitMs === 0) return;
-  const message = `at most ${limit.max} are accepted in ${limit.windowMs / 1_000} s, try again later`;
+  const message = `at most ${limit.max} requests are accepted in ${limit.windowMs / 1_000} s, try again later`;
   throw fail(429, message, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
 }

@@ -13,20 +13,23 @@ export interface SessionRecord {
 
 /** Minimum interval between two extensions of a session, ms. */
 const EXTENSION_INTERVAL_MS = 60_000;
-/** Lifetime of an unused session, ms. The SQL below has the same value. */
+/** Lifetime of an unused session, ms. The SQL statements below contain the same value, 168 hours. */
 const IDLE_LIFETIME_MS = 7 * 86_400_000;
-/** Maximum lifetime of a session, ms. The SQL below has the same value. */
+/** Maximum lifetime of a session, ms. The SQL statement `extend_session` contains the same value, 720 hours. */
 const MAX_LIFETIME_MS = 30 * 86_400_000;
 /** Maximum age of a cached session, ms. */
 const CACHE_TTL_MS = 10 * 60_000;
-/** Maximum age of the cache entry of a key without a session, ms. */
+/** Lifetime of a cache entry that says that no session exists for a key, ms. */
 const ABSENT_TTL_MS = 60_000;
-/** Lifetime of the mark of an ended session, ms. It exceeds the time between reading a row and caching it, so that a slow reader cannot cache an ended session. */
+/**
+ * Lifetime of the mark `ENDED` in the cache, ms. It is longer than the time between reading a session's row and caching the session, so that a slow
+ * reader cannot cache an ended session.
+ */
 const ENDED_TTL_MS = 15 * 60_000;
 
-/** Cache entry of an ended session. It prevents that the session is cached again. */
+/** Mark in the cache for an ended session. While the mark exists, no process caches the session again. */
 const ENDED = 'gone';
-/** Cache entry of a session that is being ended. Its row may still exist, so the next reader deletes the row. */
+/** Mark in the cache for a session that is being ended. The session's row may still exist in PostgreSQL, so the next reader deletes the row. */
 const ENDING = 'ending';
 
 const COLUMNS = ['created_at', 'extended_at', 'expires_at'].map((c) => `(extract(epoch from ${c}) * 1000)::float8 as ${c}`).join(', ');
@@ -56,7 +59,7 @@ const extendSession = statement<Row>(
 const deleteSessions = statement('delete_sessions', 'delete from sessions where key = any($1::bytea[])');
 const sessionsOfWallet = statement<{ key: Buffer }>('sessions_of_wallet', 'select key from sessions where wallet = $1 limit 500');
 
-/** Caches a session, unless its entry marks it as ended. */
+/** Redis script: caches a session, unless the cache holds the mark of an ended session. */
 const CACHE_UNLESS_ENDED = `local cached = redis.call('GET', KEYS[1])
 if cached == '${ENDED}' or cached == '${ENDING}' then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -80,14 +83,14 @@ function decode(text: string): SessionRecord {
 const keyOf = (id: string): string => hash('sha256', id, 'base64url');
 const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
 
-/** Returns whether a session is due for an extension and an extension would move its expiry. */
+/** Returns whether the last extension of a session is long enough ago, and another extension would make the session expire later. */
 export function isExtensionDue(session: SessionRecord, now: number): boolean {
   return (
     now - session.extendedAt >= EXTENSION_INTERVAL_MS && Math.min(now + IDLE_LIFETIME_MS, session.createdAt + MAX_LIFETIME_MS) > session.expiresAt
   );
 }
 
-/** Creates a session for a wallet. The id belongs into the cookie only. */
+/** Creates a session for a wallet. The returned id is secret: only the session cookie may contain it. */
 export async function createSession(tx: Tx, wallet: string): Promise<{ id: string; session: SessionRecord }> {
   const id = randomBytes(32).toString('base64url');
   const [row] = await tx.query(insertSession, [bytesOf(keyOf(id)), wallet]);
@@ -96,8 +99,9 @@ export async function createSession(tx: Tx, wallet: string): Promise<{ id: strin
 }
 
 /**
- * Stores sessions in PostgreSQL and caches them in Redis, one key per session. The key holds the session, or a mark that it has ended; without the key the
- * row decides. Ending a session sets the mark before it deletes the row, so that a concurrent reader or extension cannot cache the session again.
+ * Stores sessions in PostgreSQL and caches them in Redis under one key per session. The value of the key is the session, or a mark that the session
+ * has ended. When the key does not exist, the row in PostgreSQL decides. To end a session, the store sets the mark before it deletes the row, so that
+ * a concurrent read or extension cannot cache the session again.
  */
 export class SessionStore {
   readonly #app: App;
@@ -107,7 +111,7 @@ export class SessionStore {
   }
 
   /**
-   * Returns the session of an id, or null. Costs one GET when it is cached.
+   * Returns the session with an id, or null. Costs one Redis GET when the session is cached.
    * @throws when the session is being ended and its row cannot be deleted
    */
   async find(id: string): Promise<SessionRecord | null> {
@@ -115,7 +119,7 @@ export class SessionStore {
     const cached = await this.#app.redis.get(this.#cacheKey(key));
     if (cached === ENDED) return null;
     if (cached === ENDING) {
-      // Deletes the row before it reports the end, because Redis may lose the mark and the row would make the session valid again.
+      // Deletes the row before it returns null, because Redis may lose the mark, and then the row would make the session valid again.
       await this.#finish([key]);
       return null;
     }
@@ -124,7 +128,7 @@ export class SessionStore {
   }
 
   /**
-   * Extends a session.
+   * Extends a session whose last extension is at least 60 s old.
    * @returns the session, and whether this call extended it; null when the session has ended
    */
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
@@ -159,7 +163,10 @@ export class SessionStore {
     return session;
   }
 
-  /** Sets the mark, then deletes the row. When the process is killed in between, the mark remains for the maximum lifetime of a session. */
+  /**
+   * Sets the mark `ENDING`, then deletes the rows. When the process is killed before it deletes them, the mark keeps the sessions invalid for the
+   * maximum lifetime of a session.
+   */
   async #end(keys: readonly string[]): Promise<void> {
     await Promise.all(keys.map((key) => this.#app.redis.set(this.#cacheKey(key), ENDING, 'PX', MAX_LIFETIME_MS)));
     await this.#finish(keys);
@@ -182,7 +189,7 @@ export class SessionStore {
     return Math.max(1, Math.min(CACHE_TTL_MS, Math.floor(session.expiresAt - this.#now())));
   }
 
-  /** Logs a failed cache update. The row in PostgreSQL is correct without it. */
+  /** Logs a failed cache update instead of throwing, because the row in PostgreSQL is correct without the cache entry. */
   #ignoreFailure(cached: Promise<unknown>): void {
     cached.catch((error: unknown) => this.#app.log.debug({ err: error }, 'a session could not be cached; it is read from PostgreSQL'));
   }

@@ -10,7 +10,7 @@ import { isExtensionDue, type SessionRecord, SessionStore } from './session-stor
 /** Middleware that reads the session of a request. */
 export type SessionMiddleware = (ctx: Koa.Context, next: () => Promise<void>) => Promise<void>;
 
-/** The methods of koa-session's `ctx.session` that are used here. */
+/** The methods of koa-session's `ctx.session` that this module calls. */
 interface KoaSession {
   regenerate(): Promise<void>;
   manuallyCommit(): Promise<void>;
@@ -37,7 +37,7 @@ export async function startSession(ctx: Koa.Context, id: string, session: Sessio
   ctx.state.sessionId = id;
   ctx.state.nextSessionId = id;
   ctx.state.session = session;
-  // Assigned before `regenerate`, which copies the contents of the current session.
+  // The session is assigned before `regenerate` is called, because `regenerate` copies the contents of `ctx.session`.
   ctx.session = session;
   const fresh: KoaSession = ctx.session;
   await fresh.regenerate();
@@ -51,14 +51,20 @@ export async function endSession(ctx: Koa.Context): Promise<void> {
   await session.manuallyCommit();
 }
 
-/** Returns the wallet of a WebSocket upgrade request, which does not pass Koa's middleware; null without a session. */
+/**
+ * Returns the wallet of the session of a WebSocket upgrade request; null without a session. An upgrade request does not pass through Koa's
+ * middleware, so this function runs the session middleware for it.
+ */
 export async function walletOfUpgrade(koa: Koa, sessions: SessionMiddleware, request: IncomingMessage): Promise<string | null> {
   const ctx = koa.createContext(request, new ServerResponse(request));
   await sessions(ctx, async () => undefined);
   return walletOf(ctx);
 }
 
-/** Returns the session middleware of a Koa application. It is created once and kept in Koa's context, because koa-session can be installed only once. */
+/**
+ * Returns the session middleware of a Koa application. The middleware is created once and stored in Koa's context, because koa-session can be
+ * installed only once.
+ */
 export function openSessions(app: App, koa: Koa): SessionMiddleware {
   const existing: SessionMiddleware | undefined = koa.context.sessionMiddleware;
   const sessions = existing ?? createSessions(app, koa);
@@ -67,8 +73,8 @@ export function openSessions(app: App, koa: Koa): SessionMiddleware {
 }
 
 /**
- * Creates the session middleware. koa-session runs without automatic commits, so a request costs one read and no write. The cookie is read and written
- * here, because Koa drops the cookie's lifetime and SameSite when it renews a signature.
+ * Creates the session middleware. koa-session runs without automatic commits, so a request costs one read of the session and no write. This module
+ * reads and writes the cookie itself, because Koa drops the cookie's lifetime and its SameSite attribute when Koa renews a signature.
  */
 function createSessions(app: App, koa: Koa): SessionMiddleware {
   const store = new SessionStore(app);
@@ -77,7 +83,10 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
   const secure = app.config.publicUrl.protocol === 'https:';
   const name = secure ? '__Host-coinop.sid' : 'coinop.sid';
   const attributes = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
-  /** Caches valid signatures and the index of their key, so that a repeated cookie needs no HMAC. Only valid signatures are in it, so a hit proves as much. */
+  /**
+   * Caches verified cookie signatures, each with the index of the key that made it, so that a repeated cookie needs no HMAC. Only verified signatures
+   * are added, so a cached signature is valid.
+   */
   const signatures = new Map<string, number>();
   let extendFrom = 0;
 
@@ -86,7 +95,10 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
     if (session) ctx.cookies.set(name, id, { ...attributes, maxAge: Math.max(1, session.expiresAt - app.clock.now().getTime()) });
   }
 
-  /** Returns the index of the key that made a signature, or -1. Keygrip's own comparison computes three HMACs with a random key, which takes thirty times longer. */
+  /**
+   * Returns the index of the key that made a signature, or -1. It does not use Keygrip's own comparison, which computes three HMACs with a random key
+   * and takes thirty times longer.
+   */
   function signerOf(signed: string, signature: string): number {
     const pair = `${signed} ${signature}`;
     const known = signatures.get(pair);
@@ -109,7 +121,10 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
     return ctx.state.sessionId;
   }
 
-  /** Extends the session when it is due. While PostgreSQL is down the session stays valid without an extension. */
+  /**
+   * Extends the session when an extension is due. While PostgreSQL is down, the session stays valid without an extension.
+   * @returns whether this call extended the session
+   */
   async function extend(ctx: Koa.Context, id: string, session: SessionRecord): Promise<boolean> {
     const now = app.clock.now().getTime();
     if (now < extendFrom || !isExtensionDue(session, now)) return false;
@@ -137,7 +152,7 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
           ctx.state.session = await store.find(id);
           return ctx.state.session;
         },
-        // The sign-in transaction and `extend` write the rows.
+        // koa-session writes nothing here, because the sign-in transaction and `extend` write the rows.
         set: async () => undefined,
         destroy: (id) => store.end(id),
       },

@@ -1,16 +1,22 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { connectionOf, statement } from './sql.ts';
 
-/** Sets the difference between `app_now()` and the system time, ms. Precondition: no concurrent writer of app_clock. */
+/** Sets the difference between `app_now()` and the system time, ms. Precondition: no other transaction writes app_clock at the same time. */
 export const setAppClock = statement(
   'set_app_clock',
   `with deleted as (delete from app_clock) insert into app_clock (shift) select make_interval(secs => $1::float8 / 1000) where $1::float8 <> 0`,
 );
 
-/** Two rows in app_clock would make `app_now()` fail, so processes that migrate at the same time take turns. */
+/**
+ * Locks app_clock, so that processes that migrate at the same time write the table one after the other. With two rows in app_clock, `app_now()` would
+ * fail.
+ */
 const lockAppClock = { text: 'lock table app_clock in exclusive mode' };
 
-/** Sets the time of SQL to the time of the processes. @param offsetMs difference to the system time, ms */
+/**
+ * Shifts `app_now()` in the database, so that it equals the clock of the processes.
+ * @param offsetMs difference to the system time, ms
+ */
 export async function shiftDatabaseClock(orm: MikroORM, offsetMs: number): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
     const db = await connectionOf(em.getKysely<unknown>());

@@ -6,7 +6,7 @@ import { migrations } from './migrations/index.ts';
 import { PipelinedClient } from './sql.ts';
 
 /**
- * Opens MikroORM. It connects with the first query, so that a process starts while the database is down.
+ * Opens MikroORM. The first query opens a connection, so a process can start while the database is down.
  * @param config database URL and maximum connections of this process
  * @param entities the entities that the areas register
  * @param timeoutMs timeout of one statement
@@ -38,8 +38,8 @@ export function openOrm(config: Config, entities: readonly (EntitySchema | Entit
 }
 
 /**
- * Makes PostgreSQL plan each prepared statement once and never compile it. Hot statements are short and take arrays, so planning or compiling each
- * execution would cost more than the execution.
+ * Makes PostgreSQL plan each prepared statement only once and turns its JIT compiler off. Frequent statements are short and take arrays as
+ * parameters, so planning or compiling each execution would cost more than the execution.
  */
 function planOnce(pool: Pool): void {
   pool.on('connect', (client) => void client.query('set plan_cache_mode = force_generic_plan; set jit = off').catch(() => undefined));

@@ -6,15 +6,15 @@ import { traceStatement } from '#platform/observability/tracing/tracing.ts';
 
 /** An SQL statement and the type of its rows. A named statement is prepared once per connection. */
 export interface Statement<Row> {
-  /** Key of the prepared statement. Rarely used statements have none and are planned each time. */
+  /** Name of the prepared statement. A rarely used statement has no name, and PostgreSQL plans it at each execution. */
   readonly name?: string;
   readonly text: string;
-  /** Carries only the type of the row; it has never a value. */
+  /** Carries the type of the rows for TypeScript only; no code sets this property. */
   readonly row?: Row;
 }
 
 /**
- * Declares a statement. Rows arrive as node-postgres decodes them, so cast bigint to `int`, `float8` or `text` in the SQL.
+ * Declares a named statement. node-postgres decodes bigint columns as text, so cast them to `int`, `float8` or `text` in the SQL.
  * @param name unique in the service; PostgreSQL stores the plan under this name
  */
 export function statement<Row>(name: string, text: string): Statement<Row> {
@@ -27,7 +27,7 @@ export function statement<Row>(name: string, text: string): Statement<Row> {
  */
 export const instant = (at: string): string => `to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Runs statements: a transaction, or the pool for reads outside a transaction. */
+/** Runs statements: inside a transaction, or on the connection pool for reads outside a transaction. */
 export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;
 }
@@ -36,12 +36,12 @@ export interface Queryable {
 const ITSELF = '/* the connection itself */';
 
 /**
- * A pg client that can be fetched through Kysely with the query `ITSELF`. Kysely and MikroORM hide their client and support neither named statements
- * nor several statements in one round trip.
+ * A pg client that code can get out of Kysely with the query `ITSELF`. Kysely and MikroORM give no access to their client. They support neither named
+ * statements nor several statements in one round trip.
  */
 export class PipelinedClient extends pg.Client {
   #ended = false;
-  /** Returns the client to its pool. Set when the last holder has left. */
+  /** Returns the client to its pool. Set at the end of each use of the client. */
   #release: ((isLost: boolean) => void) | null = null;
 
   constructor(config?: pg.ClientConfig) {
@@ -53,12 +53,12 @@ export class PipelinedClient extends pg.Client {
   }
 
   /**
-   * Marks the client as in use. When the connection is lost inside a transaction, the rollback of the holder fails and the holder never releases the
-   * client, so each loss would cost the pool one connection.
+   * Marks the client as in use. If the connection is lost inside a transaction, the rollback fails and the transaction never releases the client.
+   * Without this method, the pool would lose one connection each time.
    * @returns a function to call at the end of the use; from then on the client releases itself when its connection is lost
    */
   hold(): () => void {
-    // Each holder has its own release function.
+    // The pool sets a new `release` function on the client for each use.
     const release = 'release' in this && typeof this.release === 'function' ? this.release : null;
     return () => {
       this.#release = release && ((isLost) => void release(isLost));
@@ -70,25 +70,25 @@ export class PipelinedClient extends pg.Client {
     try {
       this.#release?.(true);
     } catch {
-      // The holder released the client already.
+      // The transaction has released the client already.
     }
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this forwards all of them.
+  // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this method forwards all of them.
   override query(...args: any[]): any {
     if (args[0] === ITSELF) return Promise.resolve({ command: '', rowCount: 0, rows: [this] });
-    // biome-ignore lint/suspicious/noExplicitAny: see above.
+    // biome-ignore lint/suspicious/noExplicitAny: the arguments are forwarded unchanged to an overloaded method.
     return (super.query as (...all: any[]) => any).apply(this, args);
   }
 }
 
 /**
- * Returns the client behind a transaction's Kysely, for named statements. Statements started together (`Promise.all`) share one round trip and run in
- * the order in which they were started.
+ * Returns the pg client of a transaction's Kysely instance, for named statements. Statements that are started together (`Promise.all`) share one
+ * round trip and run in the order in which they were started.
  */
 export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { release(): void }> {
   const client = (await kysely.executeQuery<pg.Client & Pick<PipelinedClient, 'hold'>>(CompiledQuery.raw(ITSELF))).rows[0];
-  if (!client) throw new Error('the database driver kept its connection to itself');
+  if (!client) throw new Error('the database driver did not return its client; the pool must be configured with PipelinedClient');
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
       corkForTick(client.connection.stream);
@@ -98,14 +98,14 @@ export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable &
   };
 }
 
-/** Collects the writes of one tick, so that they leave in one system call. */
+/** Collects the writes of one event-loop tick, so that they are sent with one system call. */
 function corkForTick(stream: Writable): void {
   if (stream.writableCorked > 0) return;
   stream.cork();
   process.nextTick(() => stream.uncork());
 }
 
-/** Runs statements on any connection of a pool. */
+/** Returns a `Queryable` that runs each statement on any free connection of a pool. */
 export function pooled(pool: () => Promise<pg.Pool>): Queryable {
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) =>

@@ -8,19 +8,19 @@ import { observeTransaction } from '#platform/observability/metrics/metrics.ts';
 import { traceTransaction } from '#platform/observability/tracing/tracing.ts';
 import { connectionOf, type Queryable, type Statement, statement } from './sql.ts';
 
-/** A transaction, the only way to write. Enqueued jobs and emitted events take effect with its commit. */
+/** A database transaction. Every write of the service runs in one. Enqueued jobs and emitted events take effect only if the transaction commits. */
 export interface Tx extends Queryable {
   readonly em: EntityManager;
-  /** Enqueues a job after the commit. */
+  /** Enqueues a job right after the commit of the transaction. */
   enqueue<Payload extends z.ZodType>(job: Job<string, Payload>, payload: z.input<Payload>): void;
   /**
-   * Writes an event to the outbox, in the same commit.
-   * @param wallet the wallet whose streams receive the event; all streams without it
+   * Writes an event to the outbox, as part of the transaction.
+   * @param wallet the wallet whose streams receive the event; without a wallet, all streams receive the event
    */
   emit<Payload extends z.ZodType>(event: EventType<Payload>, payload: z.input<Payload>, wallet?: string): void;
   /**
    * Writes many events of one type in one statement.
-   * @param wallets the receiving wallet of each payload, at the same index; all streams without it
+   * @param wallets the receiving wallet of each payload, at the same index; without wallets, all streams receive all events
    */
   emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[], wallets?: readonly string[]): void;
 }
@@ -35,7 +35,7 @@ const insertOutboxAll = statement(
 
 /**
  * Creates `app.tx`.
- * @param wakePublisher called after a commit that emitted events; a failure does no harm
+ * @param wakePublisher called after a commit that emitted events; a failure does no harm, because the publisher also polls the outbox
  */
 export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePublisher: () => Promise<unknown>): RunTransaction {
   return async (work) => {
@@ -46,7 +46,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
       const connection = await connectionOf(inner.getKysely<unknown>());
       release = connection.release;
       const written: Promise<unknown>[] = [];
-      // Sends the insert at once, in one round trip with the other statements. `written` is awaited before the commit.
+      // Sends the insert at once, so that it shares one round trip with other statements. `written` is awaited before the commit.
       const write = (insert: Statement<unknown>, values: readonly unknown[]) => {
         emitted = true;
         const writing = connection.query(insert, values);
@@ -69,8 +69,12 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
     };
     const run = () => orm.em.fork({ clear: true }).transactional(inside);
     const result = await observeTransaction(() => traceTransaction(run)).finally(() => release());
-    // A failure of Redis does not undo the commit: a sweep enqueues the job again, and the publisher polls the outbox.
-    const logFailure = (err: unknown) => log.warn({ err }, 'committed, but Redis could not be notified; a sweep or the next poll makes up for it');
+    // A failure of Redis does not undo the commit: a sweep enqueues the jobs again, and the publisher polls the outbox.
+    const logFailure = (err: unknown) =>
+      log.warn(
+        { err },
+        'a transaction is committed, but Redis did not accept its jobs or its wake-up message; a sweep or the next poll repeats them',
+      );
     if (emitted) void wakePublisher().catch(logFailure);
     if (jobs.length > 0) await queues.add(jobs).catch(logFailure);
     return result;

@@ -2,12 +2,15 @@ import type { BatchedEvent } from './event.ts';
 import type { Bookmark } from './frame.ts';
 import { framesFor, type Item, ownMessages, type Reader } from './replay-buffer.ts';
 
-/** Returns the bytes that one reader receives of a batch of entries; empty = none. */
+/**
+ * Returns the bytes to send to one subscriber for a batch of stream entries; empty when the subscriber receives none of them.
+ * @param after entries up to this position are left out; null = all entries of the batch are new
+ */
 export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
 
 /**
- * Composes entries into one write per subscriber. Subscribers of the same categories share the bytes.
- * @param hasStreams returns whether a wallet has streams in this process
+ * Prepares a batch of stream entries, so that each subscriber needs only one write. Subscribers of the same categories share the bytes.
+ * @param hasStreams returns whether a wallet has open streams in this process
  */
 export function composeBatch(batched: BatchedEvent, epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
   const shared = new Map<number, Buffer>();

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 
-/** The categories that subscribers choose from. Events of one category arrive in order. */
+/** The categories of events; a subscriber chooses some of them. Events of one category arrive in order. */
 export const CATEGORIES = ['gameplay', 'chat', 'round', 'rewards', 'system'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** An event as a value: its type on the wire, its category, and the shape of its payload. */
+/** An event type: its name on the wire, its category, and the shape of its payload. */
 export interface EventType<Payload extends z.ZodType = z.ZodType> {
   readonly type: string;
   readonly category: Category;
@@ -12,44 +12,47 @@ export interface EventType<Payload extends z.ZodType = z.ZodType> {
   readonly payload: Payload;
 }
 
-/** Declares an event. */
+/** Declares an event type. */
 export function event<Payload extends z.ZodType>(definition: EventType<Payload>): EventType<Payload> {
   return definition;
 }
 
-/** One item of a batched event, as its own wallet receives it. */
+/** One item of a batched event, in the form that the item's own wallet receives. */
 export interface OwnItem {
   readonly wallet: string;
-  /** Position in its row, from 1. */
+  /** Position of the item in its outbox row, from 1. */
   readonly index: number;
-  /** When the row was written, ISO 8601. */
+  /** Time at which the outbox row was written, ISO 8601. */
   readonly at: string;
-  /** The payload that the wallet's streams get. */
+  /** The payload that the streams of the wallet receive. */
   readonly payload: object;
 }
 
 /**
- * An event type whose rows carry many items, such as the scores of one transaction. Each item goes to the streams of its own
- * wallet; all items of one tick of the publisher together make one broadcast.
+ * An event type whose outbox rows carry many items, such as the scores of one transaction. Each item is sent to the streams of its own wallet. In
+ * addition, all items of one publisher tick are sent to all subscribers as one broadcast.
  */
 export interface BatchedEvent<Item = unknown> {
   readonly type: EventType;
-  /** Returns the items of a row's payload. @throws when the payload is malformed */
+  /**
+   * Returns the items in the payload of an outbox row.
+   * @throws when the payload is malformed
+   */
   items(payload: unknown): readonly Item[];
-  /** Serializes a row's items for the Redis stream, compactly: there are hundreds in a row. */
+  /** Serializes the items of an outbox row for the Redis stream. The format is compact, because a row has hundreds of items. */
   pack(at: string, items: readonly Item[]): string;
-  /** Returns the packed items that belong to the wanted wallets, in order. */
+  /** Returns those packed items whose wallet is wanted, in their original order. */
   unpack(packed: string, wanted: (wallet: string) => boolean): readonly OwnItem[];
   /** Returns the payload of the broadcast for the items of one tick. */
   broadcast(items: readonly Item[]): Promise<object>;
 }
 
-/** The event types of the service, as the areas register them. */
+/** The event types of the service. The areas register them. */
 export interface EventCatalog {
-  /** Every event type, by its type on the wire. */
+  /** Every event type, by its name on the wire. */
   readonly types: ReadonlyMap<string, EventType>;
-  /** The one type whose rows carry many items. */
+  /** The only event type whose outbox rows carry many items. */
   readonly batched: BatchedEvent;
-  /** Paths of the state that a client must read again after a `reset`, by name. */
+  /** API paths that a client must read again after a `reset` event, by name. */
   readonly resetLinks: Readonly<Record<string, string>>;
 }

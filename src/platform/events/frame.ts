@@ -1,7 +1,10 @@
 import type { EventCatalog } from './event.ts';
 import type { Position } from './redis-stream.ts';
 
-/** A client's position in the stream: it has received everything up to here. `index` counts batched items within one entry; Infinity = the whole entry. */
+/**
+ * The position up to which a client has received the event stream. `index` is the last received item within an entry of batched items; Infinity means
+ * the whole entry.
+ */
 export interface Bookmark extends Position {
   readonly epoch: string;
   readonly index: number;
@@ -9,7 +12,7 @@ export interface Bookmark extends Position {
 
 const ID = /^([0-9a-f]{12}):(\d{1,15})-(\d{1,9})(?:\.(\d{1,6}))?$/;
 
-/** Formats an event id: `epoch:publication-seq`, with `.index` for one of several messages of an entry. */
+/** Formats an event id: `epoch:publication-seq`. If an entry has several messages, the id of each message ends with `.index`. */
 export function formatId(epoch: string, position: Position, index = Number.POSITIVE_INFINITY): string {
   return `${epoch}:${position.publication}-${position.seq}${Number.isFinite(index) ? `.${index}` : ''}`;
 }
@@ -21,20 +24,33 @@ export function parseId(text: string): Bookmark | null {
   return { epoch, publication: Number(publication), seq: Number(seq), index: index === undefined ? Number.POSITIVE_INFINITY : Number(index) };
 }
 
-/** Encodes one message. @param data JSON on one line; JSON escapes line breaks */
+/**
+ * Encodes one message of the event stream.
+ * @param data JSON on one line; JSON escapes line breaks within texts
+ */
 export const message = (id: string, type: string, data: string): Buffer => Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`);
 
-/** Encodes an id without a message. The client stores the id and dispatches no event, so that a quiet stream can be resumed as well. */
+/**
+ * Encodes an id without a message. The client stores the id and dispatches no event, so that it can resume even a stream that has sent no message
+ * yet.
+ */
 export const bookmark = (id: string): Buffer => Buffer.from(`id: ${id}\n\n`);
 
-/** Encodes a heartbeat. @param id the id of the last entry sent; null when the subscriber is not up to date */
+/**
+ * Encodes a heartbeat.
+ * @param id the id of the last entry sent; null when the subscriber has not received all entries
+ */
 export const heartbeat = (id: string | null): Buffer => Buffer.from(id === null ? ':\n\n' : `:\nid: ${id}\n\n`);
 
-/** Encodes the first lines of a stream. @param retryMs delay before the client reconnects, ms */
+/**
+ * Encodes the first lines of a stream.
+ * @param retryMs delay after a disconnect until the client reconnects, ms
+ */
 export const opening = (retryMs: number, state: 'live' | 'resumed' | 'reset'): Buffer => Buffer.from(`retry: ${retryMs}\n: ${state}\n\n`);
 
 /**
- * Encodes the message that events may be missing. It is sent in-band, because a plain EventSource sees no headers.
+ * Encodes a `reset` message, which says that the client may have missed events. The stream itself carries this message, because a plain EventSource
+ * cannot read response headers.
  * @param links paths of the state that the client must read again
  */
 export const reset = (id: string, at: Date, links: EventCatalog['resetLinks']): Buffer =>

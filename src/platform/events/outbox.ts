@@ -1,19 +1,22 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 
-/** Minimum interval between two ticks of all publishers together, ms: fewer than 20 a second, with room for jitter. */
+/**
+ * Minimum interval between two ticks, ms. A tick publishes one group of outbox rows. The interval counts across all publishers: fewer than 20 ticks
+ * per second, with room for jitter.
+ */
 export const TICK_MS = 55;
 
-/** Maximum rows per tick, and their approximate size in bytes. */
+/** Maximum rows per tick, and maximum approximate size of these rows in bytes. */
 const TICK_ROWS = 500;
 const TICK_BYTES = 1024 * 1024;
 
-/** How long published rows are kept, so that a Redis restored from an older dump can be completed. */
+/** How long published rows are kept. If Redis is restored from an older dump, the publisher completes the Redis stream from these rows. */
 const RETENTION = '1 hour';
 const PURGE_ROWS = 5_000;
 
-/** A published row of the outbox. */
+/** An outbox row that has a publication number. */
 export interface OutboxRow {
-  /** Position in the order of all events. */
+  /** Publication number: the position of the event in the order of all events. */
   readonly publication: number;
   readonly type: string;
   readonly wallet: string | null;
@@ -22,17 +25,17 @@ export interface OutboxRow {
   readonly at: number;
 }
 
-/** What a publisher needs to know before a tick. */
+/** The state of the outbox that a publisher reads before a tick. */
 export interface OutboxStatus {
-  /** The last publication number assigned. */
+  /** The last publication number that was assigned. */
   readonly publication: number;
   /** Time until the next tick is allowed, ms. */
   readonly waitMs: number;
-  /** Whether rows wait for a number. */
+  /** Whether the outbox contains rows without a publication number. */
   readonly unnumbered: boolean;
 }
 
-// `abs`, so that a clock that was set back does not stop the ticks.
+// Uses `abs`, so that the ticks continue after the clock was set back.
 const WAIT_MS = `greatest(0, ${TICK_MS} - abs(extract(epoch from app_now() - published_at)) * 1000)::float8 as "waitMs"`;
 
 const selectStatus = statement<OutboxStatus>(
@@ -45,7 +48,7 @@ const lockCounter = statement<{ publication: number; waitMs: number }>(
   `select publication::float8 as publication, ${WAIT_MS} from outbox_counter for update skip locked`,
 );
 
-// A statement of its own after the lock, so that it sees the numbers that the previous tick assigned.
+// Runs after the statement that takes the lock, not as a part of that statement, so that it sees the numbers that the previous tick assigned.
 const assignNumbers = statement<{ publication: number }>(
   'outbox_number',
   `with picked as (
@@ -94,9 +97,9 @@ export async function lastPublication(db: Queryable): Promise<number> {
 }
 
 /**
- * Takes the next tick and assigns numbers to unnumbered rows, in the order of their ids.
- * @param appended the last number in the Redis stream
- * @returns the last number assigned; null when another publisher holds the tick or the tick is not due yet
+ * Starts the next tick: assigns publication numbers to rows without a number, in the order of their ids.
+ * @param appended the last publication number in the Redis stream
+ * @returns the last number assigned; null when another publisher is assigning numbers or the next tick is not due yet
  */
 export async function takeTick(tx: Queryable, appended: number): Promise<number | null> {
   const [counter] = await tx.query(lockCounter);
@@ -106,12 +109,12 @@ export async function takeTick(tx: Queryable, appended: number): Promise<number 
   return now?.publication ?? null;
 }
 
-/** Returns the rows after a number, in order, at most one tick of them. */
+/** Returns the rows whose publication number is above `after`, in ascending order, at most as many as fit in one tick. */
 export const readNumbered = (db: Queryable, after: number): Promise<OutboxRow[]> => db.query(selectNumbered, [after]);
 
 /**
- * Deletes the oldest rows that were published more than an hour ago, one bounded batch of them.
- * A Redis restored from an older dump starts a new stream, because the rows that it misses are deleted.
+ * Deletes the oldest of the rows that were published more than an hour ago, at most one batch. If Redis is later restored from a dump that needs a
+ * deleted row, the publisher starts a new stream.
  * @returns whether more rows may be left; the caller then calls again in a new transaction
  */
 export async function purgeOutbox(tx: Queryable): Promise<boolean> {

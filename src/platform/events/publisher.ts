@@ -5,14 +5,14 @@ import { lastPublication, type OutboxRow, readNumbered, readOutboxStatus, TICK_M
 import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } from './redis-stream.ts';
 
 /**
- * Publishes the rows that wait in the outbox, at most one tick of them. Any number of publishers may run: ticks are taken one at a
- * time, TICK_MS apart. A tick first numbers rows in PostgreSQL, then appends the missing entries to the Redis stream, all or none.
- * A publisher that is killed in between, or comes second, neither loses nor duplicates an event.
+ * Runs one tick: publishes rows that wait in the outbox. Any number of publishers may run, because only one tick runs at a time, at least TICK_MS
+ * after the previous one. A tick first numbers rows in PostgreSQL, then appends the missing entries to the Redis stream, all or none. No event is
+ * lost or duplicated if a publisher is killed between these steps, or if another publisher appends the same entries first.
  * @returns delay until the next tick, ms; null when the publisher may wait for the wake-up channel
  */
 export async function publishTick(app: App, batched: BatchedEvent = app.events.batched): Promise<number | null> {
   const key = eventStreamKey(app.config);
-  // The stream is read before the numbers, so that it can only be behind them.
+  // Reads the Redis stream before the numbers in PostgreSQL, so that the stream cannot seem to be ahead of the numbers.
   const tail = await readTail(app.redis, key);
   const { publication, waitMs, unnumbered } = await readOutboxStatus(app.db);
   if (tail === null || tail.publication > publication) {
@@ -23,18 +23,18 @@ export async function publishTick(app: App, batched: BatchedEvent = app.events.b
   if (!unnumbered && tail.publication === publication) return null;
   if (waitMs > 0) return waitMs;
   const last = await app.tx((tx) => takeTick(tx, tail.publication));
-  // Another publisher holds the tick. The jitter avoids that both contend for the lock each time.
+  // Another publisher runs the tick. The jitter avoids that both publishers try at the same moment again.
   if (last === null) return TICK_MS * (1 + Math.random());
   if (last > tail.publication) await publish(app, key, tail, last, batched);
   return 0;
 }
 
-/** Appends the entries after the end of the Redis stream. */
+/** Appends the events that the Redis stream misses. */
 async function publish(app: App, key: string, tail: Tail, last: number, batched: BatchedEvent): Promise<void> {
   const rows = await readNumbered(app.db, tail.publication);
   const next = rows[0]?.publication ?? last + 1;
   if (next !== tail.publication + 1) {
-    // Redis was restored from a dump that is older than the rows that the outbox still holds.
+    // Redis was restored from an old dump, and some of the rows after that dump are deleted from the outbox.
     app.log.warn({ tail, next }, 'the outbox no longer holds the events that the Redis stream misses; a new stream starts');
     await startStream(app.redis, key, tail, next - 1);
     return;
@@ -43,7 +43,7 @@ async function publish(app: App, key: string, tail: Tail, last: number, batched:
   observePublished(app.clock.now().getTime() - Math.min(...rows.map((row) => row.at)));
 }
 
-/** Returns the entries of a tick: one per row, then one broadcast of all batched items. */
+/** Returns the stream entries for some outbox rows: one entry per row, then one broadcast of all batched items. */
 async function drafts(app: App, rows: readonly OutboxRow[], batched: BatchedEvent): Promise<Draft[]> {
   const all: unknown[] = [];
   const entries = rows.map((row): Draft => {
@@ -67,7 +67,10 @@ async function drafts(app: App, rows: readonly OutboxRow[], batched: BatchedEven
   return entries;
 }
 
-/** Returns the items of a batched row; none when the payload is malformed. The row keeps its entry, because a missing number would be a gap. */
+/**
+ * Returns the items of a batched row; none when the payload is malformed. The row still gets an (empty) stream entry, because readers treat a missing
+ * number as lost events.
+ */
 function itemsOf(app: App, row: OutboxRow, batched: BatchedEvent): readonly unknown[] {
   try {
     return batched.items(row.payload);
@@ -77,14 +80,17 @@ function itemsOf(app: App, row: OutboxRow, batched: BatchedEvent): readonly unkn
   }
 }
 
-/** Returns the category of an event type. During a deployment, a newer process may emit a type that this process does not know. */
+/**
+ * Returns the category of an event type; `system` for an unknown type. During a deployment, a newer process may emit a type that this process does
+ * not know.
+ */
 function categoryOf(app: App, type: string): Category {
   const known = app.events.types.get(type);
-  if (!known) app.log.warn({ type }, 'an event of an unknown type is published as system');
+  if (!known) app.log.warn({ type }, 'this process does not know the type of an event; the event is published in the category system');
   return known?.category ?? 'system';
 }
 
-/** Starts the Redis stream if it is missing, so that a reader does not depend on a publisher having run. */
+/** Starts the Redis stream if it is missing, so that a reader can load the stream before a publisher has run. */
 export async function ensureStream(app: App): Promise<void> {
   const key = eventStreamKey(app.config);
   if ((await readTail(app.redis, key)) === null) await startStream(app.redis, key, null, await lastPublication(app.db));

@@ -3,19 +3,19 @@ import type { Redis } from 'ioredis';
 import type { Config } from '#config';
 
 /**
- * Returns the key of the Redis stream from which every API process serves `GET /events`. It is not the record: when Redis loses it, a new
- * stream with a new epoch starts. Entry ids give the order and reveal gaps:
- *   <publication>-0  the outbox row with this number; every number has one
+ * Returns the key of the Redis stream from which every API process serves `GET /events`. The stream is a copy of the outbox: when Redis loses it, the
+ * publisher starts a new stream with a new epoch. Entry ids give the order of the events and reveal gaps:
+ *   <publication>-0  the outbox row with this publication number; every number has one such entry
  *   <publication>-1  the broadcast of the batched items of the rows up to this number
  *   <publication>-2  the marker at the start of a stream; earlier events are not in the stream
- * Fields, in this order: epoch, bytes published so far, type, category, wallet ('' = all), data, batched items.
+ * Fields of an entry, in this order: epoch, bytes published so far, type, category, wallet ('' = all), data, batched items.
  */
 export const eventStreamKey = (config: Config): string => `{${config.redis.prefix}:events}:feed`;
 
 /** The Redis channel that wakes the publisher after a commit that wrote events. */
 export const wakeUpChannel = (config: Config): string => `${config.redis.prefix}:events:wake-up`;
 
-/** Maximum entries and bytes that the stream keeps for clients that resume. */
+/** Maximum entries and maximum bytes of the Redis stream. They limit how many missed events a client can resume. */
 export const STREAM_ENTRIES = 10_000;
 export const STREAM_BYTES = 32 * 1024 * 1024;
 
@@ -54,7 +54,7 @@ export interface Entry extends Draft, Position {
 
 export const comparePositions = (a: Position, b: Position): number => a.publication - b.publication || a.seq - b.seq;
 
-/** Returns whether two entries of one epoch are adjacent, so that no event is missing between them. */
+/** Returns whether `entry` directly follows `before`, so that no event is missing between them. Precondition: both have the same epoch. */
 export function follows(before: Position, entry: Position): boolean {
   if (entry.publication === before.publication) return entry.seq > before.seq;
   return entry.publication === before.publication + 1 && entry.seq === 0;
@@ -94,9 +94,9 @@ return 1
 `;
 
 /**
- * Appends entries, all or none.
+ * Appends entries to the Redis stream, all or none.
  * @param tail the last entry that the caller read
- * @returns false when the stream no longer ends there: another publisher appended, or Redis lost the stream
+ * @returns false when `tail` is not the last entry any more: another publisher appended, or Redis lost the stream
  */
 export async function append(redis: Redis, key: string, tail: Tail, drafts: readonly Draft[]): Promise<boolean> {
   const args = drafts.flatMap((d) => [d.id, d.type, d.category, d.wallet, d.data, d.own]);
@@ -112,9 +112,10 @@ return 1
 `;
 
 /**
- * Replaces the stream by an empty one with a new epoch. Subscribers receive a reset. Does nothing when the stream no longer ends at `tail`.
+ * Replaces the Redis stream by an empty one with a new epoch, so that subscribers receive a reset. Does nothing when `tail` is not the last entry any
+ * more.
  * @param tail the last entry that the caller read; null = no stream
- * @param publication the last number that the new stream does not contain
+ * @param publication publication number of the last event before the new stream
  */
 export async function startStream(redis: Redis, key: string, tail: Tail | null, publication: number): Promise<void> {
   await redis.eval(BEGIN, 1, key, tail?.id ?? '', `${publication}-2`, randomBytes(6).toString('hex'));

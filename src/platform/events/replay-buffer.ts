@@ -2,12 +2,12 @@ import { type BatchedEvent, CATEGORIES } from './event.ts';
 import { type Bookmark, formatId, message } from './frame.ts';
 import { comparePositions, type Entry, type Position, STREAM_BYTES, STREAM_ENTRIES } from './redis-stream.ts';
 
-/** Returns the bit of a category. A set of categories is the sum of their bits. */
+/** Returns the bit of an event category. A set of categories is the sum of their bits. */
 export const bitOf = (category: string): number => 1 << (CATEGORIES as readonly string[]).indexOf(category);
 
 /** The categories and the wallet of a subscriber. */
 export interface Reader {
-  /** Bits of the categories. */
+  /** Sum of the bits of the categories that the subscriber has chosen. */
   readonly mask: number;
   /** The signed-in wallet; null = anonymous. */
   readonly wallet: string | null;
@@ -20,11 +20,14 @@ export interface Item extends Position {
   readonly wallet: string;
   /** The message; null when the entry has only `own`. */
   readonly frame: Buffer | null;
-  /** Packed batched items; '' = none. */
+  /** Packed batched items, each for its own wallet; '' = none. */
   readonly own: string;
 }
 
-/** Copies bytes into a separate allocation. Node allocates small buffers from slabs of 64 KB, and each buffer keeps its whole slab in memory. */
+/**
+ * Copies bytes into their own memory allocation. Node places small buffers in shared blocks of 64 KB, and a buffer in use keeps its whole block in
+ * memory.
+ */
 function copyUnpooled(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
@@ -42,7 +45,11 @@ const toItem = (e: Entry): Item => ({
 
 const sizeOf = (item: Item): number => (item.frame?.length ?? 0) + item.own.length + 150;
 
-/** Returns the messages of batched items, by wallet. */
+/**
+ * Returns the messages for the batched items of one entry, by wallet.
+ * @param wanted returns whether the messages of a wallet are needed
+ * @param after leaves out the items up to this index
+ */
 export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wanted: (wallet: string) => boolean, after = 0): Map<string, Buffer[]> {
   const messages = new Map<string, Buffer[]>();
   const { type, category } = batched.type;
@@ -57,11 +64,11 @@ export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wa
   return messages;
 }
 
-/** Holds the stream in memory, with the same bounds as in Redis. Clients of this process that resume are served from it. */
+/** Holds the entries of the Redis stream in memory, with the same maximum size. Clients that resume receive their missed events from this buffer. */
 export class ReplayBuffer {
   readonly epoch: string;
   #items: Item[] = [];
-  /** Index of the first valid item. Items before it are removed from time to time. */
+  /** Index in `#items` of the oldest entry that the buffer still holds. Older items are removed from the array from time to time. */
   #head = 0;
   #bytes = 0;
   #last: Position;
@@ -87,12 +94,12 @@ export class ReplayBuffer {
     return formatId(this.epoch, this.#last);
   }
 
-  /** Number of entries added so far. */
+  /** Number of entries added so far, including evicted entries. */
   get end(): number {
     return this.#end;
   }
 
-  /** Returns the entries after the first `end` ones; null when some of them were removed. */
+  /** Returns all entries added after the first `end` entries; null when some of them were evicted. */
   since(end: number): readonly Item[] | null {
     const from = this.#items.length - (this.#end - end);
     return from < this.#head ? null : this.#items.slice(from);
@@ -121,9 +128,9 @@ export class ReplayBuffer {
   }
 
   /**
-   * Returns a page of the messages that a reader missed since its bookmark.
+   * Returns one page of the messages that a subscriber missed since its bookmark.
    * @param bytes approximate size of the page
-   * @returns the messages in order, and the end of the page; `end` is null when the page includes the newest entry
+   * @returns the messages in order, and the position where the page ends; `end` is null when the page includes the newest entry
    */
   page(bookmark: Bookmark, reader: Reader, bytes: number): { messages: Buffer[]; end: Bookmark | null } {
     const messages: Buffer[] = [];
@@ -155,7 +162,10 @@ export class ReplayBuffer {
   }
 }
 
-/** Returns the messages of an entry for one reader, after the reader's bookmark if it has one. */
+/**
+ * Returns the messages of one entry for one subscriber.
+ * @param after leaves out the messages up to this bookmark; null = none
+ */
 export function framesFor(batched: BatchedEvent, epoch: string, item: Item, reader: Reader, after: Bookmark | null): readonly Buffer[] {
   if ((item.bit & reader.mask) === 0) return [];
   const order = after === null ? 1 : comparePositions(item, after);

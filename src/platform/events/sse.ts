@@ -16,24 +16,24 @@ import { Subscriber, type SubscriberDeps } from './subscriber.ts';
 const MAX_SUBSCRIBERS = 20_000;
 /** Maximum share of the process's open-file limit that streams may use, so that other requests can still open sockets. */
 const MAX_SHARE_OF_FILES = 0.75;
-/** Subscribers served before the process yields to its other work. */
+/** Number of subscribers that the process serves before it yields to its other work. */
 const SLICE = 200;
-/** A delivery that takes longer than this is followed by a pause for the other work of the process, ms. */
+/** If a delivery to all subscribers takes longer than this (ms), the process pauses deliveries to do its other work. */
 const BUSY_MS = 5;
-/** Length of the pause as a share of the delivery, and its maximum. */
+/** Length of the pause as a share of the delivery time, and maximum length of the pause. */
 const PAUSE_SHARE = 1 / 8;
 const MAX_PAUSE_MS = 100;
-/** Sessions checked concurrently, so that requests do not wait behind these checks. */
+/** Maximum session checks at a time, so that requests do not wait behind these checks. */
 const SESSION_CHECKS = 20;
-/** Maximum time for streams to end when the process stops, ms. */
+/** Maximum time that the process waits for streams to end when it stops, ms. */
 const DRAIN_MS = 2_000;
 
 /** Intervals of the streams, ms. */
 export interface StreamTimes {
   readonly heartbeatMs: number;
-  /** Connections end after this time ± 10 %, so that clients reconnect regularly and a deployment is no special case. */
+  /** Maximum age of a connection, ± 10 %. Clients reconnect regularly, so the reconnects that a deployment causes are routine. */
   readonly rotateMs: number;
-  /** Maximum time that a stream outlives its session. */
+  /** Maximum time that a stream continues after its session has ended. */
   readonly sessionsMs: number;
 }
 const TIMES: StreamTimes = { heartbeatMs: 15_000, rotateMs: 600_000, sessionsMs: 30_000 };
@@ -46,7 +46,7 @@ export interface Subscription extends Reader {
   readonly lastEventId: string | null;
 }
 
-/** All event streams of one process. They share one Redis connection, one set of timers, and every encoded message. */
+/** All event streams of one process. The streams share one Redis connection, the timers and the encoded messages. */
 class Streams {
   readonly #app: App;
   #times: StreamTimes = TIMES;
@@ -55,11 +55,11 @@ class Streams {
   readonly #deps: SubscriberDeps;
   readonly #maxSubscribers = Math.min(MAX_SUBSCRIBERS, MAX_SHARE_OF_FILES * openFileLimit());
   #reader: StreamReader | null = null;
-  /** The buffer that is being delivered to the subscribers. */
+  /** The buffer whose entries are delivered to the subscribers. */
   #buffer: ReplayBuffer | null = null;
-  /** Batches for live subscribers, by the number of entries that they have received. Cleared when the buffer grows. */
+  /** Batches for live subscribers. Key: the number of entries that the subscriber has received so far. Cleared when the buffer grows. */
   readonly #batches = new Map<number, Batch | null>();
-  /** Number of changes of the buffer. */
+  /** Number of times that the buffer has grown or was replaced. */
   #changes = 0;
   #delivering = false;
   #timers: NodeJS.Timeout[] = [];
@@ -78,7 +78,7 @@ class Streams {
     };
   }
 
-  /** Changes the intervals. Precondition: no stream was opened yet. */
+  /** Changes the intervals of the streams. Precondition: no stream was opened yet. */
   setTimes(times: Partial<StreamTimes>): void {
     this.#times = { ...TIMES, ...times };
   }
@@ -94,11 +94,11 @@ class Streams {
    */
   async open(subscription: Subscription): Promise<(response: ServerResponse) => Promise<void>> {
     if (this.#draining) throw unavailable('the service is stopping, connect again');
-    if (this.#subscribers.size >= this.#maxSubscribers) throw unavailable('there are too many streams, try again', 5);
+    if (this.#subscribers.size >= this.#maxSubscribers) throw unavailable('this process has too many open event streams, try again', 5);
     await this.#start().ready();
     const buffer = this.#buffer;
     const from = subscription.lastEventId === null ? null : parseId(subscription.lastEventId);
-    // Another process may have sent entries that this process has not read yet. An id beyond the end of the Redis stream is invalid.
+    // Another process may have sent the client entries that this process has not read yet. An id beyond the end of the Redis stream is invalid.
     if (buffer && from?.epoch === buffer.epoch && comparePositions(from, buffer.last) > 0) {
       const tail = await readTail(this.#app.redis, eventStreamKey(this.#app.config));
       if (tail?.epoch !== from.epoch || comparePositions(from, tail) > 0) return (response) => this.#join(response, subscription, null);
@@ -106,7 +106,7 @@ class Streams {
     return (response) => this.#join(response, subscription, from);
   }
 
-  /** Ends all streams and refuses new ones. The clients reconnect to another process. */
+  /** Ends all streams and rejects new ones. The clients reconnect to another process. */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const timer of this.#timers) clearInterval(timer);
@@ -141,7 +141,7 @@ class Streams {
   async #join(response: ServerResponse, subscription: Subscription, from: Bookmark | null): Promise<void> {
     const socket = await detachSocket(response);
     if (socket === null) return;
-    // `drain` ran during the await.
+    // `drain` was called during the await.
     if (this.#draining) return void socket.end();
     const until = performance.now() + this.#times.rotateMs * (0.9 + 0.2 * Math.random());
     const subscriber = new Subscriber(socket, subscription, until, this.#deps);
@@ -195,8 +195,8 @@ class Streams {
   }
 
   /**
-   * Updates the subscribers until all of them have received the newest entry. A subscriber that is reached later receives the entries that
-   * arrived in the meantime in the same write, so a slow delivery makes fewer writes.
+   * Updates the subscribers until each of them has received the newest entry. A subscriber whose turn is late receives all entries that have arrived
+   * by then in one write, so a slow delivery makes fewer writes.
    */
   async #deliver(): Promise<void> {
     this.#delivering = true;
@@ -220,7 +220,10 @@ class Streams {
     });
   }
 
-  /** Calls a function for every subscriber and removes a subscriber when the function returns false. Yields to other work in between. */
+  /**
+   * Calls a function for every subscriber, and removes a subscriber for which the function returns false. Yields to other work of the process after
+   * every SLICE subscribers.
+   */
   async #each(act: (subscriber: Subscriber) => boolean): Promise<void> {
     let done = 0;
     for (const subscriber of this.#subscribers) {
@@ -229,7 +232,10 @@ class Streams {
     }
   }
 
-  /** Disconnects a subscriber when the function throws, so that the others are not delayed. Its client reconnects and resumes. */
+  /**
+   * Calls a function for one subscriber. Disconnects the subscriber when the function throws, so that the other subscribers are not delayed; the
+   * client reconnects and resumes.
+   */
   #applyTo(subscriber: Subscriber, act: (subscriber: Subscriber) => boolean): boolean {
     try {
       return act(subscriber);
@@ -240,14 +246,14 @@ class Streams {
     }
   }
 
-  /** Ends the streams of sessions that have ended. Their clients reconnect with their current session. */
+  /** Ends the streams whose sessions have ended. The clients reconnect with their current session. */
   async #checkSessions(): Promise<void> {
     const sessions = new SessionStore(this.#app);
     const signedIn = [...this.#subscribers].filter((subscriber) => subscriber.sessionId !== null);
     for (let i = 0; i < signedIn.length; i += SESSION_CHECKS) {
       await Promise.all(
         signedIn.slice(i, i + SESSION_CHECKS).map(async (subscriber) => {
-          // The stream continues while the session cannot be read.
+          // If the session cannot be read, the stream continues until the next check.
           const session = await sessions.find(subscriber.sessionId ?? '').catch(() => undefined);
           if (session === null) void this.#end(subscriber);
         }),
@@ -261,5 +267,5 @@ const streams = perApp((app) => new Streams(app));
 /** Returns the event streams of this application. */
 export const streamsOf = (app: App): Streams => app.state(streams);
 
-/** Ends all event streams of a process that stops. Call it before `server.close()`, which would wait for them. */
+/** Ends all event streams of a process that stops. Call this function before `server.close()`, which would wait for the streams. */
 export const drainStreams = (app: App): Promise<void> => streamsOf(app).drain();

@@ -6,21 +6,21 @@ import { ensureStream } from './publisher.ts';
 import { comparePositions, decodeEntry, eventStreamKey, follows, type Position, readTail } from './redis-stream.ts';
 import { ReplayBuffer } from './replay-buffer.ts';
 
-/** How long one blocking read waits for new entries, ms. After an empty read the reader checks that the stream is still the same. */
+/** Maximum time that one blocking read waits for new entries, ms. When no entry arrives, the reader checks that the Redis stream was not replaced. */
 const BLOCK_MS = 5_000;
-/** Time without a response after which the stream counts as unreachable, ms. */
+/** Time without a response from Redis after which the Redis stream counts as unreachable, ms. */
 const UNREACHABLE_MS = BLOCK_MS + 3_000;
-/** How long a request waits until the stream is loaded, ms. */
+/** Maximum time that a request of a client waits until the Redis stream is loaded, ms. */
 const LOAD_MS = 1_500;
-/** Backoff after a failure: the first delay, doubled up to the maximum, ms. */
+/** Delay after a first failure, ms. It doubles with each further failure, up to the maximum. */
 const RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
-/** Entries per read. */
+/** Maximum entries per read. */
 const PAGE = 500;
 
 /**
- * Receives the replay buffer each time the buffer grew. A different buffer means that the stream was loaded anew, because it was replaced
- * or had a gap; events that the new buffer does not hold are lost for subscribers.
+ * Receives the replay buffer each time the buffer has grown. If it is a different buffer object, the Redis stream was loaded again, because it was
+ * replaced or had a gap; subscribers cannot receive events that the new buffer does not hold.
  */
 export type Listener = (buffer: ReplayBuffer) => void;
 
@@ -44,7 +44,7 @@ export class StreamReader {
     void this.#run();
   }
 
-  /** Stops reading. The application closes the connection with its others. */
+  /** Stops reading. The connection stays open until the application closes all its connections. */
   close(): void {
     this.#closed = true;
     this.#loaded.resolve();
@@ -54,7 +54,10 @@ export class StreamReader {
     return this.#closed;
   }
 
-  /** Waits until the stream is loaded. @throws 503 while the stream is unreachable */
+  /**
+   * Waits until the Redis stream is loaded.
+   * @throws 503 while the stream is unreachable
+   */
   async ready(): Promise<void> {
     if (this.#buffer === null) {
       const timeout = new AbortController();
@@ -65,7 +68,7 @@ export class StreamReader {
     if (this.#buffer === null || !reachable || this.#closed) throw unavailable('events are not available, try again');
   }
 
-  /** Reconnects when Redis sent nothing for too long. Reading continues at the same position. */
+  /** Reconnects when Redis has sent no response for too long. The reader then continues at the same position. */
   check(): void {
     if (this.#connection.status !== 'ready' || performance.now() - this.#lastResponseAt < 2 * UNREACHABLE_MS) return;
     this.#lastResponseAt = performance.now();
@@ -88,7 +91,10 @@ export class StreamReader {
     }
   }
 
-  /** Reads new entries into the buffer. @returns false when the stream was replaced or has a gap */
+  /**
+   * Reads new entries of the Redis stream into the buffer.
+   * @returns false when the stream was replaced or has a gap
+   */
   async #read(buffer: ReplayBuffer): Promise<boolean> {
     const { publication, seq } = buffer.last;
     const answer = await this.#connection.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', this.#key, `${publication}-${seq}`);
@@ -105,13 +111,13 @@ export class StreamReader {
     return true;
   }
 
-  /** Returns whether the buffer still shows the current stream. A missing stream counts as current, because the publisher starts it again. */
+  /** Returns whether the buffer shows the current Redis stream. A missing stream counts as current, because the publisher starts a new one. */
   async #isCurrent(buffer: ReplayBuffer): Promise<boolean> {
     const tail = await readTail(this.#connection, this.#key);
     return tail === null || (tail.epoch === buffer.epoch && comparePositions(tail, buffer.last) >= 0);
   }
 
-  /** Loads the whole stream into a new buffer. */
+  /** Loads the whole Redis stream into a new buffer. */
   async #load(): Promise<ReplayBuffer> {
     await ensureStream(this.#app);
     let buffer: ReplayBuffer | null = null;

@@ -6,40 +6,43 @@ import { type Bookmark, bookmark, heartbeat, opening, reset } from './frame.ts';
 import { comparePositions } from './redis-stream.ts';
 import type { Reader, ReplayBuffer } from './replay-buffer.ts';
 
-/** Maximum unsent bytes per subscriber. A slower subscriber is disconnected; its client reconnects and resumes. */
+/** Maximum unsent bytes per subscriber. A subscriber that exceeds the maximum is disconnected; its client reconnects and resumes. */
 const MAX_BACKLOG = 1024 * 1024;
-/** Missed messages are sent in pages of this size, as fast as the client reads. Bytes. */
+/** Approximate size of a page of missed messages, bytes. The next page is sent when the client has read the previous one. */
 const PAGE_BYTES = 64 * 1024;
-/** Maximum bytes of missed messages. A client that missed more receives a reset. */
+/** Maximum bytes of missed messages that are sent again. A client that missed more receives a reset. */
 const MAX_MISSED = 8 * 1024 * 1024;
-/** Maximum time for a stream to end, ms. Without it, a client that does not read would keep its socket open. */
+/** Maximum time for a stream to end, ms. Then the socket is destroyed, because a client that does not read would keep it open. */
 const END_MS = 30_000;
 
-/** What a subscriber uses of its process. */
+/** The functions and data of the process that a subscriber uses. */
 export interface SubscriberDeps {
   /** Returns the current replay buffer. */
   buffer(): ReplayBuffer;
-  /** Returns the entries after the first `end` entries; null when the buffer no longer holds them. */
+  /** Returns the batch of all entries after the first `end` entries; null when the buffer no longer holds them. */
   since(end: number): Batch | null;
   now(): Date;
   readonly resetLinks: EventCatalog['resetLinks'];
 }
 
-/** One stream to one client. A process may have ten thousand, so a subscriber has no timer and no Redis connection. */
+/** One event stream to one client. A process may have thousands of subscribers, so a subscriber has no timer of its own and no Redis connection. */
 export class Subscriber implements Reader {
   readonly mask: number;
   readonly wallet: string | null;
   readonly sessionId: string | null;
-  /** End of the stream, in the time of `performance.now()`. */
+  /** Time at which the stream ends, in the time of `performance.now()`, ms. */
   readonly until: number;
   readonly #socket: Socket;
   readonly #deps: SubscriberDeps;
-  /** A live subscriber has received the first `#end` entries of this buffer. */
+  /** Buffer of which a live subscriber has received the first `#end` entries. */
   #buffer: ReplayBuffer | null = null;
   #end = 0;
   /** Progress of the replay of missed messages; null = the subscriber is live. */
   #replay: { from: Bookmark; sent: number } | null = null;
-  /** The client received messages up to here from another process that read further; these are not sent again. */
+  /**
+   * Position up to which another process, which had read more of the Redis stream, has sent messages to the client. These messages are not sent
+   * again. null = no such position.
+   */
   #after: Bookmark | null = null;
 
   constructor(socket: Socket, reader: Reader & { sessionId: string | null }, until: number, deps: SubscriberDeps) {
@@ -52,8 +55,9 @@ export class Subscriber implements Reader {
   }
 
   /**
-   * Starts the stream: live, with a replay of missed messages, or with a reset.
-   * @param from 'now', the client's bookmark, or null when the bookmark is unknown
+   * Starts the stream with new events only, with a replay of missed messages, or with a reset.
+   * @param from 'now' = new events only; a bookmark = the last position that the client received; null = that position is unknown, so the client
+   * receives a reset
    */
   begin(from: Bookmark | 'now' | null): void {
     const buffer = this.#deps.buffer();
@@ -70,7 +74,10 @@ export class Subscriber implements Reader {
     }
   }
 
-  /** Ends the replay: from here on the subscriber receives new entries. */
+  /**
+   * Makes the subscriber live: from here on it receives new entries.
+   * @param last the messages to send before the new entries
+   */
   #goLive(buffer: ReplayBuffer, last: readonly Buffer[]): void {
     this.#replay = null;
     this.#buffer = buffer;
@@ -78,12 +85,15 @@ export class Subscriber implements Reader {
     this.#write(Buffer.concat(last));
   }
 
-  /** Replays missed messages page by page, as fast as the client reads. It goes live in the same tick as the last page, so no message is missed or sent twice. */
+  /**
+   * Replays missed messages page by page, as fast as the client reads. The subscriber becomes live in the same event-loop tick in which it gets the
+   * last page, so no message is missed or sent twice.
+   */
   #catchUp(): void {
     while (this.#replay !== null && this.#socket.writable) {
       const buffer = this.#deps.buffer();
       const { from, sent } = this.#replay;
-      // A stream that ends before the bookmark lost its end in Redis, so messages may be missing.
+      // A Redis stream that ends before the client's bookmark has lost its newest entries, so messages may be missing.
       if (!buffer.covers(from) || comparePositions(from, buffer.last) > 0 || sent > MAX_MISSED) {
         this.#goLive(buffer, [this.#reset(buffer)]);
         return;
@@ -103,8 +113,8 @@ export class Subscriber implements Reader {
   }
 
   /**
-   * Sends the entries since the last update, if the subscriber is live.
-   * @returns false when the backlog was too large and the client was disconnected
+   * Sends the entries that arrived since the last update, if the subscriber is live.
+   * @returns false when the client had too many unsent bytes and was disconnected
    */
   update(): boolean {
     const buffer = this.#deps.buffer();
@@ -117,7 +127,10 @@ export class Subscriber implements Reader {
     return this.#send(bytes);
   }
 
-  /** Sends a heartbeat, with the id of the last entry if the subscriber has received all entries. @returns the same as `update` */
+  /**
+   * Sends a heartbeat. It carries the id of the last entry if the subscriber has received all entries.
+   * @returns false when the client had too many unsent bytes and was disconnected
+   */
   sendHeartbeat(): boolean {
     if (!this.update()) return false;
     const isUpToDate = this.#replay === null && this.#after === null;
@@ -127,7 +140,7 @@ export class Subscriber implements Reader {
   #send(bytes: Buffer): boolean {
     if (bytes.length === 0 || !this.#socket.writable) return true;
     if (this.#socket.writableLength > MAX_BACKLOG) {
-      // A reset, not a close: the kernel would hold megabytes of unsent data for minutes.
+      // Resets the TCP connection instead of closing it, because after a close the kernel would hold megabytes of unsent data for minutes.
       this.#socket.resetAndDestroy();
       countSubscriberDropped();
       return false;
@@ -141,7 +154,7 @@ export class Subscriber implements Reader {
     return this.#socket.write(bytes);
   }
 
-  /** Ends the stream after all data was sent. Resolves when the socket is closed. */
+  /** Ends the stream after all data was sent, or after END_MS. Resolves when the socket is closed. */
   end(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const overdue = setTimeout(() => this.abort(), END_MS).unref();

@@ -5,9 +5,9 @@ import { fail } from '#lib/errors.ts';
 
 /** Maximum size of a JSON body, bytes. */
 export const MAX_JSON_BYTES = 256 * 1024;
-/** Maximum nesting of JSON. */
+/** Maximum nesting depth of a JSON body. */
 const MAX_DEPTH = 64;
-/** Timeout for reading a whole body, ms. The server's own timeout is longer, because it allows uploads. */
+/** Timeout for reading a whole body, ms. The timeout of the HTTP server is longer, because it also applies to uploads. */
 const READ_TIMEOUT_MS = 120_000;
 /** Maximum bytes of a rejected body that are still read, so that the client receives the response. */
 const MAX_DRAINED_BYTES = 4 * 1024 * 1024;
@@ -22,7 +22,10 @@ function rejectEncoding(request: IncomingMessage): void {
   if (encoding !== undefined && encoding !== 'identity') throw fail(415, 'Content-Encoding must be identity');
 }
 
-/** Reads a whole body. @throws 413 above `maxBytes`, 415 when it is compressed, 400 when it is incomplete */
+/**
+ * Reads a whole request body.
+ * @throws 413 when the body exceeds `maxBytes`, 415 when it is compressed, 400 when it is incomplete
+ */
 export async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   rejectEncoding(request);
   const tooSlow = setTimeout(() => request.destroy(), READ_TIMEOUT_MS);
@@ -37,7 +40,7 @@ export async function readBytes(request: IncomingMessage, maxBytes: number): Pro
 }
 
 /**
- * Returns a body as a stream. The stream fails with 413 above `maxBytes`, and with 400 when the client disconnects.
+ * Returns a request body as a stream. The stream fails with 413 when the body exceeds `maxBytes`, and with 400 when the client disconnects.
  * @throws 413 when `Content-Length` exceeds `maxBytes`
  */
 export function boundedStream(request: IncomingMessage, maxBytes: number): Readable {
@@ -54,7 +57,7 @@ export function boundedStream(request: IncomingMessage, maxBytes: number): Reada
     if (!request.complete) bounded.destroy(fail(400, 'the body must be complete, but it ended early'));
   });
   bounded.on('close', () => request.unpipe(bounded));
-  // A reader of the stream still gets the error. Without a reader, this listener prevents that the error ends the process.
+  // Without an error listener, an error of this stream would end the process. A reader of the stream gets the error, too.
   bounded.on('error', () => undefined);
   return request.pipe(bounded);
 }
@@ -62,7 +65,7 @@ export function boundedStream(request: IncomingMessage, maxBytes: number): Reada
 /** Reads and discards the rest of a rejected body. Closes the connection after `MAX_DRAINED_BYTES`. */
 export function drain(request: IncomingMessage): void {
   let left = MAX_DRAINED_BYTES;
-  // The destination of the pipe is closed or closing and would leave the request paused.
+  // Detaches the request from the stream that it was piped to. That stream is closed or closing and would leave the request paused.
   request.unpipe();
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
@@ -79,7 +82,8 @@ export const hasBody = (request: IncomingMessage): boolean =>
 export const isJson = (type: string | undefined): boolean => /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i.test(type ?? '');
 
 /**
- * Reads a JSON body of at most 256 KB. An empty body is `{}` with any content type.
+ * Reads a JSON body of at most 256 KB. An empty body becomes `{}`.
+ * @returns the parsed body and its raw bytes
  * @throws 415 for another content type, and the errors of `readBytes` and `parseJson`
  */
 export async function readJson(request: IncomingMessage): Promise<{ value: unknown; bytes: Buffer }> {
@@ -92,8 +96,9 @@ export async function readJson(request: IncomingMessage): Promise<{ value: unkno
 }
 
 /**
- * Parses JSON; empty text is `{}`.
- * @throws 400 when it is not JSON, is nested deeper than 64, or holds characters that PostgreSQL cannot store (NUL, lone surrogates)
+ * Parses a JSON body; an empty body becomes `{}`.
+ * @throws 400 when the body is not UTF-8 or not JSON, is nested deeper than `MAX_DEPTH`, or contains characters that PostgreSQL cannot store (NUL,
+ * lone surrogates)
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
@@ -115,7 +120,7 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Returns the maximum nesting of brackets outside strings. */
+/** Returns the maximum nesting depth of `[` and `{` in a JSON text. Ignores brackets inside strings. */
 function nestingDepth(text: string): number {
   let level = 0;
   let deepest = 0;

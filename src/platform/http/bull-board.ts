@@ -10,13 +10,13 @@ import { pageHeaders } from './page-headers.ts';
 
 const PREFIX = '/admin/queues';
 const READ_METHODS = new Set(['GET', 'HEAD']);
-/** Matches links of the page to other origins (fonts). The content security policy forbids them, so they are removed. */
+/** Matches links of a Bull Board page to other origins (fonts). The content security policy blocks these links, so the middleware removes them. */
 const EXTERNAL_LINK = /<link [^>]*href="https?:[^>]*>/g;
 
 /**
- * Koa middleware: serves Bull Board for operators, with an admin token as the password of HTTP Basic. Browsers send these credentials automatically, so writes
- * must come from the same origin. Each write is added to the audit log before it runs. Jobs create scores and payments, so a token without the scope money
- * gets a read-only board.
+ * Koa middleware: serves Bull Board, the pages that show queues and jobs to operators. The password of HTTP Basic is an admin token. Browsers send
+ * these credentials automatically, so a write request must come from a page of this service. Each write request is added to the audit log before it
+ * runs. Jobs create scores and payments, so a token without the scope money gets a read-only board.
  */
 export function bullBoard(app: App): Koa.Middleware {
   const secure = pageHeaders(app.config, { inlineStyles: true });
@@ -28,7 +28,7 @@ export function bullBoard(app: App): Koa.Middleware {
     const mayWrite = token.scopes.includes('money');
     if (!READ_METHODS.has(ctx.method)) await auditWrite(app, ctx, token, mayWrite);
     if (ctx.path.startsWith(`${PREFIX}/static/`)) ctx.set('Cache-Control', 'private, max-age=86400');
-    // Loaded at the first request, because most processes never serve the board.
+    // The boards are loaded at the first request, because most processes never serve them.
     boards ??= openBoards(app).catch((error: unknown) => {
       boards = undefined;
       throw error;
@@ -45,7 +45,11 @@ export function bullBoard(app: App): Koa.Middleware {
   };
 }
 
-/** Checks the scope, reads the body and writes the audit log. The board gets the parsed body. @throws 403 without the scope money */
+/**
+ * Prepares a write request for the board: checks the scope, parses the body into `ctx.request.body`, where the board reads it, and adds the request
+ * to the audit log.
+ * @throws 403 when the token lacks the scope money
+ */
 async function auditWrite(app: App, ctx: Koa.Context, token: AdminToken, mayWrite: boolean): Promise<void> {
   if (!mayWrite) throw fail(403, 'Authorization must be an admin token with the scope money to change queues or jobs');
   const { value, bytes } = hasBody(ctx.req) ? await readJson(ctx.req) : { value: {}, bytes: Buffer.alloc(0) };
@@ -53,7 +57,7 @@ async function auditWrite(app: App, ctx: Koa.Context, token: AdminToken, mayWrit
   await recordAdminAction(app, { tokenName: token.name, method: ctx.method, path: ctx.url, body: bytes });
 }
 
-/** The board for tokens with the scope money, and the read-only board. */
+/** Two versions of the board: one for tokens with the scope money, and a read-only one for other tokens. */
 interface Boards {
   readonly readWrite: Koa.Middleware;
   readonly readOnly: Koa.Middleware;
@@ -72,7 +76,7 @@ async function openBoards(app: App): Promise<Boards> {
       serverAdapter,
       options: { uiConfig: { boardTitle: 'Coinop queues' } },
     });
-    // The board's own handler would send internal error messages to the client.
+    // Replaces the error handler of Bull Board, which would send internal error messages to the client.
     serverAdapter.setErrorHandler((error) => {
       const httpError = toHttpError(error);
       if (httpError.status >= 500) app.log.warn({ err: error }, 'a request to Bull Board failed; it is answered with an error');

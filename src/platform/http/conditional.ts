@@ -3,8 +3,8 @@ import type Koa from 'koa';
 const opaque = (etag: string) => etag.trim().replace(/^W\//, '');
 
 /**
- * Returns whether the `If-None-Match` header contains an ETag. Koa's `ctx.fresh` is not used, because it is false with `Cache-Control: no-cache`, which
- * `fetch` sends together with `If-None-Match` and which is meant for proxies.
+ * Returns whether the `If-None-Match` header of a request contains an ETag. Koa's `ctx.fresh` is not used, because it is false for every request with
+ * `Cache-Control: no-cache`. `fetch` adds that header to requests with `If-None-Match`; the header is meant for proxies, not for this service.
  */
 export function matchesETag(ctx: Koa.Context, etag: string): boolean {
   const known = ctx.headers['if-none-match'];
@@ -12,7 +12,8 @@ export function matchesETag(ctx: Koa.Context, etag: string): boolean {
 }
 
 /**
- * Sets `ETag` and `Cache-Control` of a response, and turns it into a 304 when the client has this version. Precondition: status and body are set.
+ * Sets `ETag` and `Cache-Control` of a response. Turns the response into a 304 when the client already has this version. Precondition: status and
+ * body of the response are set.
  * @param tag hash of the body from `encodeBody`
  */
 export function applyETag(ctx: Koa.Context, tag: string, cacheControl: string): void {

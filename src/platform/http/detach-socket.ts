@@ -3,15 +3,15 @@ import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 
 /**
- * Sends a response's headers and detaches its socket from node:http, for event streams that last for minutes. The request, the response and the parser would
- * take several times the memory of the socket. Bytes written to the socket are the body; the body ends when the connection closes. Further bytes from the
- * client are discarded, and the socket closes when the client ends it.
- * @returns the socket; null when the client has disconnected
+ * Sends the headers of a response and detaches its socket from node:http, so that node:http frees the request, the response and the parser. They take
+ * several times the memory of the socket, which matters for event streams that last for minutes. After that, the caller writes the response body to
+ * the socket; closing the connection ends the body. Bytes from the client are discarded, and the socket is closed when the client closes its side.
+ * @returns the socket; null when the client has disconnected or the request is pipelined
  */
 export async function detachSocket(response: ServerResponse): Promise<Socket | null> {
   const { req: request, socket } = response;
   if (socket === null) {
-    // A pipelined request has no socket while an earlier request is in progress. The connection is closed at its turn, so that the client retries.
+    // A pipelined request gets its socket only after the responses to earlier requests. This closes the connection then, so that the client retries.
     response.once('socket', (late: Socket) => late.destroy());
     return null;
   }

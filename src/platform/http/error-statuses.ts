@@ -12,14 +12,14 @@ interface ErrorKind {
   readonly example: string;
 }
 
-/** Every error status of the service. All have the same body, `{ error }`. */
+/** Every error status of the service. All error responses have the same body, `{ error }`. */
 export const ERRORS = {
   400: { id: 'BadRequest', meaning: 'Missing or invalid parameters.', example: 'limit must be at most 500' },
   401: { id: 'Unauthorized', meaning: 'Missing or invalid session, password or signature.', example: 'a session is required, sign in first' },
   403: {
     id: 'Forbidden',
     meaning: 'Insufficient permissions, or an origin that is not allowed.',
-    example: 'Origin must be that of this service or an allowed one',
+    example: 'Origin must be the origin of this service or an allowed origin',
   },
   404: { id: 'NotFound', meaning: 'The resource does not exist.', example: 'no such resource' },
   405: { id: 'MethodNotAllowed', meaning: 'The path does not support this method.', example: 'the method must be GET' },
@@ -28,7 +28,7 @@ export const ERRORS = {
     meaning: 'The action was done already, or the current state does not allow it.',
     example: 'Idempotency-Key was used before with another body',
   },
-  412: { id: 'PreconditionFailed', meaning: 'If-Match has the ETag of an older version.', example: 'If-Match must be the present ETag' },
+  412: { id: 'PreconditionFailed', meaning: 'If-Match has the ETag of an older version.', example: 'If-Match must be the current ETag' },
   413: { id: 'TooLarge', meaning: 'The body is too large.', example: 'the body must be at most 262144 bytes' },
   415: { id: 'UnsupportedMediaType', meaning: 'The content type or encoding is not supported.', example: 'Content-Type must be application/json' },
   416: { id: 'RangeNotSatisfiable', meaning: 'The range is outside the content.', example: 'Range must lie within the content' },

@@ -1,11 +1,14 @@
 import { fail, HttpError, unavailable } from '#lib/errors.ts';
 
 /**
- * SQLSTATEs of a PostgreSQL that is not available: connection lost or refused (08…, 57P…), out of resources (53…), read-only after a failover (25006),
- * serialization failure or deadlock (40001, 40P01), timeout (55P03, 57014).
+ * SQLSTATE codes that mean that PostgreSQL is not available: connection lost or refused (08…, 57P…), out of resources (53…), read-only after a
+ * failover (25006), serialization failure or deadlock (40001, 40P01), timeout (55P03, 57014).
  */
 const UNAVAILABLE_SQL = /^(?:08...|57P0.|53...|25006|40001|40P01|55P03|57014)$/;
-/** Error codes of a connection. For file operations the same codes are bugs, so the system call is checked as well. */
+/**
+ * Error codes of a failed connection. When a file operation fails with one of these codes, the cause is a bug, so `isUnavailable` also checks the
+ * system call.
+ */
 const UNAVAILABLE_SYSTEM = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -18,7 +21,10 @@ const UNAVAILABLE_SYSTEM = new Set([
   'EAI_AGAIN',
 ]);
 const CONNECTION_CALLS = new Set(['connect', 'read', 'write', 'getaddrinfo']);
-/** Messages of node-postgres and ioredis that have no code, and of Redis while it loads, fails over or is full. */
+/**
+ * Matches messages of errors without a code: from node-postgres and ioredis, and from a Redis server that loads its data, fails over or has no memory
+ * left.
+ */
 const UNAVAILABLE_TEXT =
   /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS) /i;
 
@@ -31,7 +37,10 @@ export function isUnavailable(error: unknown): boolean {
   return UNAVAILABLE_TEXT.test(error.message) || isUnavailable(error.cause);
 }
 
-/** Converts an error for the client: an `HttpError` stays, a dependency that is down becomes a 503, any other error a 500 without details. */
+/**
+ * Returns the error to send to the client: an `HttpError` unchanged, a 503 for an unavailable dependency, and for any other error a 500 without
+ * details.
+ */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (isUnavailable(error)) return unavailable();

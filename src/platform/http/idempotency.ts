@@ -20,25 +20,29 @@ const noLockTimeout = statement('idempotency_no_lock_timeout', `set local lock_t
 const LOCK_NOT_AVAILABLE = '55P03';
 const requestInFlight = () => fail(409, 'a request with this Idempotency-Key is still in progress', { 'Retry-After': '1' });
 
-/** Validates an `Idempotency-Key` header and returns it; null without the header. @throws 400 unless it is 1 to 255 printable ASCII characters */
+/**
+ * Validates an `Idempotency-Key` header and returns it; null without the header.
+ * @throws 400 unless the key is 1 to 255 printable ASCII characters
+ */
 export function checkIdempotencyKey(header: string | undefined): string | null {
   if (header === undefined) return null;
   if (!/^[\x21-\x7e]{1,255}$/.test(header)) throw fail(400, 'Idempotency-Key must be 1 to 255 printable characters');
   return header;
 }
 
-/** Returns the SHA-256 of the JSON of some values, with each bigint as its digits. */
+/** Returns the SHA-256 of the JSON of some values. Each bigint becomes a string of its digits, because JSON has no bigint. */
 const hashJson = (...parts: unknown[]): Buffer =>
   createHash('sha256')
     .update(JSON.stringify(parts, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)))
     .digest();
 
 /**
- * Runs `work` in a transaction and stores its reply under the key in the same transaction. When `work` throws, nothing is stored. A concurrent request with
- * the same key waits for the commit of the first one for at most 2 s.
- * @param scope caller, method, path and key; the key is unique within them
- * @param request the decoded request; it must be JSON, except that bigint is allowed
- * @throws 409 when the key was used with another request, or its first request is still in flight
+ * Runs `work` in a transaction and stores its reply under an idempotency key in the same transaction. A repeated request gets the stored reply
+ * without running `work`. When `work` throws, nothing is stored. A concurrent request with the same key waits at most 2 s for the commit of the first
+ * request.
+ * @param scope caller, method, path and key; together they identify the stored reply
+ * @param request the decoded request, JSON values and bigints only; a repeated request must have the same value
+ * @throws 409 when the key was used with another request, or when the first request with the key is still in flight
  */
 export async function runOnce<R extends Reply>(app: App, scope: readonly string[], request: unknown, work: (tx: Tx) => Promise<R>): Promise<Reply> {
   const scopeHash = hashJson(scope);
@@ -56,7 +60,7 @@ export async function runOnce<R extends Reply>(app: App, scope: readonly string[
       return result;
     });
   } catch (error) {
-    // Only a timeout while waiting for the key is a conflict. A lock timeout inside `work` is passed on.
+    // A lock timeout means a conflict only while the request waits for its key. A lock timeout inside `work` is rethrown.
     if (waitsForKey && error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE) throw requestInFlight();
     throw error;
   }
@@ -82,7 +86,7 @@ const purgeKeys = statement<{ n: number }>(
    select count(*)::int as n from deleted`,
 );
 
-/** Deletes keys that are older than 24 h, at most `MAX_PURGED`. Returns whether there may be more. */
+/** Deletes at most `MAX_PURGED` keys that are older than 24 h. Returns whether more expired keys may exist. */
 export async function purgeIdempotencyKeys(tx: Tx): Promise<boolean> {
   return ((await tx.query(purgeKeys))[0]?.n ?? 0) >= MAX_PURGED;
 }

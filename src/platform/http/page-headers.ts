@@ -3,9 +3,9 @@ import type Koa from 'koa';
 import type { Config } from '#config';
 
 /**
- * Returns middleware that sets the security headers of HTML pages: no resources from other origins, no inline scripts, no framing. JSON responses do not get
- * them, because browsers do not render JSON and helmet takes more time than a small response.
- * @param inlineStyles allows inline styles, which pages of third-party libraries need
+ * Returns a function that sets the security headers of an HTML page: no resources from other origins, no inline scripts, no framing. JSON responses
+ * do not get these headers, because browsers do not render JSON, and helmet takes more time than a small response.
+ * @param inlineStyles whether the page may have inline styles, which pages of third-party libraries need
  */
 export function pageHeaders(config: Config, { inlineStyles }: { inlineStyles: boolean }): (ctx: Koa.Context) => Promise<void> {
   const isTls = config.publicUrl.protocol === 'https:';

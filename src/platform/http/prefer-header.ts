@@ -1,8 +1,9 @@
 import type Koa from 'koa';
 
 /**
- * Returns how long a request waits for asynchronous work, ms, by its `Prefer` header (RFC 7240): `wait=5` is in seconds, `respond-async` alone is 0.
- * @param maxMs maximum, and the value without the header
+ * Returns the time for which a client wants to wait for asynchronous work, ms, from its `Prefer` header (RFC 7240): `wait=5` means 5 s, and
+ * `respond-async` without `wait` means 0.
+ * @param maxMs maximum of the result; also the result without a `Prefer` header
  */
 export function preferredWaitMs(ctx: Koa.Context, maxMs: number): number {
   const preferences = ctx.get('Prefer');

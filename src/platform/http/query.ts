@@ -1,6 +1,6 @@
 /**
- * Parses a query string. A repeated parameter becomes the array of its values. Koa's own parser is not used, because its time grows with the square of the
- * number of parameters: one second for a query of 16 KB.
+ * Parses a query string. A repeated parameter becomes an array of its values. Koa's own parser is not used, because its time grows with the square of
+ * the number of parameters: it takes one second for a query of 16 KB.
  */
 export function readQuery(text: string): Record<string, string | string[]> {
   const found = new Map<string, string | string[]>();

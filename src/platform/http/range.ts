@@ -1,14 +1,15 @@
 import type Koa from 'koa';
 
-/** A byte range; `start` and `end` are inclusive. */
+/** A byte range. The offsets `start` and `end` are inclusive. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Parses the `Range` header of a GET (RFC 9110, section 14). An invalid header, several ranges, or an `If-Range` header with another ETag select the whole
- * content.
+ * Parses the `Range` header of a GET request (RFC 9110, section 14). The range is ignored when the header is invalid or has several ranges, or when
+ * `If-Range` has another ETag.
+ * @param etag the ETag of the content
  * @param size size of the content, bytes; at least 1
  * @returns the range, `all` for the whole content, or `none` when the range is outside the content
  */

@@ -11,10 +11,11 @@ import type { ErrorStatus } from './error-statuses.ts';
 
 /**
  * Authentication of a route.
- * - `optional`: no authentication; a session is read when the request has one.
+ * - `optional`: no authentication is required; the session is read when the request has one.
+ * - `sessionOrAdmin`: a session, or an admin token with this scope.
  * - `internal`: an internal token, or an admin token with the scope money.
  * - `basic`: HTTP Basic with an admin token as the password, for operator pages.
- * - `webhook`: a signature with the source's secret; see `readDelivery`.
+ * - `webhook`: a signature with the secret of the source; see `readDelivery`.
  */
 export type Auth =
   | 'public'
@@ -26,13 +27,19 @@ export type Auth =
   | { readonly webhook: WebhookSource }
   | 'basic';
 
-/** A request or response body that is not JSON. It is not parsed; authentication, limits, errors and the OpenAPI document still apply. */
+/**
+ * Declares a request or response body that is not JSON. The framework does not parse the body. Authentication, limits, error responses and the
+ * OpenAPI document work as for a JSON body.
+ */
 export interface Stream {
   /** Content type. */
   readonly stream: string;
   /** Maximum size of a request body, bytes. */
   readonly maxBytes?: number;
-  /** Schema of a JSON body that is accepted or returned instead of the stream. When the content type itself is JSON, the schema describes the bytes. */
+  /**
+   * Schema of a JSON body that is accepted or returned instead of the stream. When the content type of the stream is itself JSON, the schema
+   * describes the bytes of the stream.
+   */
   readonly json?: z.ZodType;
   /** Further content types of the response. The handler must set `Content-Type`. */
   readonly others?: readonly string[];
@@ -40,7 +47,11 @@ export interface Stream {
   readonly form?: z.ZodType;
 }
 
-/** Declares a stream. @param maxBytes maximum size of a request body */
+/**
+ * Declares a stream.
+ * @param type content type
+ * @param maxBytes maximum size of a request body
+ */
 export const stream = (type: string, maxBytes?: number): Stream => ({ stream: type, ...(maxBytes === undefined ? {} : { maxBytes }) });
 
 /** Declares a body that is JSON with a schema, or a stream for data that is too large for JSON. */
@@ -109,16 +120,16 @@ export interface Call<A extends Auth, Params, Query, Body> {
   readonly wallet: WalletOf<A>;
   /** Name of the admin token; null when the route does not use one. */
   readonly admin: AdminOf<A>;
-  /** Key of the webhook delivery; null in other routes. The handler runs once per delivery. */
+  /** Key of the webhook delivery; null in a route that is not a webhook. The handler runs once per delivery. */
   readonly delivery: DeliveryOf<A>;
   /** The Koa context, for cookies, headers and streams. */
   readonly ctx: Koa.Context;
   /** The validated `Idempotency-Key` header; null without the header and in routes that are not `idempotent`. */
   readonly idempotencyKey: string | null;
   /**
-   * Runs a transaction and stores its reply under the caller's `Idempotency-Key` for 24 h. A repeated request gets the same reply; another body with the same
-   * key gets a 409. Without the header it is a plain transaction. In a webhook route it is the transaction that stores the delivery, so jobs are enqueued
-   * after its commit.
+   * Runs `work` in a transaction and stores its reply under the caller's `Idempotency-Key` for 24 h. A repeated request gets the same reply; a
+   * request with the same key and another body gets a 409. Without the header, `work` runs in a plain transaction. In a webhook route, `work` runs in
+   * the transaction that stores the delivery, so its jobs are enqueued after the delivery is committed.
    */
   once<R extends Reply>(work: (tx: Tx) => Promise<R>): Promise<R>;
 }
@@ -134,11 +145,14 @@ export interface AnyRoute {
   readonly query?: z.ZodType;
   readonly body?: z.ZodType | Stream;
   readonly returns: Returns;
-  /** Error statuses that the handler throws. The framework adds those of authentication, body parsing and dependencies. */
+  /** Error statuses that the handler throws. The framework adds the statuses of authentication, body parsing and dependencies. */
   readonly fails: readonly ErrorStatus[];
   /** Whether the route supports `Idempotency-Key`. */
   readonly idempotent?: boolean;
-  /** `Cache-Control` of the 200 response. It adds an `ETag`, and a matching `If-None-Match` gets a 304. */
+  /**
+   * `Cache-Control` of the 200 response. When it is set, the response also gets an `ETag`, and a request with this ETag in `If-None-Match` gets a
+   * 304.
+   */
   readonly cache?: string;
   handler(call: Call<Auth, unknown, unknown, unknown>): Promise<Reply>;
 }

@@ -25,7 +25,7 @@ interface Caller {
   admin: string | null;
 }
 
-/** A route with values that are computed once for all requests. */
+/** A route, and values that are computed from it once for all requests. */
 interface Endpoint {
   readonly route: AnyRoute;
   readonly readsSession: boolean;
@@ -45,21 +45,24 @@ export function createRouter(app: App, routes: readonly AnyRoute[], sessions: Se
     router.on(method, route.path.replace(/\{(\w+)\}/g, ':$1'), noop, endpoint);
   }
   return async (ctx) => {
-    // No resource has NUL in its name, and PostgreSQL rejects NUL in text.
+    // A path with NUL gets a 404 here: no resource has NUL in its name, and PostgreSQL rejects NUL in text.
     if (ctx.path.includes('%00')) throw fail(404, 'no such resource');
     const method = ctx.method === 'HEAD' ? 'GET' : METHODS.find((m) => m === ctx.method);
     const found = method ? router.find(method, ctx.path) : null;
     if (!found) return respondWithMethods(router, ctx);
     const endpoint: Endpoint = found.store;
     ctx.state.route = endpoint.route;
-    // Webhook senders send no Origin header; their requests are signed. `requireBasic` has its own, stricter check.
+    // Webhook senders send no Origin header; their requests are signed instead. `requireBasic` has its own, stricter check.
     if (endpoint.source === null && endpoint.route.auth !== 'basic') checkOrigin(app.config, ctx);
     if (endpoint.readsSession) await sessions(ctx, () => serve(app, endpoint, ctx, found.params));
     else await serve(app, endpoint, ctx, found.params);
   };
 }
 
-/** Answers OPTIONS with the methods of a path. @throws 405 for other methods, 404 for an unknown path */
+/**
+ * Responds to a request for which no route was found. OPTIONS gets the methods of the path.
+ * @throws 405 when the path has routes for other methods, 404 when it has none
+ */
 function respondWithMethods(router: findMyWay.Instance<findMyWay.HTTPVersion.V1>, ctx: Koa.Context): void {
   const known = METHODS.filter((m) => router.find(m, ctx.path));
   if (known.length === 0) throw fail(404, 'no such resource');
@@ -88,7 +91,7 @@ function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
     return { wallet, admin: requireAdminToken(app, ctx, auth.sessionOrAdmin).name };
   }
   auth.webhook satisfies WebhookSource;
-  // A webhook has no caller. `readDelivery` verifies its signature.
+  // A webhook request has no caller. `readDelivery` verifies its signature.
   return { wallet: null, admin: null };
 }
 
@@ -127,7 +130,7 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
   await write(app, route, ctx, result);
 }
 
-/** Runs the handler and checks that the route declares the status of its error. */
+/** Runs the handler. When the handler throws an error, checks that the route declares the status of the error. */
 async function runHandler(app: App, { route, errorStatuses }: Endpoint, call: Call<AnyRoute['auth'], unknown, unknown, unknown>): Promise<Reply> {
   try {
     return await route.handler(call);
@@ -185,14 +188,14 @@ async function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply)
     if (typeof result.body === 'function') {
       ctx.respond = false;
       ctx.res.statusCode = result.status;
-      // HEAD gets the headers only, without running the stream.
+      // A HEAD request gets only the headers; the function that writes the stream does not run.
       if (ctx.method === 'HEAD') ctx.res.end();
       else await result.body(ctx.res);
     } else ctx.body = result.body;
   } else if (json) {
     const encode = (value: unknown) => encodeChecked(app, route, result.status, json, value);
     const text = result.body instanceof CachedBody ? result.body.encode(json, encode).text : encode(result.body);
-    // Set directly, because Koa's `ctx.type` looks up the MIME type for each response.
+    // The header is set without `ctx.type`, which would look up the MIME type for each response.
     ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
     ctx.body = text;
     if (route.cache && result.status === 200) {
@@ -209,7 +212,7 @@ function encodeChecked(app: App, route: AnyRoute, status: number, shape: z.ZodTy
   return JSON.stringify(checked.success ? checked.data : value);
 }
 
-/** Reports a response that its route does not declare. It throws outside production, so that tests fail, and logs an error in production. */
+/** Reports a response that the route does not declare. It throws outside production, so that tests fail. In production it only logs an error. */
 function contractViolation(app: App, violation: string): void {
   if (!app.config.production) throw new Error(violation);
   app.log.error({ violation }, 'a response does not match the declaration of its route; it is sent anyway');

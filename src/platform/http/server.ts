@@ -2,15 +2,18 @@ import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 
-/** Timeouts for clients, ms. */
+/** Timeouts of connections from clients, ms. */
 export interface ClientTimeouts {
-  /** Time to receive the headers of a request, from the start of the connection. */
+  /** Maximum time to receive the headers of a request. */
   readonly headersMs: number;
-  /** Time to receive a whole request. It exceeds the ten minutes of `uploads.ts`, so that a slow upload gets that error sentence. */
+  /**
+   * Maximum time to receive a whole request. It is longer than the ten minutes that `uploads.ts` allows, so that a slow upload gets the error
+   * sentence of `uploads.ts`.
+   */
   readonly requestMs: number;
-  /** Time between two requests of a connection. */
+  /** Maximum time between two requests of a connection. */
   readonly keepAliveMs: number;
-  /** Time without a byte in either direction. It closes connections of clients that send a request and do not read the response. */
+  /** Maximum time without a byte in either direction. It closes the connection of a client that sends a request and does not read the response. */
   readonly inactivityMs: number;
   /** Interval between two checks of the timeouts. */
   readonly checkMs: number;
@@ -25,7 +28,8 @@ const PARSER_ERRORS: Readonly<Record<string, { readonly status: number; readonly
 };
 
 /**
- * Creates the HTTP server of an application. It does not listen yet. Requests that cannot be parsed get an error response with the usual body, `{ error }`.
+ * Creates the HTTP server of an application. The server does not listen yet. A request that cannot be parsed gets an error response with the body of
+ * all error responses, `{ error }`.
  */
 export function openServer(koa: Koa, timeouts: ClientTimeouts = CLIENT_TIMEOUTS): Server {
   const answer = koa.callback();
@@ -42,7 +46,7 @@ export function openServer(koa: Koa, timeouts: ClientTimeouts = CLIENT_TIMEOUTS)
   server.on('checkExpectation', (_request, response: ServerResponse) => sendError(response, 417, 'Expect must be 100-continue'));
   server.on('clientError', (error: Error & { code?: string }, socket) => {
     const current: unknown = Reflect.get(socket, '_httpMessage');
-    // The client has disconnected, or a response is being sent and an error response would corrupt it.
+    // No error response is sent when the client has disconnected, or when another response has begun, because the error response would corrupt it.
     if (error.code === 'ECONNRESET' || !socket.writable || (current instanceof ServerResponse && current.headersSent)) return void socket.destroy();
     const { status, error: message } = PARSER_ERRORS[error.code ?? ''] ?? { status: 400, error: 'the request must be valid HTTP/1.1' };
     respondAndClose(socket, status, message);
@@ -50,11 +54,14 @@ export function openServer(koa: Koa, timeouts: ClientTimeouts = CLIENT_TIMEOUTS)
   return server;
 }
 
-/** Replaces the URL of a request in absolute form by its path and query. @returns an error sentence when the Host header or the target is invalid, otherwise null */
+/**
+ * Checks the Host header and the target of a request. Replaces a target that is a whole URL with its path and query.
+ * @returns null, or an error sentence when the Host header or the target is invalid
+ */
 export function normalizeTarget(request: IncomingMessage): string | null {
   const hosts = countHeader(request, 'host');
   if (hosts === 0 && request.httpVersion !== '1.0') return 'Host is required';
-  // node:http uses the first Host header, and a proxy may use the last one, so several are ambiguous.
+  // node:http uses the first Host header, and a proxy may use the last one, so a request with several Host headers is ambiguous.
   if (hosts > 1) return 'Host must be given once';
   const { url = '' } = request;
   if (url.startsWith('/') || url === '*') return null;

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { fail, HttpError } from '#lib/errors.ts';
 import { describeIssue, validationError } from './validation-errors.ts';
 
-/** Maximum parts of a form. */
+/** Maximum parts (fields and files) of a form. */
 const MAX_PARTS = 20;
 /** Maximum size of a text field, bytes. */
 const MAX_FIELD_BYTES = 4_096;
@@ -25,7 +25,7 @@ const UPLOAD_TIMEOUTS: UploadTimeouts = { totalMs: 10 * 60_000, idleMs: 60_000 }
 /**
  * Reads a multipart form as a stream: text fields and exactly one file, in any order. The file name and the content type of the file are ignored.
  * @param shape the field name of the file, and the schema of the text fields
- * @param receive consumes the bytes of the file; when it throws, reading stops with its error
+ * @param receive consumes the bytes of the file; when it throws, reading stops and the same error is thrown
  * @returns the validated text fields
  * @throws 400 when the form is invalid, incomplete or too slow, and the errors of `receive`
  */
@@ -54,7 +54,7 @@ export async function readForm<Fields extends z.ZodType>(
     else fields.set(field, value);
   });
   form.on('file', (field: string | undefined, bytes) => {
-    // `receive` still gets the error. Without a reader, this listener prevents that the error ends the process.
+    // Without an error listener, an error of the file's stream would end the process. `receive` gets the error, too.
     bytes.on('error', () => undefined);
     if (field !== shape.file) return endFor(field, 'is not a known file');
     if (received) return endFor(field, 'must be sent once');
@@ -68,11 +68,12 @@ export async function readForm<Fields extends z.ZodType>(
     await pipeline(body, form);
   } catch (error) {
     failure ??= error instanceof HttpError ? error : fail(400, 'the body must be a complete form, as its Content-Type says');
-    // A file that starts after the error in the same chunk is not ended by busboy, so its receiver would wait for ever.
+    // Ends the file's stream with the error. Otherwise `receive` could wait for ever, because busboy does not end a file that begins after the error
+    // in the same chunk.
     file?.destroy(failure);
   } finally {
     stopTimeouts();
-    // Waits for the receiver, so that it is not active after this function has ended.
+    // Waits for `receive`, so that it does not run after this function has ended.
     await received?.catch(() => undefined);
   }
   if (failure) throw failure;
@@ -91,7 +92,10 @@ function openForm(type: string): busboy.Busboy {
   }
 }
 
-/** Ends a form that exceeds its timeouts. @returns a function that clears the timers */
+/**
+ * Calls `end` with a 400 error when a body exceeds its timeouts.
+ * @returns a function that clears the timers
+ */
 function enforceTimeouts(body: Readable, { totalMs, idleMs }: UploadTimeouts, end: (error: Error) => void): () => void {
   const tooSlow = () => end(fail(400, `the body must arrive within ${totalMs / 1_000} s, without pauses of ${idleMs / 1_000} s`));
   const total = setTimeout(tooSlow, totalMs);

@@ -33,7 +33,10 @@ function amount(origin: string, n: number | bigint): string {
   return String(n);
 }
 
-/** Returns the requirement of a field as the end of a sentence that begins with its name. A message in the schema takes precedence. */
+/**
+ * Returns the requirement that a field does not meet. The text continues a sentence that begins with the name of the field. A message in the schema
+ * takes precedence.
+ */
 export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   const required = issue.input === undefined ? 'is required and ' : '';
   switch (issue.code) {
@@ -66,7 +69,9 @@ function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] |
   return fitting.sort((a, b) => a.length - b.length)[0];
 }
 
-/** Returns the path and the sentence of an issue, also inside unions. */
+/**
+ * Returns the path of the invalid field and the requirement that it does not meet. For a union, both come from the branch that fits the value best.
+ */
 function findIssue(issue: Issue, above: readonly PropertyKey[] = []): { path: readonly PropertyKey[]; message: string } {
   const path = [...above, ...issue.path];
   if (issue.code === 'unrecognized_keys') return { path: [...path, issue.keys[0] ?? ''], message: issue.message };
@@ -79,7 +84,7 @@ function findIssue(issue: Issue, above: readonly PropertyKey[] = []): { path: re
   return { path, message: kinds.length > 0 ? `must be ${[...new Set(kinds)].join(' or ')}` : issue.message };
 }
 
-/** Formats a path, such as `caps.points[0].score`. */
+/** Formats the path of a field, such as `caps.points[0].score`. */
 function nameOf(path: readonly PropertyKey[]): string {
   const name = path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
@@ -88,7 +93,7 @@ function nameOf(path: readonly PropertyKey[]): string {
   return name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO)}…` : name;
 }
 
-/** Creates a 400 error with one sentence: the field and its requirement. */
+/** Creates a 400 error. Its sentence contains the field and the requirement that the field does not meet. */
 export function validationError(where: 'body' | 'query' | 'path', error: z.ZodError): HttpError {
   const issue = error.issues[0];
   if (!issue) return fail(400, `the ${where} is not valid`);

@@ -1,21 +1,21 @@
 import type { z } from 'zod';
 
-/** A job as a value: what a worker has to do, and how often it is attempted. */
+/** The definition of a job: its name, queue, payload and attempts. */
 export interface Job<Name extends string = string, Payload extends z.ZodType = z.ZodType, Queue extends string = string> {
-  /** The name is wire format: jobs that wait under another name have no handler. */
+  /** The name is wire format: Redis stores jobs by name, so a job that waits under a former name has no handler. */
   readonly name: Name;
   readonly queue: Queue;
-  /** Holds ids, never amounts or rows: the handler reads the record. */
+  /** Holds ids, and not amounts or rows: the handler reads the current rows from the database. The only exception is recordScores. */
   readonly payload: Payload;
-  /** Attempts in all. */
+  /** Maximum attempts, including the first one. */
   readonly attempts: number;
   /** Delay before the second attempt, ms. */
   readonly backoffMs: number;
-  /** `exponential` doubles the delay after each attempt; `fixed` keeps it. */
+  /** `exponential` doubles the delay after each failed attempt; `fixed` always uses the same delay. */
   readonly backoff: 'exponential' | 'fixed';
-  /** Returns the deduplication id. A job is not added while another one with the same id waits or runs. */
+  /** Returns the deduplication id. A job is not added to the queue while another job with the same id waits or runs. */
   id?(payload: z.output<Payload>): string;
-  /** Returns the ids of the requests that wait for this job, where one job carries several. */
+  /** Returns the ids of the requests that wait for this job, if a job carries the data of several requests. */
   requestIds?(payload: z.output<Payload>): readonly string[];
 }
 

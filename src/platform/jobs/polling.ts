@@ -3,10 +3,10 @@ import { type App, perApp } from '#platform/app.ts';
 
 /** Poll interval, ms. One query serves all waiting requests of a process. */
 const POLL_MS = 100;
-/** Maximum requests of a process that wait for one kind of row. Further requests get the current row at once. */
+/** Maximum requests of a process that wait for rows of one kind. Further requests do not wait and get the current row at once. */
 const MAX_WAITING = 5_000;
 
-/** The waiting requests of one process, by row id. */
+/** The requests of one process that wait, by the id of their row. */
 interface Waiting {
   readonly waiters: Map<string, Set<() => void>>;
   count: number;
@@ -14,10 +14,12 @@ interface Waiting {
 }
 
 /**
- * Creates a function that waits, outside any transaction, until a row is decided. All waiting requests of a process share one query per poll.
- * @param read returns the rows that exist of the given ids
- * @param isDecided returns whether the wait for a row ends
- * @returns a function that waits at most `withinMs` (0 = reads once) and returns the row in its state at the end; null when there is no row
+ * Creates a function that waits until a row is decided, for example until a claim has succeeded or failed. No transaction is open during the wait.
+ * All waiting requests of a process share one query per poll.
+ * @param read returns the existing rows among the given ids
+ * @param isDecided returns whether a row is decided, which ends the wait
+ * @returns a function that waits at most `withinMs` (0 = reads the row once) and returns the row in its state at the end; null when the row does not
+ * exist
  */
 export function pollUntil<Row extends { readonly id: string }>(
   read: (app: App, ids: readonly string[]) => Promise<Row[]>,
@@ -26,7 +28,10 @@ export function pollUntil<Row extends { readonly id: string }>(
   const waitingRequests = perApp((): Waiting => ({ waiters: new Map(), count: 0, isPolling: false }));
   const readOne = async (app: App, id: string) => (await read(app, [id]))[0] ?? null;
 
-  /** Waits until a row is decided, the time is over or the poll failed. @returns false when too many requests wait already */
+  /**
+   * Waits until the row is decided, the time is over, or a poll has failed.
+   * @returns false at once when too many requests wait already
+   */
   function decided(app: App, id: string, withinMs: number): Promise<boolean> {
     const waiting = app.state(waitingRequests);
     if (waiting.count >= MAX_WAITING) return Promise.resolve(false);
@@ -46,7 +51,7 @@ export function pollUntil<Row extends { readonly id: string }>(
     });
   }
 
-  /** Polls for all waiting requests until none is left. A failed query ends every wait. */
+  /** Polls the rows of all waiting requests until no request waits any more. A failed query ends every wait. */
   async function poll(app: App, waiting: Waiting): Promise<void> {
     waiting.isPolling = true;
     const end = (ids: readonly string[]) => {
@@ -71,7 +76,7 @@ export function pollUntil<Row extends { readonly id: string }>(
       const row = await readOne(app, id);
       const leftMs = end - performance.now();
       if (row === null || isDecided(row) || leftMs <= 0) return row;
-      // A decided row may be open again before this read; then the wait continues.
+      // The row may have become undecided again between the poll and this read; then the loop waits again.
       if (!(await decided(app, id, leftMs))) return await readOne(app, id);
     }
   };

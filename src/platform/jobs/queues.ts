@@ -5,16 +5,16 @@ import { unavailable } from '#lib/errors.ts';
 import { exportTrace } from '#platform/observability/tracing/tracing.ts';
 import type { Job } from './job.ts';
 
-/** Retention of finished and of failed jobs in Redis, seconds and maximum count. Operators see them in Bull Board. */
+/** Retention of finished jobs and of failed jobs in Redis: maximum age in seconds and maximum count. Operators see these jobs in Bull Board. */
 const KEEP_DONE = { age: 60, count: 200 };
 const KEEP_FAILED = { age: 7 * 86_400, count: 5_000 };
 
-/** The producer side of the queues. It processes no job. */
+/** The producer side of the queues: it adds jobs and processes none. */
 export interface Queues {
   readonly all: ReadonlyMap<string, Queue>;
   /**
    * Adds jobs with one round trip per queue.
-   * @throws 503 at once when Redis is down
+   * @throws 503 when Redis is not connected within CONNECT_WAIT_MS
    */
   add(jobs: readonly { job: Job; payload: unknown }[]): Promise<void>;
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export function openQueues(connection: Redis, prefix: string, names: readonly st
   const all = new Map(
     names.map((name) => {
       const queue = new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true });
-      // `add` and the connection report errors; without a listener BullMQ would print them as well.
+      // Failures are reported by `add` and by the connection already. Without a listener BullMQ would print them again.
       queue.on('error', () => undefined);
       return [name, queue];
     }),
@@ -65,17 +65,17 @@ export function openQueues(connection: Redis, prefix: string, names: readonly st
   };
 }
 
-/** Returns the trace context that travels with a job. */
+/** Returns the trace context that a job carries to the worker; empty when there is none. */
 function telemetryOf(job: Job, payload: unknown) {
   const metadata = exportTrace(() => job.requestIds?.(payload));
   return metadata === undefined ? {} : { telemetry: { metadata } };
 }
 
-/** How long `add` waits while the connection is being opened, ms. */
+/** Maximum time that `add` waits while the connection is being opened, ms. */
 const CONNECT_WAIT_MS = 1_000;
 
 /**
- * Waits for the connection; BullMQ alone would wait forever.
+ * Waits until the connection is ready, with a timeout; BullMQ alone would wait forever.
  * @throws 503 when the connection is not ready in time
  */
 async function readySoon(connection: Redis): Promise<void> {

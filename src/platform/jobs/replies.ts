@@ -3,27 +3,33 @@ import type { Redis } from 'ioredis';
 import { unavailable } from '#lib/errors.ts';
 import { registerRequestTrace } from '#platform/observability/tracing/tracing.ts';
 
-/** The outcome of one request, sent by a worker. */
+/** The outcome of one request. A worker sends it to the API process that received the request. */
 export interface Answer {
   id: string;
   outcome: unknown;
 }
 
-/** The requesting side: one channel per process, the waiting requests by id, and a timeout for each. */
+/**
+ * The requests of this process that wait for the outcomes of their jobs. A process has one reply channel; each waiting request has an id and a
+ * timeout.
+ */
 export interface Replies {
-  /** Name of this process's channel. The job carries it to the worker. */
+  /** Name of the reply channel of this process. A job carries this name to the worker. */
   readonly channel: string;
   /**
-   * Waits for the outcome of `id`.
-   * @throws 503 after the timeout; the worker may still do the work, and the same request sent again finds its outcome
+   * Waits for the outcome of the request `id`.
+   * @throws 503 after the timeout. The worker may still do the work; if the client sends the same request again, it receives the outcome of that work
    */
   wait(id: string, timeoutMs: number): Promise<unknown>;
-  /** Ends the wait for one id with an error, because the job could not be enqueued. */
+  /** Ends the wait of one request with an error. The caller uses it when the job could not be enqueued. */
   reject(id: string, error: Error): void;
   close(): void;
 }
 
-/** Opens the reply channel of this process on a connection of its own. */
+/**
+ * Opens the reply channel of this process.
+ * @param subscriber a Redis connection that is used only for this channel
+ */
 export async function openReplies(subscriber: Redis, prefix: string): Promise<Replies> {
   const channel = `${prefix}:reply:${randomUUID()}`;
   const waiters = new Map<string, { resolve: (outcome: unknown) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }>();
@@ -39,7 +45,7 @@ export async function openReplies(subscriber: Redis, prefix: string): Promise<Re
     const answers: Answer[] = JSON.parse(text);
     for (const answer of answers) settle(answer.id)?.resolve(answer.outcome);
   });
-  // Not awaited: ioredis subscribes when Redis is reachable, and again after each reconnect.
+  // The subscription is not awaited: ioredis subscribes when Redis is reachable, and again after each reconnect.
   subscriber.subscribe(channel).catch(() => undefined);
   return {
     channel,
@@ -59,7 +65,7 @@ export async function openReplies(subscriber: Redis, prefix: string): Promise<Re
   };
 }
 
-/** Publishes outcomes to the waiting processes, one message per process. */
+/** Publishes outcomes to the API processes that wait for them, one message per process. */
 export async function answer(redis: Redis, byChannel: ReadonlyMap<string, readonly Answer[]>): Promise<void> {
   const pipeline = redis.pipeline();
   for (const [channel, answers] of byChannel) pipeline.publish(channel, JSON.stringify(answers));

@@ -6,7 +6,7 @@ import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { openMetrics } from './metrics/scrape.ts';
 
-/** Timeout of a dependency check, ms. */
+/** Timeout of one dependency check, ms. */
 const CHECK_TIMEOUT_MS = 1_000;
 
 const Check = z.enum(['ok', 'failed']);
@@ -34,7 +34,10 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
     new Promise<boolean>((resolve) => setTimeout(resolve, CHECK_TIMEOUT_MS, false).unref()),
   ]);
 
-/** Checks all dependencies concurrently, each with a timeout of one second. The result names failed checks without reasons; reasons are in the log. */
+/**
+ * Checks PostgreSQL, the migrations and Redis concurrently, each with a timeout of one second. The result contains which checks failed, but not the
+ * reasons.
+ */
 async function checkReadiness(app: App): Promise<Readiness> {
   let pending = true;
   const [postgresql, redis] = await Promise.all([
@@ -44,7 +47,7 @@ async function checkReadiness(app: App): Promise<Readiness> {
           const applied = new Set(rows.map((row) => row.name));
           pending = migrations.some((migration) => !applied.has(migration.name));
         },
-        // SQLSTATE 42P01: the table does not exist yet, but PostgreSQL has responded.
+        // SQLSTATE 42P01: the table of migrations does not exist yet, but PostgreSQL has responded.
         (error: unknown) => {
           if (!(error instanceof Error && 'code' in error && error.code === '42P01')) throw error;
         },
@@ -59,7 +62,7 @@ async function checkReadiness(app: App): Promise<Readiness> {
   };
 }
 
-/** Reads the readiness checks for the metrics. */
+/** Reads the readiness checks as gauges for the metrics. */
 const readiness: GaugeReader = {
   cacheMs: 5_000,
   gauges: { coinop_dependency_up: '1 when this process can use a dependency, otherwise 0: postgresql, migrations (all are applied), redis.' },
@@ -100,7 +103,7 @@ export const readyz = route({
 
 /**
  * Starts the health server of an API or worker process: `/healthz`, `/readyz` and `/metrics`. It has no authentication.
- * @returns the port that it listens on
+ * @returns the port of the server, and a function that closes the server
  */
 export async function startHealthServer(app: App): Promise<{ readonly port: number; close(): Promise<void> }> {
   const metrics = openMetrics(app, [readiness]);

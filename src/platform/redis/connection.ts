@@ -3,20 +3,23 @@ import type { Config } from '#config';
 import type { Logger } from '#platform/observability/log.ts';
 import { countCommandFailure, countReconnect, observeCommand } from '#platform/observability/metrics/metrics.ts';
 
-/** Reconnects quickly and without limit. The jitter keeps many processes from reconnecting at the same moment. */
+/**
+ * Returns the delay before a reconnect, ms. There is no maximum number of reconnects. The jitter keeps many processes from reconnecting at the same
+ * moment.
+ */
 const retryStrategy = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 5), 1_000) * (0.5 + Math.random());
 
-/** Options for commands of a request: while Redis is down or slow the command fails soon. The caller sets `commandTimeout`. */
+/** Options for a connection that serves requests: while Redis is down or slow, a command fails soon. The caller also sets `commandTimeout`. */
 export const FAIL_FAST: RedisOptions = { enableOfflineQueue: false, maxRetriesPerRequest: 0, enableAutoPipelining: true };
 
-/** Options for connections that subscribe or block: they wait for Redis without limit. */
+/** Options for a connection that subscribes or sends blocking commands: its commands wait for Redis without a time limit. */
 export const PATIENT: RedisOptions = { maxRetriesPerRequest: null };
 
 type SendCommand = Redis['sendCommand'];
 
 /**
- * A connection that measures its commands and times them out. Precondition: no command blocks. One timer serves all commands, because a timer per
- * command, as in ioredis, costs more than most commands.
+ * A connection that measures its commands and rejects a command without a response in time. Precondition: no blocking command is sent. One timer
+ * serves all commands, because a timer per command, as in ioredis, costs more than most commands.
  */
 class TimedRedis extends Redis {
   readonly #timeoutMs: number;
@@ -80,7 +83,7 @@ export function openRedis(config: Config, log: Logger, options: RedisOptions): R
   return redis;
 }
 
-/** Waits until a connection is ready, across failed attempts. */
+/** Waits until a connection is ready. Failed attempts to connect do not end the wait. */
 export async function untilReady(redis: Redis): Promise<void> {
   if (redis.status !== 'ready') await new Promise<void>((resolve) => redis.once('ready', resolve));
 }

@@ -5,8 +5,8 @@ import type { Redis } from 'ioredis';
 export type Script<Reply> = (redis: Redis, keys: readonly string[], args?: readonly (string | number)[]) => Promise<Reply>;
 
 /**
- * Declares a Lua script. It is called by its hash, and sent as text when Redis does not know it, for example after a restart. `defineCommand` is not
- * used, because defining a command while an automatic pipeline is filling breaks that pipeline.
+ * Declares a Lua script. The script is called by its hash; its text is sent only when Redis does not know the hash, for example after a restart.
+ * `defineCommand` is not used, because defining a command while an automatic pipeline is filling breaks that pipeline.
  * @template Reply the reply of the script as Redis converts it; not checked at run time
  */
 export function script<Reply>(lua: string): Script<Reply> {

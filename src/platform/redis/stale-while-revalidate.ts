@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HttpError, unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 
-/** A value and the time of its request, ms since 1970. */
+/** A value of a source, and the time at which the value was requested, ms since 1970. */
 export interface Reading<Value> {
   readonly value: Value;
   readonly at: number;
@@ -15,13 +15,13 @@ export interface Source<Key, Value> {
   keyOf(key: Key): string;
   /** Validates values that are read from Redis. */
   readonly shape: z.ZodType<Value>;
-  /** Age up to which a cached value is returned without a new request. */
+  /** Maximum age of a cached value that is returned without a new request. */
   readonly freshMs: number;
-  /** Age up to which a cached value is returned when the source fails or is slow. */
+  /** Maximum age of a cached value that is returned while the source fails or is slow. */
   readonly staleMs: number;
-  /** Time a caller waits for a new value when a stale value exists. */
+  /** Maximum time that a caller waits for a new value when a stale value exists. */
   readonly waitIfStaleMs: number;
-  /** Time a caller waits for a new value when no cached value exists. */
+  /** Maximum time that a caller waits for a new value when no cached value exists. */
   readonly waitIfMissingMs: number;
   /** Delay after a failure before the source is requested again. */
   readonly failureBackoffMs: number;
@@ -29,12 +29,12 @@ export interface Source<Key, Value> {
   readonly maxKeys: number;
   /** Maximum concurrent requests per process. */
   readonly maxConcurrent: number;
-  /** Error message of the 503 when there is no value. */
+  /** Message of the 503 error that is thrown when there is no value. */
   readonly unavailableMessage: string;
   read(app: App, key: Key): Promise<Value>;
 }
 
-/** The state of a source in one application. All maps are bounded. */
+/** The state of a source in one application. Each map has a maximum size. */
 interface SourceState<Value> {
   readonly readings: Map<string, Reading<Value>>;
   readonly failures: Map<string, { readonly at: number; readonly error: unknown }>;
@@ -44,7 +44,10 @@ interface SourceState<Value> {
 interface StaleWhileRevalidate<Key, Value> {
   /** Returns a value, from the cache or the source. @throws 503 when there is no value */
   (app: App, key: Key): Promise<Reading<Value>>;
-  /** Returns the cached values, at most `staleMs` old; null where there is none. Never requests the source. */
+  /**
+   * Returns the cached values of the keys, in the order of the keys; null for a key without a value of at most `staleMs`. Never sends a request to
+   * the source.
+   */
   cached(app: App, keys: readonly Key[]): Promise<(Reading<Value> | null)[]>;
 }
 
@@ -52,13 +55,13 @@ interface StaleWhileRevalidate<Key, Value> {
 const READ_TIMEOUT_MS = 15_000;
 const TIMED_OUT = Symbol('timed out');
 
-/** Retry-After of the 503, seconds. */
+/** Value of the Retry-After header of the 503 error, seconds. */
 const RETRY_AFTER_SEC = 2;
 
 /**
- * Caches the values of a source, in the process and in Redis. A value up to `freshMs` old is returned without a request; concurrent
- * callers of a key share one request. While the source fails or is slow, callers get the last value, up to `staleMs` old.
- * Without Redis each process has only its own cache.
+ * Caches the values of a source, in the process and in Redis. A value up to `freshMs` old is returned without a request to the source; concurrent
+ * callers of a key share one request. While the source fails or is slow, callers get the last value, up to `staleMs` old. While Redis is down, each
+ * process uses only its own cache.
  */
 export function staleWhileRevalidate<Key, Value>(source: Source<Key, Value>): StaleWhileRevalidate<Key, Value> {
   const states = perApp((): SourceState<Value> => ({ readings: new Map(), failures: new Map(), inFlight: new Map() }));
@@ -70,7 +73,7 @@ export function staleWhileRevalidate<Key, Value>(source: Source<Key, Value>): St
       const text = await app.redis.get(redisKey(app, key));
       return text === null ? null : (Stored.safeParse(JSON.parse(text)).data ?? null);
     } catch {
-      // Redis is down, or the stored text is not JSON: the source is requested instead.
+      // Redis is down, or the stored text is not JSON. The caller then requests the value from the source.
       return null;
     }
   };
@@ -92,7 +95,7 @@ export function staleWhileRevalidate<Key, Value>(source: Source<Key, Value>): St
     }
   };
 
-  /** Joins the request in flight, or starts one. */
+  /** Joins the request in flight for this key, or starts a request. */
   const shareRead = (app: App, state: SourceState<Value>, name: string, key: Key): Promise<Reading<Value>> => {
     const inFlight = state.inFlight.get(name);
     if (inFlight) return inFlight;
@@ -108,7 +111,8 @@ export function staleWhileRevalidate<Key, Value>(source: Source<Key, Value>): St
     const state = app.state(states);
     const name = source.keyOf(key);
     const now = app.clock.now().getTime();
-    // Compares absolute differences, because the clocks of the processes differ a little and a shared value may be from the future.
+    // Compares the absolute difference: the clocks of the processes differ a little, so the time of a value from another process may be in the
+    // future.
     const isWithin = (at: number, ms: number) => Math.abs(now - at) < ms;
     const own = state.readings.get(name);
     if (own && isWithin(own.at, source.freshMs)) return own;

@@ -4,7 +4,10 @@ import { TOKEN_PROGRAM } from './tokens.ts';
 
 const TOKENS = TOKEN_PROGRAM.toBase58();
 
-/** Minimum data bytes of the token program's `Burn` (8) and `BurnChecked` (15) instructions. Accounts: token account, mint, authority. */
+/**
+ * Minimum number of data bytes, by instruction number, for the token program's instructions `Burn` (8) and `BurnChecked` (15). The accounts of both
+ * are: token account, mint, authority.
+ */
 const BURNS: Readonly<Record<number, number>> = { 8: 9, 15: 10 };
 
 /** A burn instruction, with the wallet that owned the tokens. */
@@ -12,21 +15,21 @@ export interface ParsedBurn {
   /** Index of the instruction in the transaction. */
   readonly index: number;
   readonly wallet: string;
-  /** Base units, 1 or more. */
+  /** Amount in base units, 1 or more. */
   readonly amount: bigint;
 }
 
 /** The burns and memos of a transaction. */
 interface ParsedBurns {
-  /** Block time, ms since 1970, in whole seconds. */
+  /** Time of the transaction's block, ms since 1970, in whole seconds. */
   readonly at: number;
   readonly memos: readonly string[];
   readonly burns: readonly ParsedBurn[];
 }
 
 /**
- * Reads the burns of a mint, and the memos, from the top-level instructions of a finalized transaction. A failed transaction has neither.
- * A burn counts only when the owner of the token account signed it; burns by a delegate are left out.
+ * Reads the memos and the burns of a mint from the top-level instructions of a finalized transaction. For a failed transaction both lists are empty.
+ * A burn counts only when the owner of the token account signed the burn; burns by a delegate are left out.
  * @returns null while the RPC node does not have all data of the transaction
  */
 export function parseBurns(found: VersionedTransactionResponse, mint: string): ParsedBurns | null {
@@ -36,7 +39,7 @@ export function parseBurns(found: VersionedTransactionResponse, mint: string): P
   if (meta.err !== null) return { at, memos: [], burns: [] };
   const addresses = addressesOf(found);
   const signers = new Set(signersOf(found));
-  // Includes the balances after the transaction, because an account opened in the transaction has no earlier balance.
+  // Includes the token balances after the transaction, because an account that was opened in the transaction has no balance before it.
   const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])];
   const ownerOf = (account: string) => balances.find(({ accountIndex }) => addresses[accountIndex] === account)?.owner;
 

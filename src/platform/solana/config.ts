@@ -25,7 +25,7 @@ const blocks = (fallback: number) => z.coerce.number().int().min(0).max(10_000).
 const secret = z.string().min(1).optional();
 
 const PUBLIC_MIRRORS = 'https://api.drand.sh,https://api2.drand.sh,https://api3.drand.sh,https://drand.cloudflare.com';
-/** Maximum mirrors. It bounds the time of a query, because every mirror may time out. */
+/** Maximum number of mirrors. A query may wait for the timeout of every mirror, so this number limits the duration of a query. */
 const MAX_MIRRORS = 8;
 const mirrors = z
   .string()
@@ -49,15 +49,15 @@ const hexOf = (bytes: number, fallback: string) =>
     .default(fallback);
 const seconds = (fallback: number) => z.coerce.number().int().min(1).max(86_400).default(fallback);
 
-/** The environment variables of the chain. */
+/** The environment variables that configure the access to Solana. */
 export const ChainEnvironment = {
   SOLANA_RPC_URL: z.url({ protocol: /^https?$/ }).default('http://127.0.0.1:8899'),
-  /** A second RPC node. It must agree before a transaction counts as expired. */
+  /** A second RPC node. If it is set, a transaction counts as expired only when both RPC nodes agree. */
   SOLANA_RPC_SECOND_URL: z.url({ protocol: /^https?$/ }).optional(),
   DISTRIBUTOR_PROGRAM_ID: Wallet.optional(),
   REWARD_MINT: Wallet.optional(),
   USDC_MINT: Wallet.optional(),
-  /** Accepts a reward mint with a freeze authority, which can block claims at any time. */
+  /** Whether the reward mint may have a freeze authority, which could block claims at any time. */
   REWARD_MINT_MAY_FREEZE: z
     .enum(['0', '1', 'false', 'true', ''])
     .default('')
@@ -66,58 +66,60 @@ export const ChainEnvironment = {
   EPOCH_AUTHORITY_KEY: secret,
   TREASURY_KEY: secret,
   COMMITTER_KEY: secret,
-  /** Addresses of the treasury and the committer, for processes without their keys. */
+  /** Addresses of the treasury and of the committer, for processes that do not have these keys. */
   TREASURY_ADDRESS: Wallet.optional(),
   COMMITTER_ADDRESS: Wallet.optional(),
-  /** Finalized blocks after a transaction's last valid block, before the transaction can count as expired. */
+  /** Number of blocks that must be finalized after a transaction's last valid block before the transaction can count as expired. */
   LANDING_DEPTH_BLOCKS: blocks(32),
-  /** Time between two expiry checks of a transaction. */
+  /** Minimum time between two expiry checks of a transaction, ms. */
   LANDING_RECHECK_MS: milliseconds(30_000),
-  /** Poll interval of pending transactions. */
+  /** Poll interval of pending transactions, ms. */
   LANDING_POLL_MS: milliseconds(400),
-  /** Slots after which a pending transaction is sent again. */
+  /** Number of slots after which a pending transaction is sent again. */
   LANDING_RESEND_SLOTS: blocks(5),
-  /** Age at which a transaction of unknown status is marked for an operator. */
+  /** Age at which a transaction of unknown status is marked for an operator, ms. */
   LANDING_MANUAL_AFTER_MS: milliseconds(3_600_000),
-  /** Age at which a payout batch that does not land is abandoned. */
+  /** Age at which a payout batch that has not landed is abandoned, ms. */
   LANDING_GIVE_UP_MS: milliseconds(120_000),
-  /** Maximum priority price, millionths of a lamport per compute unit. */
+  /** Maximum priority price of a transaction, millionths of a lamport per compute unit. */
   PRIORITY_FEE_CAP: z.coerce.number().int().min(0).max(100_000_000).default(200_000),
-  /** Daily limits of payments (UTC day), base units and lamports. */
+  /** Maximum amounts that the service spends per UTC day: tokens in base units, SOL in lamports. */
   DAILY_REWARD_LIMIT: amount('1000000000000000'),
   DAILY_USDC_LIMIT: amount('10000000000'),
   DAILY_SOL_LIMIT: amount('20000000000'),
-  /** Daily budget for opening wallets' token accounts, lamports. */
+  /** Maximum amount per UTC day for opening token accounts of wallets, lamports. */
   TOKEN_ACCOUNT_DAILY_BUDGET: amount('2000000000'),
-  /** Smallest claim for which a wallet's token account is opened, base units. */
+  /** Minimum amount of a claim for which the service opens the wallet's token account, base units. */
   TOKEN_ACCOUNT_MIN_CLAIM: amount('1000000'),
-  /** `play`: a wallet must hold at least `GATE_MIN_BALANCE` of the reward token to start a play. */
+  /** `play`: a wallet must hold at least `GATE_MIN_BALANCE` of the reward token to start a play. Empty: there is no such condition. */
   GATE: z.enum(['', 'play']).default(''),
   GATE_MIN_BALANCE: amount('1'),
   /** URL of the price API. It answers `{ "solana": { "usd": 142.31 } }`, like CoinGecko's simple price. */
   PRICE_URL: z.url({ protocol: /^https?$/ }).default('https://api.coingecko.com/api/v3/simple/price?ids=solana&vs_currencies=usd'),
-  /** The payer of new stablecoin payments. */
+  /** The payer of new stablecoin payments: the treasury of the service, or the orchestrator (an external payment service). */
   USDC_PAYER: z.enum(['treasury', 'orchestrator']).default('treasury'),
-  /** Number of payout lanes, which is the maximum of concurrent payout batches. A payment stays in its lane when this number changes. */
+  /**
+   * Number of payout lanes, which is the maximum number of concurrent payout batches. Existing payments stay in their lanes when this number changes.
+   */
   PAYOUT_LANES: z.coerce.number().int().min(1).max(64).default(4),
   /** URLs of the randomness beacon's mirrors, comma-separated, queried in this order. */
   DRAND_URLS: mirrors,
-  /** Chain hash and public key of the beacon; drand's quicknet by default. */
+  /** Chain hash and public key of the beacon. Default: quicknet, a beacon chain of drand. */
   DRAND_CHAIN_HASH: hexOf(32, QUICKNET.chainHash),
   DRAND_PUBLIC_KEY: hexOf(96, QUICKNET.publicKey),
-  /** Time from the signing of a draw commitment to its beacon round, seconds. */
+  /** Time from the signing of a draw commitment to the beacon round that decides the draw, seconds. */
   DRAW_LEAD_SEC: seconds(LEAD_SEC),
-  /** Minimum time from the commitment's block to the beacon round, seconds. */
+  /** Minimum time from the block of a draw commitment to the beacon round that decides the draw, seconds. */
   DRAW_MARGIN_SEC: seconds(MARGIN_SEC),
 };
 
 type ChainVariables = z.output<z.ZodObject<typeof ChainEnvironment>>;
 
-/** Production minimums of the settings that decide when a transaction counts as expired. */
+/** Minimum values in production of the two settings that decide when a transaction counts as expired. */
 const PRODUCTION_DEPTH_BLOCKS = 32;
 const PRODUCTION_RECHECK_MS = 30_000;
 
-/** The source of a secret key: a file or the text of the variable. */
+/** The source of a secret key: the path of a file, or the text of the environment variable. */
 export type Secret = { readonly file: string } | { readonly text: string };
 
 const secretOf = (text: string | undefined): Secret | null => {
@@ -125,7 +127,11 @@ const secretOf = (text: string | undefined): Secret | null => {
   return isAbsolute(text) ? { file: text } : { text };
 };
 
-/** @throws when production settings expire transactions too early, use another beacon than quicknet, or leave too little time before a beacon round */
+/**
+ * Builds the configuration of the access to Solana.
+ * @throws when production settings let transactions count as expired too early, use another beacon than quicknet, or leave too little time before a
+ * beacon round
+ */
 export function chainConfig(e: ChainVariables, production: boolean) {
   if (production && (e.LANDING_DEPTH_BLOCKS < PRODUCTION_DEPTH_BLOCKS || e.LANDING_RECHECK_MS < PRODUCTION_RECHECK_MS)) {
     throw new Error(
@@ -146,7 +152,7 @@ export function chainConfig(e: ChainVariables, production: boolean) {
     rewardMint: e.REWARD_MINT ?? null,
     usdcMint: e.USDC_MINT ?? null,
     rewardMintMayFreeze: e.REWARD_MINT_MAY_FREEZE,
-    /** Read on first use. */
+    /** The key files are read when a key is used for the first time. */
     secrets,
     addresses: { treasury: e.TREASURY_ADDRESS ?? null, committer: e.COMMITTER_ADDRESS ?? null },
     submission: {

@@ -1,7 +1,7 @@
 import { PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
 import { MEMO_PROGRAM } from './tokens.ts';
 
-/** A top-level instruction of a transaction. Inner instructions (of called programs) are not included. Addresses are base58. */
+/** A top-level instruction of a transaction. Inner instructions (which a called program runs) are not included. Addresses are base58. */
 export interface ParsedInstruction {
   readonly program: string;
   readonly accounts: readonly string[];
@@ -28,7 +28,7 @@ export function instructionsOf(found: VersionedTransactionResponse): ParsedInstr
   }));
 }
 
-/** The memo program, and its first version. */
+/** Addresses of the memo program's current version and of its first version. */
 const MEMO_PROGRAMS = new Set([MEMO_PROGRAM.toBase58(), 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo']);
 
 /** Returns the texts of the memo instructions. */

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { App } from '#platform/app.ts';
 import { type Reading, staleWhileRevalidate } from '#platform/redis/stale-while-revalidate.ts';
 
-/** The response of the price API: CoinGecko's `/simple/price` for one coin in one currency. A price of zero is rejected. */
+/** The response of the price API, in the format of CoinGecko's `/simple/price` for one coin in one currency. A price of zero is rejected. */
 const PriceResponse = z.object({ solana: z.object({ usd: z.number().positive() }) });
 
-/** Cache time of a price, ms. */
+/** Age up to which a cached price is returned without a new request, ms. */
 export const PRICE_FRESH_MS = 30_000;
-/** Maximum age of a stale price while the price API fails, ms. */
+/** Maximum age of the price that is returned while the price API fails, ms. */
 const PRICE_STALE_MS = 600_000;
-/** Timeout of the price API, ms. */
+/** Timeout of a request to the price API, ms. */
 const TIMEOUT_MS = 3_000;
 /** Maximum bytes of a response. */
 const MAX_BYTES = 16_384;
@@ -35,7 +35,7 @@ const readPrice = staleWhileRevalidate<'sol', number>({
  */
 export const solPrice = (app: App): Promise<Reading<number>> => readPrice(app, 'sol');
 
-/** Requests the price. Error messages omit the URL, because it may contain an API key. */
+/** Requests the price of SOL. Error messages omit the URL, because it may contain an API key. */
 async function fetchPrice(app: App): Promise<number> {
   const response = await fetch(app.config.chain.priceUrl, {
     headers: { Accept: 'application/json' },
@@ -52,7 +52,10 @@ async function fetchPrice(app: App): Promise<number> {
   return parsed.data.solana.usd;
 }
 
-/** Reads a response body. @throws when it exceeds `MAX_BYTES`; the rest is not read */
+/**
+ * Reads a response body.
+ * @throws when the body exceeds `MAX_BYTES`; the rest of the body is not read
+ */
 async function readText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -7,26 +7,38 @@ import { observeRpc } from '#platform/observability/metrics/metrics.ts';
 import { traceRpc } from '#platform/observability/tracing/tracing.ts';
 import type { Role, Secret } from './config.ts';
 
-/** The connections, addresses and keys of this process. `openChain` sends no request; a missing setting is an error on first use. */
+/**
+ * The RPC connections, addresses and keys of this process. `openChain` sends no request and accepts missing settings; the first use of a missing
+ * setting throws.
+ */
 export interface Chain {
-  /** The RPC connection, `confirmed` by default. Call it through `rpc`, so that an unreachable node becomes a 503 error. */
+  /**
+   * The RPC connection, with commitment `confirmed` by default. Send each request through `rpc`, so that a failure of the RPC node becomes a 503
+   * error.
+   */
   readonly connection: Connection;
-  /** The second RPC node, or null when it is not configured. */
+  /** The connection to the second RPC node; null when no second node is configured. */
   readonly second: Connection | null;
-  /** The address of the distributor program. Reading this address or a mint throws 503 when it is not configured. */
+  /** The address of the distributor program. Reading this address or one of the two mints throws 503 when it is not configured. */
   readonly programId: PublicKey;
   readonly rewardMint: PublicKey;
   readonly usdcMint: PublicKey;
-  /** Returns the key of a role. @throws 503 when this process has no such key */
+  /**
+   * Returns the key pair of a role.
+   * @throws 503 when this process does not have the key
+   */
   key(role: Role): Keypair;
-  /** Returns the address of a role, also in a process without the key. @throws 503 when neither address nor key is configured */
+  /**
+   * Returns the address of a role, even when this process does not have the key.
+   * @throws 503 when neither the address nor the key is configured
+   */
   address(role: 'treasury' | 'committer'): PublicKey;
 }
 
 /** Timeout of an RPC request, ms. */
 const RPC_TIMEOUT_MS = 10_000;
 
-/** Creates the chain access of a process. */
+/** Creates the access of a process to Solana. */
 export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
   const keys = new Map<Role, Keypair>();
   const address = (value: string | null, variable: string) => {
@@ -68,16 +80,19 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
 function connect(url: string): Connection {
   return new Connection(url, {
     commitment: 'confirmed',
-    // Callers retry, because only they know whether the request is still needed.
+    // web3.js does not retry requests, because only the caller knows whether a request is still needed.
     disableRetryOnRateLimit: true,
     fetch: fetchRpc,
   });
 }
 
-/** The RPC node sent no response. */
+/** Thrown when the RPC node sent no response. */
 class NodeUnreachable extends Error {}
 
-/** Sends a request, and wraps a network error in an error of this realm, because web3.js never settles after an error of another realm. */
+/**
+ * Sends an RPC request. Wraps a network error in an error of this JavaScript realm, because a web3.js call never settles when its request fails with
+ * an error of another realm.
+ */
 async function fetchRpc(input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]): Promise<Response> {
   const method = methodOf(init?.body);
   const send = () => fetch(input, { ...init, signal: AbortSignal.timeout(RPC_TIMEOUT_MS) });
@@ -88,13 +103,13 @@ async function fetchRpc(input: Parameters<typeof fetch>[0], init?: Parameters<ty
   }
 }
 
-/** Returns the RPC method of a request body. web3.js writes the method first. */
+/** Returns the name of the RPC method in a request body. web3.js writes `method` as the first field of the body. */
 const methodOf = (body: unknown): string => (typeof body === 'string' && /^\{"method":"(\w+)"/.exec(body)?.[1]) || 'other';
 
 /** Returns only the host of a URL, because the rest may contain an API key. */
 const hostOf = (input: Parameters<typeof fetch>[0]): string => new URL(input instanceof Request ? input.url : input).hostname;
 
-/** Reads a key. Error messages name the role and never contain the key. */
+/** Reads the secret key of a role. Error messages name the role and never contain the key. */
 function readKey(role: Role, secret: Secret): Keypair {
   const text = ('file' in secret ? readFileSync(secret.file, 'utf8') : secret.text).trim();
   const bytes = text.startsWith('[') ? jsonBytes(text) : bs58.decodeUnsafe(text);
@@ -102,10 +117,10 @@ function readKey(role: Role, secret: Secret): Keypair {
     try {
       return Keypair.fromSecretKey(bytes);
     } catch {
-      // The public half does not match the secret half; the error below reports it.
+      // The public half of the key does not match its secret half. The error below reports this.
     }
   }
-  throw new Error(`the key of ${role} must be a JSON array of 64 numbers or base58 of 64 bytes`);
+  throw new Error(`the key of ${role} must be a JSON array of 64 numbers or base58 of 64 bytes, and its public half must match its secret half`);
 }
 
 function jsonBytes(text: string): Uint8Array | null {
@@ -120,7 +135,7 @@ function jsonBytes(text: string): Uint8Array | null {
 
 /**
  * Runs an RPC request.
- * @throws 503 when the RPC node does not answer, limits the rate, or fails; an error about the request itself is thrown unchanged
+ * @throws 503 when the RPC node does not answer, limits the rate, or fails. Throws an error about the request itself unchanged
  */
 export async function rpc<T>(request: () => Promise<T>): Promise<T> {
   try {
@@ -131,15 +146,15 @@ export async function rpc<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
-/** JSON-RPC error codes of a node that is unhealthy, lags behind, or does not have the slot or block. */
+/** JSON-RPC error codes of an RPC node that is unhealthy, lags behind, or does not have the requested slot or block. */
 const NODE_CODES = new Set([-32004, -32005, -32007, -32014, -32015, -32016, -32603]);
 
 /** Returns whether an error is caused by the RPC node, and not by the request. */
 function isNodeFailure(error: unknown): boolean {
   if (!Error.isError(error)) return false;
   if ('code' in error && typeof error.code === 'number') return NODE_CODES.has(error.code);
-  // web3.js reports other failures only in the message: an HTTP status (`503 Service Unavailable: …`), an invalid or truncated response.
-  // Some methods put their own text before it.
+  // web3.js reports other failures only in the message: an HTTP status (`503 Service Unavailable: …`), an invalid or truncated response. Some web3.js
+  // methods put their own text before this message.
   return (
     error instanceof NodeUnreachable ||
     /(?:^|: Error: )(?:429|5\d\d) |the RPC node cannot be reached|terminated|aborted|Expected the value to satisfy|Unexpected (?:token|end)/i.test(

@@ -12,7 +12,7 @@ interface TokenHolding {
   readonly minimum: bigint;
   readonly eligible: boolean;
   readonly mint: string;
-  /** Time of the balance request. */
+  /** Time at which the balance was requested. */
   readonly at: Date;
 }
 
@@ -20,8 +20,9 @@ interface TokenHolding {
 const PEEK_MS = 300;
 
 /**
- * Sums the balances of all token accounts that a wallet has for the mint. The RPC node needs its index of token owners
- * (`getTokenAccountsByOwner`), as all public nodes have. Frozen accounts count, because the gate requires holding and not spending.
+ * Adds up the balances of all token accounts that a wallet has for the mint. The RPC node must have an index of token accounts by owner (for
+ * `getTokenAccountsByOwner`), as all public nodes have. Frozen accounts count too, because a wallet must only hold the tokens, not be able to spend
+ * them.
  */
 const readBalance = staleWhileRevalidate<{ wallet: string; mint: string }, string>({
   name: 'balance',
@@ -45,8 +46,8 @@ const readBalance = staleWhileRevalidate<{ wallet: string; mint: string }, strin
 });
 
 /**
- * Returns a wallet's holding, cached for 30 s, or for 10 minutes while the RPC node does not answer.
- * @throws 503 when no cached balance is left, or no reward mint is configured
+ * Returns the token balance of a wallet and its eligibility. They are cached for 30 s, or for 10 minutes while the RPC node does not answer.
+ * @throws 503 when no cached balance is left, or when no reward mint is configured
  */
 export async function readHolding(app: App, wallet: string): Promise<TokenHolding> {
   const mint = app.chain.rewardMint.toBase58();
@@ -57,8 +58,8 @@ export async function readHolding(app: App, wallet: string): Promise<TokenHoldin
 }
 
 /**
- * Returns a wallet's eligibility and balance within 0.3 s; null for values that are not known by then. Every wallet is eligible when
- * neither a reward mint nor the gate is configured. Never throws.
+ * Returns within 0.3 s whether a wallet is eligible to play, and its token balance. A value that is not known by then is null. Every wallet is
+ * eligible when neither a reward mint nor the gate is configured. Never throws.
  */
 export async function peekHolding(app: App, wallet: string): Promise<{ eligible: boolean | null; tokenBalance: string | null }> {
   const { rewardMint, tokenGate } = app.config.chain;
@@ -68,7 +69,7 @@ export async function peekHolding(app: App, wallet: string): Promise<{ eligible:
   return { eligible: holding?.eligible ?? null, tokenBalance: holding?.balance.toString() ?? null };
 }
 
-/** Returns the eligibility of wallets from the cache. Wallets without a cached balance are left out. Never throws. */
+/** Returns from the cache which wallets are eligible to play. Wallets without a cached balance are left out. Never throws. */
 export async function cachedEligibility(app: App, wallets: readonly string[]): Promise<Map<string, boolean>> {
   const mint = app.config.chain.rewardMint;
   if (mint === null) return new Map();
@@ -86,8 +87,8 @@ export async function cachedEligibility(app: App, wallets: readonly string[]): P
 }
 
 /**
- * Returns the error when a wallet may not start a play: 403 when its balance is too low, 503 when the balance is not known.
- * Returns null when it may, or when `GATE` is not `play`.
+ * Returns an error when a wallet may not start a play: 403 when its token balance is too low, 503 when the balance is not known. Returns null when
+ * the wallet may start a play, which is always so unless `GATE` is `play`.
  */
 export async function playGateError(app: App, wallet: string): Promise<HttpError | null> {
   if (!app.config.chain.tokenGate.play) return null;

@@ -3,9 +3,9 @@ import { z } from 'zod';
 
 /** The environment variables of media storage. */
 export const StorageEnvironment = {
-  /** The folder of media files, shared by all processes. With S3, a folder of each process for uploads in progress. */
+  /** Folder of media files, which all processes must share. With S3, it holds only uploads in progress, and each process may have its own folder. */
   MEDIA_FOLDER: z.string().min(1).default('.data/media'),
-  /** URL of an S3-compatible service, such as `https://s3.eu-central-1.amazonaws.com`. The bucket is part of the path. */
+  /** URL of an S3-compatible service, such as `https://s3.eu-central-1.amazonaws.com`. The service adds the bucket to the path of this URL. */
   MEDIA_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   MEDIA_S3_BUCKET: z
     .string()
@@ -31,7 +31,10 @@ export interface StorageConfig {
   readonly s3: S3Config | null;
 }
 
-/** Builds the settings of media storage. @throws when they are incomplete */
+/**
+ * Builds the settings of media storage.
+ * @throws when only some of the S3 settings are set, or when the folder is a relative path in production
+ */
 export function storageConfig(environment: z.infer<z.ZodObject<typeof StorageEnvironment>>, production: boolean): StorageConfig {
   const { MEDIA_FOLDER: folder, MEDIA_S3_ENDPOINT: endpoint, MEDIA_S3_BUCKET: bucket, MEDIA_S3_REGION: region } = environment;
   const { MEDIA_S3_ACCESS_KEY: accessKey, MEDIA_S3_SECRET_KEY: secretKey } = environment;

@@ -5,10 +5,10 @@ import { storageUnavailable } from './unavailable.ts';
 import { UploadDraft } from './upload-draft.ts';
 
 const CHUNK_BYTES = 64 * 1024;
-/** Does not follow symbolic links, so that no file outside the folder can be read. */
+/** Flags for opening a file to read. O_NOFOLLOW rejects a symbolic link, so that no file outside the folder can be read. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW;
 
-/** Stores media as files of a folder, which several machines may share. */
+/** Opens a storage that keeps media as files in a folder. Several machines may share the folder. */
 export function openDisk(root: string): Storage {
   const folder = resolve(root);
   const pathsOf = (id: string) => {
@@ -53,19 +53,19 @@ export function openDisk(root: string): Storage {
   };
 }
 
-/** Returns whether the file is a regular file that reaches the offset `end`. */
+/** Returns whether a file is a regular file that has a byte at the offset `end`. */
 async function hasByte(file: FileHandle, end: number): Promise<boolean> {
   const found = await file.stat();
   return found.isFile() && found.size > end;
 }
 
-/** Syncs a folder, so that a rename in it survives a crash. */
+/** Syncs a folder to disk, so that a rename in the folder survives a crash. */
 async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
 }
 
-/** Converts every error of `work` to 503. */
+/** Runs `work` and converts each of its errors to a 503. */
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

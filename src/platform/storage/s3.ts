@@ -7,12 +7,15 @@ import { PUT_MS, pathOf, type Storage } from './storage.ts';
 import { storageUnavailable } from './unavailable.ts';
 import { UploadDraft } from './upload-draft.ts';
 
-/** Idle timeouts before a response starts and while it is read, ms. Reading may pause for long, because video players stop while their buffer is full. */
+/**
+ * Idle timeouts of a request, ms: before the response starts, and while the response is read. The second is longer, because a video player stops
+ * reading while its buffer is full.
+ */
 const TIMEOUTS = { responseMs: 15_000, readMs: 120_000 };
 const MAX_ATTEMPTS = 3;
 /** Base delay before a retry, ms. It doubles with each attempt. */
 const RETRY_MS = 200;
-/** Maximum bytes that are read of an error response. */
+/** Maximum bytes of an error response that are read. */
 const MAX_REASON_BYTES = 4_096;
 
 interface S3Request {
@@ -22,7 +25,7 @@ interface S3Request {
   readonly draft?: UploadDraft;
 }
 
-/** A response with an unexpected status. */
+/** The error for a response of S3 with an unexpected status. */
 class UnexpectedStatus extends Error {
   readonly isTemporary: boolean;
 
@@ -33,8 +36,8 @@ class UnexpectedStatus extends Error {
 }
 
 /**
- * Stores media in a bucket. Uses three signed requests instead of an SDK, which would be larger than this service.
- * @param folder holds uploads in progress, because S3 needs their length and hash before the first byte
+ * Opens a storage that keeps media in an S3 bucket. It signs its requests itself instead of using an SDK, which would be larger than this service.
+ * @param folder holds uploads in progress, because S3 needs the length and hash of a file before the first byte
  */
 export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): Storage {
   const base = `${config.endpoint.replace(/\/$/, '')}/${config.bucket}`;
@@ -47,7 +50,7 @@ export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): S
     const signed = await new AwsV4Signer({
       method,
       url,
-      // S3 rejects the upload when its content does not match this hash.
+      // S3 rejects the upload when the content does not match this hash.
       headers: { ...headers, ...(draft ? { 'X-Amz-Content-Sha256': draft.sha256.toString('hex') } : {}) },
       accessKeyId: config.accessKey,
       secretAccessKey: config.secretKey,
@@ -76,10 +79,13 @@ export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): S
     });
   }
 
-  /** Sends a request with retries until the response is the expected one. @throws 503 after the last attempt, or on a permanent error */
+  /**
+   * Sends a request, with retries until `isExpected` accepts the response.
+   * @throws 503 after the last attempt, or on a permanent error
+   */
   async function sendWithRetries(request: S3Request, isExpected: (status: number, response: IncomingMessage) => boolean): Promise<IncomingMessage> {
     const { folder: part, name } = pathOf(request.id);
-    // Reading has no deadline: a slow client may take long.
+    // A GET request has no deadline, because a slow client may need a long time to read the response.
     const deadline = request.method === 'GET' ? null : AbortSignal.timeout(PUT_MS);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -101,7 +107,7 @@ export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): S
       (await sendWithRetries({ method: 'PUT', id, draft, headers: { 'Content-Type': type } }, (status) => status === 200)).resume();
     },
     async open(id, { start, end }) {
-      // Checks the length, because the client would wait for the rest of a truncated file.
+      // Checks the length before the first byte is sent, because the client would wait for the rest of a truncated file.
       return await sendWithRetries(
         { method: 'GET', id, headers: { Range: `bytes=${start}-${end}` } },
         (status, { headers }) => (status === 206 || (status === 200 && start === 0)) && Number(headers['content-length']) === end - start + 1,
@@ -114,7 +120,7 @@ export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): S
   };
 }
 
-/** Returns the error code of a response, such as `AccessDenied`, or its length when it has none. */
+/** Returns the reason for an unexpected response: its S3 error code, such as `AccessDenied`, or the length of the response when it has no code. */
 async function reasonIn(response: IncomingMessage): Promise<string> {
   let text = '';
   if ((response.statusCode ?? 0) >= 300) {

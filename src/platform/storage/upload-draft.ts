@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { fail } from '#lib/errors.ts';
 import { storageUnavailable } from './unavailable.ts';
 
-/** Bytes that are enough to detect the file type. */
+/** Bytes at the start of a file that are enough to detect the file type. */
 const HEAD_BYTES = 4_096;
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * An upload in progress, in a temporary file. The file is unlinked before the first byte arrives, so the operating system deletes it
- * when the process ends, also after a crash.
+ * An upload in progress, in a temporary file. The file is unlinked before the first byte arrives, so the operating system deletes the file when the
+ * process ends, even after a crash.
  */
 export class UploadDraft {
   readonly #file: FileHandle;
@@ -39,8 +39,8 @@ export class UploadDraft {
   }
 
   /**
-   * Writes a stream to the file, at the speed of the disk.
-   * @param inspect receives the first bytes as soon as they have arrived; an exception aborts the upload
+   * Writes a stream to the temporary file. It reads the stream no faster than the disk writes.
+   * @param inspect receives the first `HEAD_BYTES` bytes as soon as they have arrived; it throws to abort the upload
    * @throws 413 when the stream exceeds `maxBytes`, 503 when the disk is full
    */
   async fill(source: AsyncIterable<Buffer>, maxBytes: number, inspect: (head: Buffer) => void): Promise<void> {
@@ -75,7 +75,7 @@ export class UploadDraft {
     return this.#digest;
   }
 
-  /** Streams the received bytes from the start. May be called several times. */
+  /** Streams the received bytes from the first byte on. May be called several times. */
   async *read(): AsyncGenerator<Buffer, void> {
     for (let at = 0; at < this.bytes; ) {
       const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at);
@@ -85,7 +85,7 @@ export class UploadDraft {
     }
   }
 
-  /** Closes the file, which deletes it. */
+  /** Closes the temporary file, and thereby deletes it. */
   async close(): Promise<void> {
     await this.#file.close().catch(() => undefined);
   }

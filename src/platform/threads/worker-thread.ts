@@ -1,6 +1,6 @@
 import { parentPort, Worker } from 'node:worker_threads';
 
-/** The methods of an object in another thread; each returns a promise. */
+/** The methods of an object that runs in another thread. Each method returns a promise. */
 export type Remote<T> = { readonly [K in keyof T]: T[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never };
 
 interface ThreadCall {
@@ -10,7 +10,7 @@ interface ThreadCall {
 }
 type ThreadReply = { id: number; result: unknown } | { id: number; error: Error };
 
-/** A worker thread that serves an object. Synchronous methods run one after the other. */
+/** A worker thread that serves an object. Its synchronous methods run one after the other. */
 export interface Thread<T> {
   readonly remote: Remote<T>;
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export function openThread<T extends object>(file: URL): Thread<T> {
   return { remote: remoteOf(call), close: async () => void (await worker.terminate()) };
 }
 
-/** Serves an object in the same thread, for work that takes less time than starting a thread. */
+/** Serves an object in the calling thread, for work that takes less time than starting a worker thread. */
 export function withoutThread<T extends object>(object: T): Thread<T> {
   return { remote: remoteOf(async (method, args) => invoke(object, method, args)), close: async () => {} };
 }
@@ -71,7 +71,9 @@ function invoke(object: object, method: string, args: readonly unknown[]): unkno
   return Reflect.apply(found, object, args);
 }
 
-/** Creates a proxy that forwards each method call. `then` is undefined, so that `await` does not take the proxy for a promise. */
+/**
+ * Creates a proxy that passes each method call to `call`. Its property `then` is undefined, so that `await` does not treat the proxy as a promise.
+ */
 function remoteOf<T extends object>(call: (method: string, args: unknown[]) => Promise<unknown>): Remote<T> {
   const methods = { get: (_target: object, name: string) => (name === 'then' ? undefined : (...args: unknown[]) => call(name, args)) };
   return new Proxy({}, methods) as Remote<T>;

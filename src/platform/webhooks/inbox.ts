@@ -6,25 +6,28 @@ import { parseJson } from '#platform/http/body.ts';
 import { countDeliveryAttempt } from '#platform/observability/metrics/metrics.ts';
 import { type ProcessedSource, processWebhook } from './jobs.ts';
 
-/** Key of a row of `webhook_deliveries`. It is also the payload of its job. */
+/** Key of a row of `webhook_deliveries`. The job that processes the row has this key as its payload. */
 export interface Delivery {
   readonly source: WebhookSource;
-  /** The header `webhook-id`; for X the hex SHA-256 of the body. */
+  /** Value of the header `webhook-id`; for a delivery from X, the hex SHA-256 of its body. */
   readonly id: string;
 }
 
-/** Result of an attempt to process a delivery. `worked` and `failed` are final. */
+/** Result of an attempt to process a delivery. `worked` and `failed` are final; after `retry` another attempt follows. */
 export interface DeliveryVerdict {
   readonly outcome: 'worked' | 'failed' | 'retry';
-  /** One sentence for operators. */
+  /** Reason for the outcome, one sentence for operators. */
   readonly verdict: string;
 }
 
-/** Maximum attempts per delivery. They run 1, 2, 4 … s after it was received or replayed, the last one after about nine hours. */
+/**
+ * Maximum attempts per delivery. The first attempt runs at once. The others are due 2, 4, 8 … s after the delivery was received or replayed, the last
+ * one after about nine hours.
+ */
 const MAX_ATTEMPTS = 16;
-/** Maximum deliveries per sweep. */
+/** Maximum deliveries that one sweep enqueues. */
 const MAX_SWEPT = 200;
-/** Retention of processed deliveries. Until then a repeated delivery is recognized. */
+/** Time after its receipt for which a processed delivery stays stored. During this time a repeated delivery is recognized. */
 const RETENTION = '30 days';
 /** Maximum rows that one purge deletes. */
 const MAX_PURGED = 2_000;
@@ -58,7 +61,7 @@ const purgeWorked = statement<{ n: number }>(
    select count(*)::int as n from deleted`,
 );
 
-/** A delivery's key and time. */
+/** Key of a delivery and the time of its receipt. */
 export interface ReceivedDelivery {
   readonly delivery: Delivery;
   /** Time of receipt, ISO 8601 in UTC. */
@@ -66,9 +69,10 @@ export interface ReceivedDelivery {
 }
 
 /**
- * Processes a stored delivery in the state `received`; in another state it does nothing. The attempt is counted before it begins, so that a delivery that
- * crashes the process is not retried for ever. The effect and the verdict are written in one transaction.
- * @param prepare calls external services outside any transaction; the function that it returns runs inside the transaction
+ * Makes one attempt to process a stored delivery. Does nothing unless the delivery is in the state `received`. The attempt is counted before it
+ * begins, so that a delivery that crashes the process is not retried for ever. The effect and the verdict are written in one transaction.
+ * @param prepare runs first, outside any transaction, and may call external services. It returns a function that runs inside the transaction and
+ * returns the verdict.
  */
 export async function processDelivery(
   app: App,
@@ -104,26 +108,28 @@ const limitAttempts = ({ outcome, verdict }: DeliveryVerdict, attempts: number):
     ? { outcome: 'failed', verdict: `failed after ${attempts} attempts: ${verdict}` }
     : { outcome, verdict };
 
-/** Enqueues jobs for deliveries whose next attempt is due, and for deliveries whose job was lost. */
+/** Enqueues jobs for deliveries of a source whose next attempt is due, including deliveries whose job was lost. */
 export async function enqueueDueDeliveries(app: App, source: ProcessedSource): Promise<void> {
   const waiting = await app.db.query(selectDue, [source, MAX_SWEPT]);
   if (waiting.length > 0) await app.queues.add(waiting.map(({ id }) => ({ job: processWebhook, payload: { source, id } })));
 }
 
-/** Deletes processed deliveries after their retention, at most `MAX_PURGED`. Returns whether there may be more. */
+/**
+ * Deletes at most `MAX_PURGED` processed or failed deliveries of a source that are older than `RETENTION`. Returns whether more of them may exist.
+ */
 export async function purgeDeliveries(tx: Tx, source: Delivery['source']): Promise<boolean> {
   return ((await tx.query(purgeWorked, [source]))[0]?.n ?? 0) >= MAX_PURGED;
 }
 
-/** A row of `webhook_deliveries` for operators. */
+/** A row of `webhook_deliveries` without its body, for operators. */
 export interface StoredDelivery extends Delivery {
   state: (typeof DELIVERY_STATES)[number];
-  /** Result of the last attempt, one sentence. */
+  /** Result of the last attempt, one sentence; null before the first attempt. */
   verdict: string | null;
   attempts: number;
   /** Size of the body, bytes. */
   bytes: number;
-  /** ISO 8601 in UTC. */
+  /** Time of receipt, ISO 8601 in UTC. */
   receivedAt: string;
   replayedAt: string | null;
   settledAt: string | null;
@@ -131,13 +137,16 @@ export interface StoredDelivery extends Delivery {
 
 /** States of a delivery: received (pending or being processed), worked (processed), failed (for good). */
 export const DELIVERY_STATES = ['received', 'worked', 'failed'] as const;
-/** Maximum deliveries that are counted. */
+/** Maximum deliveries that `listDeliveries` counts. */
 const MAX_COUNTED = 10_000;
 
 const COLUMNS = `source, id, state, verdict, attempts, octet_length(body) as bytes, ${instant('received_at')} as "receivedAt",
   ${instant('replayed_at')} as "replayedAt", ${instant('settled_at')} as "settledAt"`;
 
-/** Returns a page of deliveries, newest first, and their number up to `MAX_COUNTED`. The SQL contains only the given conditions, so that each combination uses its index. */
+/**
+ * Returns a page of the deliveries that match the filter, newest first, and the number of all matching deliveries up to `MAX_COUNTED`. The SQL
+ * contains only the conditions that the filter sets, so that PostgreSQL uses the right index for each combination.
+ */
 export async function listDeliveries(
   db: Queryable,
   filter: { readonly source?: Delivery['source'] | undefined; readonly state?: StoredDelivery['state'] | undefined },
@@ -163,7 +172,7 @@ const selectStored = statement<StoredDelivery & { body: Buffer }>(
   `select ${COLUMNS}, body from webhook_deliveries where source = $1 and id = $2`,
 );
 
-/** Returns a delivery with its body, or undefined. The body is UTF-8, because the route checks it. */
+/** Returns a delivery with its body, or undefined when it does not exist. The body is valid UTF-8, because `readDelivery` rejects any other body. */
 export async function readStoredDelivery(db: Queryable, { source, id }: Delivery): Promise<(StoredDelivery & { body: string }) | undefined> {
   const [stored] = await db.query(selectStored, [source, id]);
   return stored && { ...stored, body: stored.body.toString('utf8') };
@@ -176,9 +185,9 @@ const replay = statement<StoredDelivery>(
 );
 
 /**
- * Resets a delivery to the state `received` without attempts. Processing is idempotent for every source, so replaying a processed delivery changes nothing.
- * The caller enqueues the job.
- * @returns the delivery, or `pending` while it is pending or being processed, or `unknown`
+ * Resets a processed or failed delivery to the state `received` with 0 attempts. Processing is idempotent for every source, so replaying a processed
+ * delivery changes nothing. The caller must enqueue the job that processes the delivery.
+ * @returns the delivery after the reset; `pending` when it already waits or is being processed; `unknown` when it does not exist
  */
 export async function replayDelivery(tx: Tx, { source, id }: Delivery): Promise<StoredDelivery | 'pending' | 'unknown'> {
   const [replayed] = await tx.query(replay, [source, id]);

@@ -19,7 +19,7 @@ export const Acknowledged = z.object({ received: z.literal(true) }).meta({ id: '
 /** Returns the response of a webhook handler: 200 with `Acknowledged`. */
 export const acknowledged = () => reply(200, { received: true as const });
 
-/** Rate limit per source. */
+/** Rate limit for the deliveries of one source. */
 export const DELIVERY_RATE_LIMIT: RateLimit = { name: 'deliveries', max: 500, windowMs: 1_000 };
 
 /** A delivery with a valid signature. */
@@ -32,9 +32,10 @@ export interface VerifiedDelivery {
 }
 
 /**
- * Reads a delivery and verifies the signature of its raw body. Malformed headers, a wrong signature and a source without a configured secret all get the same
- * 401, so that an unauthenticated sender learns nothing.
- * @throws 401 when the signature is not valid; 413 and 415 as for JSON bodies; 400 when the body is not a JSON object
+ * Reads a delivery from a request and verifies the signature of its raw body. Malformed headers, a wrong signature and a source without a configured
+ * secret all get the same 401, so that the response does not tell an unauthenticated sender the cause.
+ * @throws 401 when the signature is not valid; 413 when the body is too large; 415 when the body is compressed or not JSON; 400 when the body is
+ * incomplete or not a JSON object
  */
 export async function readDelivery(app: App, request: IncomingMessage, source: WebhookSource): Promise<VerifiedDelivery> {
   const keys = app.config.webhookKeys[source];
@@ -45,7 +46,8 @@ export async function readDelivery(app: App, request: IncomingMessage, source: W
   if (id === null) throw unsigned(source);
   if (!isJson(headers['content-type'])) throw fail(415, 'Content-Type must be application/json');
   const value = bytes.length === 0 ? null : parseJson(bytes);
-  // The response to X's challenge is signed with the same key, so a signed body that is not an object may be a replayed challenge response.
+  // Only JSON objects are accepted: the response to X's challenge contains a signature of the challenge text under the same key, so an attacker could
+  // send the challenge text as a signed body. A challenge text is never a JSON object.
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fail(400, 'the body must be a JSON object');
   return { delivery: { source, id }, bytes, value };
 }
@@ -54,7 +56,8 @@ const unsigned = (source: WebhookSource) =>
   fail(401, `${usesStandardWebhooks(source) ? STANDARD_SIGNATURE : X_SIGNATURE} must be a valid and recent signature of this delivery`);
 
 /**
- * Enforces the rate limit of a source. While Redis is down there is no limit, because storing a delivery needs PostgreSQL only.
+ * Counts a delivery of a source and enforces the rate limit of the source. While Redis is down no limit applies, because storing a delivery needs
+ * only PostgreSQL.
  * @throws 429 when the source exceeds its limit
  */
 export async function countDelivery(app: App, source: WebhookSource): Promise<void> {
@@ -65,8 +68,8 @@ export async function countDelivery(app: App, source: WebhookSource): Promise<vo
   }
 }
 
-// A concurrent copy of the same delivery waits for the first one's commit for at most 2 s. Then it gets a 503, and its sender retries. The same timeout
-// applies to the locks that the handler takes.
+// When the same delivery arrives twice at the same time, the second insert waits at most 2 s for the commit of the first. After 2 s the second
+// request gets a 503, and its sender retries. The timeout also applies to the locks that the handler takes in the same transaction.
 const insertDelivery = statement<{ id: string }>(
   'insert_webhook_delivery',
   `with timeout as materialized (select set_config('lock_timeout', '2s', true))
@@ -79,10 +82,10 @@ const findHash = statement<{ body_hash: Buffer }>('find_webhook_hash', 'select b
  * Stores a delivery and runs `work` in the same transaction. Idempotent per (source, id): a repeated delivery is acknowledged without running `work`. When
  * `work` throws, nothing is stored, so the sender may retry.
  *
- * A handler enqueues the job that processes the row, or does something equally fast:
+ * A handler should only enqueue the job that processes the row, or do work that is equally fast:
  * `handler: ({ delivery, once }) => once(async (tx) => { tx.enqueue(processWebhook, delivery); return acknowledged(); })`.
  * Redis may lose the job, so a sweep enqueues it again for rows that stay in the state `received`.
- * @throws 409 when the id was delivered before with another body
+ * @throws 409 when a stored delivery has the same id and another body
  */
 export async function storeOnce(app: App, { delivery, bytes }: VerifiedDelivery, work: (tx: Tx) => Promise<Reply>): Promise<Reply> {
   const { source, id } = delivery;
@@ -93,6 +96,6 @@ export async function storeOnce(app: App, { delivery, bytes }: VerifiedDelivery,
     const known = (await tx.query(findHash, [source, id]))[0];
     if (known?.body_hash.equals(hash)) return acknowledged();
     app.log.warn({ source, id }, 'a webhook delivery has the id of an earlier one and another body; it is rejected with 409');
-    throw fail(409, `${usesStandardWebhooks(source) ? 'webhook-id' : 'the body'} was delivered before with another body`);
+    throw fail(409, `${usesStandardWebhooks(source) ? 'webhook-id' : 'the id of this delivery'} was used before with another body`);
   });
 }

@@ -5,7 +5,7 @@ import { constantTimeEqual } from '#lib/constant-time-equal.ts';
 
 /** Maximum difference between the timestamp of a delivery and the current time, s. */
 const TOLERANCE_SEC = 300;
-/** An id without full stops, because the signed text separates its parts with full stops and would be ambiguous. */
+/** Matches an id without full stops. The signed text separates its parts with full stops, so an id with full stops would make the text ambiguous. */
 const ID = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 const TIMESTAMP = /^\d{1,12}$/;
 
@@ -24,9 +24,9 @@ const hmac = (key: Buffer, ...parts: (string | Buffer)[]): string => {
 };
 
 /**
- * Verifies a delivery by Standard Webhooks 1.0 (standardwebhooks.com): the header `webhook-signature` is a list separated by spaces, and one entry must be
- * `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` under one of the keys. The package `standardwebhooks` is not used, because it
- * signs the body decoded as text instead of its bytes and reads the system clock.
+ * Verifies a delivery by Standard Webhooks 1.0 (standardwebhooks.com). The header `webhook-signature` is a list separated by spaces. One entry must
+ * be `v1,` followed by the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` under one of the keys. The package `standardwebhooks` is
+ * not used, because it signs the body decoded as text instead of the bytes of the body, and because it reads the system clock.
  * @param body the raw body
  * @returns the id of the delivery; null when a header is missing or malformed, the timestamp is out of range, or no signature is valid
  */
@@ -43,11 +43,14 @@ export function verifyStandard(keys: readonly Buffer[], headers: IncomingHttpHea
   return isSigned ? id : null;
 }
 
-/** Returns `sha256=` and the base64 HMAC-SHA256 of a text. X signs its deliveries with it and expects it as the response to its challenge. */
+/**
+ * Returns `sha256=` followed by the base64 HMAC-SHA256 of a text. X sends this value as the signature of a delivery, and expects it in the response
+ * to its challenge.
+ */
 export const signForX = (key: Buffer, body: string | Buffer): string => `sha256=${hmac(key, body)}`;
 
 /**
- * Verifies a delivery of X: the header `x-twitter-webhooks-signature` signs the body.
+ * Verifies a delivery of X: the header `x-twitter-webhooks-signature` must be the signature of the body under one of the keys.
  * @param body the raw body
  * @returns the id of the delivery, which is the hex SHA-256 of its body; null when the signature is missing or wrong
  */

@@ -4,9 +4,9 @@ import { type HttpError, unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { sendXRequest } from './request.ts';
 
-/** Permanent id of an account or a post. */
+/** Permanent id of an account or a post of X. */
 export const XId = z.string().regex(/^\d{1,20}$/);
-/** Account name without the `@`. It can change. */
+/** Name of an account without the `@`. The owner of the account can change it. */
 export const XHandle = z.string().regex(/^\w{1,32}$/);
 
 /** An account of X. */
@@ -15,7 +15,7 @@ export interface XAccount {
   readonly handle: string;
 }
 
-/** A public post. */
+/** A public post on X. */
 interface XPost {
   readonly author: XAccount;
   /** The full text, also of a long post. */
@@ -24,7 +24,7 @@ interface XPost {
   readonly isRepost: boolean;
 }
 
-/** OAuth scopes. Reading the signed-in account needs both. */
+/** OAuth scopes of the sign-in. X requires both to read the signed-in account. */
 const SCOPES = 'tweet.read users.read';
 
 type XClient = NonNullable<App['config']['x']['client']>;
@@ -42,10 +42,13 @@ const Post = z.looseObject({
   includes: z.looseObject({ users: z.array(User) }),
 });
 
-/** The error for a response that does not match the documented format. */
+/** Creates the 503 error for a response of X that does not match the documented format. */
 const unexpectedResponse = (): HttpError => unavailable('X sent an unexpected response, try again later', 60);
 
-/** Returns the sign-in URL of X. X redirects back with `state` and a code, which is valid only together with `verifier` (PKCE, RFC 7636). */
+/**
+ * Returns the sign-in URL of X. After the sign-in, X redirects to `redirectUrl` with `state` and a code. The code is valid only together with
+ * `verifier` (PKCE, RFC 7636).
+ */
 export function authorizationUrl(app: App, client: XClient, { state, verifier }: { state: string; verifier: string }): string {
   const url = new URL(app.config.x.authorizeUrl);
   const parameters = {
@@ -57,7 +60,7 @@ export function authorizationUrl(app: App, client: XClient, { state, verifier }:
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
   };
-  // Encodes spaces as %20, because X does not decode `+`.
+  // `encodeURIComponent` encodes a space as `%20`. `URLSearchParams` would encode it as `+`, which X does not decode.
   url.search = Object.entries(parameters)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
@@ -69,13 +72,16 @@ export function composerUrl(app: App, text: string): string {
   return new URL(`/intent/tweet?text=${encodeURIComponent(text)}`, app.config.x.authorizeUrl).href;
 }
 
-/** Adds the client's credentials: a secret for a confidential client, only the id for a public client. */
+/**
+ * Returns a request's form and `Authorization` header with the credentials of the OAuth client. A confidential client sends its id and secret in the
+ * header, a public client sends its id in the form.
+ */
 const asClient = ({ id, secret }: XClient, form: Record<string, string>) =>
   secret === null ? { form: { ...form, client_id: id } } : { form, authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` };
 
 /**
- * Exchanges a code for an access token of the signed-in account.
- * @returns null when X rejects the code: unknown, used, expired, or issued for another verifier
+ * Exchanges an OAuth code for an access token of the signed-in account.
+ * @returns the access token; null when X rejects the code because it is unknown, used, expired, or issued for another verifier
  * @throws 503 when X does not answer
  */
 export async function exchangeCode(app: App, client: XClient, { code, verifier }: { code: string; verifier: string }): Promise<string | null> {
@@ -87,7 +93,10 @@ export async function exchangeCode(app: App, client: XClient, { code, verifier }
   return token.data.access_token;
 }
 
-/** Returns the account of an access token. @throws 503 when X does not answer */
+/**
+ * Returns the X account that an access token belongs to.
+ * @throws 503 when X does not answer
+ */
 export async function readTokenOwner(app: App, token: string): Promise<XAccount> {
   const { body } = await sendXRequest(app, { path: '/2/users/me', authorization: `Bearer ${token}` });
   const me = Me.safeParse(body);
@@ -95,14 +104,14 @@ export async function readTokenOwner(app: App, token: string): Promise<XAccount>
   return { accountId: me.data.data.id, handle: me.data.data.username };
 }
 
-/** Revokes a token. A failure is ignored: the token is not stored, and X expires it within two hours. */
+/** Revokes an access token. Ignores a failure, because the token is not stored and expires within two hours. */
 export async function revokeToken(app: App, client: XClient, token: string): Promise<void> {
   await sendXRequest(app, { path: '/2/oauth2/revoke', ...asClient(client, { token }) }).catch(() => undefined);
 }
 
 /**
  * Reads a post; null when the post does not exist or is not public.
- * @param id digits
+ * @param id id of the post, digits only
  * @throws 503 when X does not answer
  */
 export async function readPost(app: App, bearerToken: string, id: string): Promise<XPost | null> {
@@ -112,7 +121,7 @@ export async function readPost(app: App, bearerToken: string, id: string): Promi
     authorization: `Bearer ${bearerToken}`,
     acceptedStatuses: [400, 404],
   });
-  // For a deleted or protected post X answers 200 with errors and without data.
+  // For a deleted or protected post, X answers 200 with `errors` and without `data`.
   if (status !== 200 || z.looseObject({ data: z.undefined().optional(), errors: z.array(z.unknown()) }).safeParse(body).success) return null;
   const parsed = Post.safeParse(body);
   const author = parsed.data?.includes.users.find((user) => user.id === parsed.data.data.author_id);

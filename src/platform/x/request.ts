@@ -3,32 +3,32 @@ import type { App } from '#platform/app.ts';
 
 /** Maximum bytes of a response. A post with its author has a few thousand bytes. */
 const MAX_BYTES = 262_144;
-/** Default Retry-After, seconds. */
+/** Retry-After of the 503 error when X does not say when to retry, seconds. */
 const RETRY_AFTER_SEC = 5;
-/** Maximum Retry-After, seconds. X's rate limit windows last 15 minutes. */
+/** Maximum Retry-After, seconds. A rate limit window of X lasts 15 minutes. */
 const MAX_RETRY_AFTER_SEC = 900;
 
 /** A request to X. */
 interface XRequest {
-  /** Path and query of the API. Client input in it must be digits only. */
+  /** Path and query string. Precondition: a value from a client must be digits only. */
   readonly path: string;
   readonly authorization?: string;
-  /** Form fields; sent by POST. */
+  /** Form fields. A request with form fields is a POST, any other request is a GET. */
   readonly form?: Readonly<Record<string, string>>;
-  /** Statuses besides 200 that are returned instead of thrown. */
+  /** Statuses besides 200 for which the response is returned. Any other status throws a 503. */
   readonly acceptedStatuses?: readonly number[];
 }
 
-/** A response of X. `body` is null when it is not JSON. */
+/** A response of X. `body` is the parsed JSON, or null when the response is not JSON. */
 interface XResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
 /**
- * Sends one request to X, without retries and without following redirects. Errors and logs never contain the sent credentials.
- * Must not be called inside a database transaction, because it may take seconds.
- * @throws 503 with Retry-After on a timeout, an oversized response or an unaccepted status
+ * Sends one request to X, without retries and without following redirects. Errors and logs never contain the sent credentials. Precondition: no
+ * database transaction is open, because the request may take seconds.
+ * @throws 503 with Retry-After on a timeout, an oversized response, or a status that is neither 200 nor in `acceptedStatuses`
  */
 export async function sendXRequest(app: App, { path, authorization, form, acceptedStatuses = [] }: XRequest): Promise<XResponse> {
   let response: Response;
@@ -46,7 +46,7 @@ export async function sendXRequest(app: App, { path, authorization, form, accept
     app.log.warn({ err, path: nameOf(path) }, 'X does not answer; the caller gets a 503 error');
     throw xUnavailable(RETRY_AFTER_SEC);
   }
-  // 401 and 403 mean wrong credentials, which an operator must correct.
+  // 401 and 403 mean wrong credentials, so they are logged as errors that an operator must correct.
   const level = response.status === 401 || response.status === 403 ? 'error' : 'warn';
   app.log[level]({ status: response.status, path: nameOf(path) }, 'X answered with an unexpected status; the caller gets a 503 error');
   throw xUnavailable(response.status === 429 ? untilReset(app, response) : RETRY_AFTER_SEC);
@@ -56,7 +56,7 @@ const xUnavailable = (retryAfterSec: number): HttpError => unavailable('X does n
 
 const nameOf = (path: string): string => path.replace(/\?.*$/s, '');
 
-/** Returns the seconds until X's rate limit window resets. */
+/** Returns the seconds until X's rate limit window resets, from the headers of a response. */
 function untilReset(app: App, response: Response): number {
   const reset = Number(response.headers.get('x-rate-limit-reset') ?? Number.NaN);
   const seconds = Math.ceil(reset - app.clock.now().getTime() / 1_000);

@@ -66,7 +66,7 @@ describe('the theme', () => {
     const { themeVersion } = await state();
     expect(await answered(post('/admin/theme', { font: 'A' }, { 'If-Match': `"${themeVersion - 1}"` }))).toEqual([
       412,
-      { error: 'If-Match must be the present ETag' },
+      { error: 'If-Match must be the current ETag' },
     ]);
     const all = await Promise.all(FIFTY.map((i) => post('/admin/theme', { font: `F${i}` }, { 'If-Match': `"${themeVersion}"` })));
     expect(tally(all)).toEqual([200, ...FIFTY.slice(1).map(() => 412)]);

@@ -142,7 +142,10 @@ describe('the replay of a webhook delivery', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => replay('payment-status', id)));
     expect(all.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 49 }, () => 409)]);
     const refused = await replay('payment-status', id);
-    expect([refused.status, await refused.json()]).toEqual([409, { error: 'the delivery is waiting or is being processed' }]);
+    expect([refused.status, await refused.json()]).toEqual([
+      409,
+      { error: 'the delivery must be processed or failed, but it is waiting or is being processed' },
+    ]);
     worker = await startWorker(t.env, t.clock);
     expect(await settled('payment-status', id)).toMatchObject({ state: 'worked', attempts: 1 });
   });

@@ -90,7 +90,9 @@ test('the limit of records per minute is exact, and the 429 has a Retry-After', 
   const answers = await Promise.all(Array.from({ length: MAX_RECORDS.minute + 20 }, (_, i) => post(who, { i }, { 'Idempotency-Key': String(i) })));
   const refused = answers.filter(({ status }) => status !== 201);
   expect(refused.map(({ status }) => status)).toEqual(Array(20).fill(429));
-  expect(await refused[0]?.json()).toEqual({ error: 'there must be at most 60 records of a game a minute and 1000 a day, try again later' });
+  expect(await refused[0]?.json()).toEqual({
+    error: 'a wallet can append at most 60 records per minute and 1000 per day in a game, try again later',
+  });
   const retryAfter = Number(refused[0]?.headers.get('Retry-After'));
   expect(retryAfter).toBeGreaterThan(0);
   expect(retryAfter).toBeLessThanOrEqual(60);

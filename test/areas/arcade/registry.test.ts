@@ -138,7 +138,7 @@ test('a secret can be set, kept and removed, and no response contains it', async
 test('a stale If-Match gets 412, also for a game that does not exist', async () => {
   await put('/admin/games/matched', game());
   const stale = await put('/admin/games/matched', game({ name: 'B' }), { 'If-Match': '"7"' });
-  expect([stale.status, await stale.json()]).toEqual([412, { error: 'If-Match must be the present ETag' }]);
+  expect([stale.status, await stale.json()]).toEqual([412, { error: 'If-Match must be the current ETag' }]);
   expect((await put('/admin/games/matched', game({ name: 'B' }), { 'If-Match': '"1"' })).status).toBe(200);
   expect((await put('/admin/games/not-there', game(), { 'If-Match': '*' })).status).toBe(412);
 });

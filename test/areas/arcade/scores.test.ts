@@ -119,8 +119,8 @@ test('an impossible score is refused with the reason, stores no row and leaves t
     [{ gameId: 'test-game', score: '5', playId }, 400, 'score must be'],
     [{ gameId: 'test-game', score: 5 }, 400, 'playId is required in this game'],
     [{ gameId: 'test-game', score: 5, playId: 'nonsense' }, 400, 'playId must be a UUID'],
-    [{ gameId: 'test-game', score: 5, playId: randomUUID() }, 400, 'playId must be a play of yours in this game'],
-    [{ gameId: 'capped-game', score: 5, playId }, 400, 'playId must be a play of yours in this game'],
+    [{ gameId: 'test-game', score: 5, playId: randomUUID() }, 400, 'playId must name a play that you started in this game'],
+    [{ gameId: 'capped-game', score: 5, playId }, 400, 'playId must name a play that you started in this game'],
     [{ gameId: 'no-such-game', score: 5, playId }, 404, 'gameId must be a game of this arcade'],
     [{ gameId: 'test-game', score: 5, playId, durationMs: 3_600_000 }, 400, 'durationMs must not be longer than the play'],
     [{ gameId: 'test-game', score: 5, playId, cheat: true }, 400, 'cheat is not a known field'],
@@ -138,13 +138,13 @@ test('a score with a play of another wallet is refused, even if that play has a 
   const body = { gameId: 'test-game', score: 50, playId };
   expect(await submit(thief, body)).toMatchObject({ status: 400 });
   expect((await submit(owner, body)).status).toBe(200);
-  expect(await submit(thief, body)).toMatchObject({ status: 400, body: { error: 'playId must be a play of yours in this game' } });
+  expect(await submit(thief, body)).toMatchObject({ status: 400, body: { error: 'playId must name a play that you started in this game' } });
 });
 
 test('a score with a play that is too short or too old is refused', async () => {
   const player = await signIn(t);
   const body = { gameId: 'slow-game', score: 50, playId: await play(player, 'slow-game') };
-  expect(await submit(player, body)).toMatchObject({ status: 400, body: { error: 'playId must be of a play that lasted 60000 ms or longer' } });
+  expect(await submit(player, body)).toMatchObject({ status: 400, body: { error: 'playId must name a play that lasted at least 60000 ms' } });
 });
 
 test('a game with a secret accepts only scores signed with it', async () => {

@@ -77,21 +77,25 @@ test('an invalid upgrade gets an error response', async () => {
     tx.query(statement('test_age_play', `update plays set started_at = started_at - interval '31 minutes' where id = $1`), [old]),
   );
   const refusals: [Parameters<typeof failedUpgrade>[1], number, string][] = [
-    [{ playId, cookie, headers: { Origin: 'https://evil.test' } }, 403, 'Origin must be that of this service or an allowed one'],
-    [{ playId, cookie, headers: { Origin: 'null' } }, 403, 'Origin must be that of this service or an allowed one'],
-    [{ playId, cookie, headers: { 'Sec-Fetch-Site': 'cross-site' } }, 403, 'Origin must be that of this service or an allowed one'],
+    [{ playId, cookie, headers: { Origin: 'https://evil.test' } }, 403, 'Origin must be the origin of this service or an allowed origin'],
+    [{ playId, cookie, headers: { Origin: 'null' } }, 403, 'Origin must be the origin of this service or an allowed origin'],
+    [{ playId, cookie, headers: { 'Sec-Fetch-Site': 'cross-site' } }, 403, 'Origin must be the origin of this service or an allowed origin'],
     [{ playId }, 401, 'a session is required, sign in first'],
     [{ playId, cookie: 'coinop.sid=made-up; coinop.sid.sig=made-up' }, 401, 'a session is required, sign in first'],
     [{ playId: '', cookie }, 400, 'playId is required and must be a UUID'],
     [{ playId: 'seven', cookie }, 400, 'playId is required and must be a UUID'],
     [{ playId, cookie, game: 'nowhere' }, 404, 'no such game'],
-    [{ playId, cookie, game: 'block-cascade' }, 404, 'playId must be a play of yours in this game'],
-    [{ playId: unused, cookie }, 404, 'playId must be a play of yours in this game'],
-    [{ playId, cookie: stranger.cookie }, 404, 'playId must be a play of yours in this game'],
+    [{ playId, cookie, game: 'block-cascade' }, 404, 'playId must name a play that you started in this game'],
+    [{ playId: unused, cookie }, 404, 'playId must name a play that you started in this game'],
+    [{ playId, cookie: stranger.cookie }, 404, 'playId must name a play that you started in this game'],
     [{ playId, cookie, game: 'a/b' }, 404, 'no such resource'],
-    [{ playId: await start(player, 'block-cascade'), cookie, game: 'block-cascade' }, 409, 'the game does not verify by heartbeat'],
-    [{ playId: used, cookie }, 409, 'playId must be a play that has no score yet'],
-    [{ playId: old, cookie }, 409, 'playId must be a play that is not over'],
+    [
+      { playId: await start(player, 'block-cascade'), cookie, game: 'block-cascade' },
+      409,
+      'the game does not verify scores by heartbeat, so its plays have no sessions',
+    ],
+    [{ playId: used, cookie }, 409, 'playId must name a play that has no score yet'],
+    [{ playId: old, cookie }, 409, 'playId must name a play that is not over'],
   ];
   for (const [ask, status, error] of refusals) {
     expect(await failedUpgrade(api.url, ask)).toEqual({ status, type: 'application/json; charset=utf-8', body: { error } });

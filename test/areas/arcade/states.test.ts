@@ -61,7 +61,7 @@ test('If-None-Match with the current version gets 304', async () => {
 
 test('If-Match replaces only the named version', async () => {
   const who = await signIn(t);
-  const stale = { error: 'If-Match must be the present ETag' };
+  const stale = { error: 'If-Match must be the current ETag' };
   for (const tag of ['*', '"1"', 'W/"0"', 'nonsense']) {
     const refused = await put(who, 'new', { 'If-Match': tag });
     expect([refused.status, await refused.json()]).toEqual([412, stale]);

@@ -177,7 +177,7 @@ test('the 21st message of a wallet within 10 s is 429 with Retry-After, and othe
   const answers = await Promise.all(Array.from({ length: 25 }, (_, i) => sendMessage(me, `message ${i}`)));
   const refused = answers.filter(({ status }) => status === 429);
   expect([answers.filter(({ status }) => status === 201).length, refused.length]).toEqual([20, 5]);
-  expect(refused[0]?.body.error).toBe('at most 20 are accepted in 10 s, try again later');
+  expect(refused[0]?.body.error).toBe('at most 20 requests are accepted in 10 s, try again later');
   const seconds = Number(refused[0]?.headers.get('Retry-After'));
   expect(seconds >= 1 && seconds <= 10).toBe(true);
   expect((await sendMessage(me, '!enter')).status).toBe(429);

@@ -71,7 +71,7 @@ test.each([
   ['an ftyp box that is too short', Buffer.from('00000008667479706973', 'hex')],
   ['an empty file', Buffer.alloc(0)],
 ])('%s is refused with 415', async (_type, file) => {
-  expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe('415 file must be one of video/mp4, video/webm, image/gif, by its content');
+  expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe('415 the content of file must be one of video/mp4, video/webm, image/gif');
 });
 
 test.each<[string, Form]>([
@@ -113,7 +113,7 @@ test('the same file of the same wallet is refused, the same file of another wall
   const first = await uploadClip(me, { gameId: GAME, file });
   const again = await upload(me, { gameId: OTHER_GAME, file });
   expect(again.headers.get('Location')).toBe(`/clips/${first.id}`);
-  expect(await readRefusal(again)).toBe(`409 file was uploaded by this wallet before, as clip ${first.id}`);
+  expect(await readRefusal(again)).toBe(`409 file must be new: this wallet uploaded it before as clip ${first.id}`);
   expect((await uploadClip(await signIn(t), { gameId: GAME, file })).id).not.toBe(first.id);
 });
 
@@ -127,7 +127,7 @@ test('a repeated upload with one Idempotency-Key returns the same clip, and anot
   }
   expect(await readRefusal(upload(me, { ...form, file: mp4() }, { 'Idempotency-Key': 'a b' }))).toMatch(/^400 Idempotency-Key/);
   await asAdmin(t, `/admin/clips/${first.id}`, { method: 'DELETE' });
-  expect(await readRefusal(upload(me, form, headers))).toBe('409 file was uploaded by this wallet before, and removed');
+  expect(await readRefusal(upload(me, form, headers))).toBe('409 file must be new: this wallet uploaded it before, and it was removed');
 });
 
 test('a wallet uploads at most 50 clips per day; the next upload is refused before its body is sent, with the end of the day', async () => {

@@ -139,7 +139,7 @@ test('a removed clip disappears at once, its file soon after, and its content ca
   await sweepClips(t.app);
   expect(await filesIn(folder)).not.toContain(id);
   expect(await sql(t.app, 'select state, title from clips where id = $1', [id])).toEqual([{ state: 'removed', title: null }]);
-  expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe('409 file was uploaded by this wallet before, and removed');
+  expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe('409 file must be new: this wallet uploaded it before, and it was removed');
 });
 
 /** Returns a stream that generates its bytes when they are read, and counts them. */

@@ -180,7 +180,7 @@ test('a payment made by hand is completed with its transaction, and the same tra
   const unknown = await resolve(first.id, '1'.repeat(64));
   expect([unknown.status, unknown.body]).toEqual([
     409,
-    { error: 'signature must be that of a transaction that paid this payment: the chain does not know the transaction' },
+    { error: 'signature must name a transaction that paid this payment: the chain does not know the transaction' },
   ]);
   const closed = await resolve(first.id, signature);
   expect([closed.status, closed.body]).toMatchObject([200, { status: 'completed', signature }]);
@@ -188,11 +188,11 @@ test('a payment made by hand is completed with its transaction, and the same tra
   const twice = await resolve(second.id, signature);
   expect([twice.status, twice.body]).toEqual([
     409,
-    { error: 'signature must be that of a transaction that paid this payment: the transaction paid other payments of the wallet already' },
+    { error: 'signature must name a transaction that paid this payment: the transaction paid other payments of the wallet already' },
   ]);
   const stranger = await manualPayment();
   const other = await resolve(stranger.id, signature);
-  expect(other.body).toEqual({ error: 'signature must be that of a transaction that paid this payment: the transaction does not pay the wallet' });
+  expect(other.body).toEqual({ error: 'signature must name a transaction that paid this payment: the transaction does not pay the wallet' });
   expect((await resolve(stranger.id, 'no signature')).status).toBe(400);
   await admin.ok(postRetry, { params: { id: second.id } });
   await untilPaid(t, [second]);

@@ -138,7 +138,7 @@ test('a patch changes single fields and creates a new version', async () => {
   ]);
   // A patch without a difference creates no version.
   expect(await (await patch({ title: 'Another' })).json()).toMatchObject({ version: 2 });
-  expect(await errorOf(patch({ points: 5 }, { 'If-Match': '"1"' }))).toEqual([412, 'If-Match must be the present ETag']);
+  expect(await errorOf(patch({ points: 5 }, { 'If-Match': '"1"' }))).toEqual([412, 'If-Match must be the current ETag']);
   expect(await status(patch({ points: 5 }, { 'If-Match': '"2"' }))).toBe(200);
   expect(await errorOf(patch({ task: true }))).toEqual([400, 'repeat must be daily when task is true']);
   expect(await errorOf(patch({ requirement: { ...PLAY, gameId: 'none' } }))).toEqual([400, 'requirement must name games of this arcade as gameId']);

@@ -192,7 +192,7 @@ test('a referrer cannot bind below a chain of the maximum length', async () => {
     code,
   ]);
   expect((await bind(friend, (await linkOf(me)).code)).status).toBe(201);
-  expect(await refused(bind(me, code))).toBe('409 code must not belong to a wallet below 10000 other referrers');
+  expect(await refused(bind(me, code))).toBe('409 code must not belong to a wallet with 10000 or more referrers above it');
   const [plain] = await people(1);
   if (!plain) throw new Error('a test wallet is missing');
   expect((await bind(plain, code)).status).toBe(201);

@@ -11,7 +11,7 @@ const ndjson = (epoch: number, count: number) => {
 test('the reader refuses rows beyond the maximum', () => {
   const reader = new DistributionReader(undefined, 3);
   expect(reader.push(ndjson(1, 5))).toBe(false);
-  expect(reader.finish()).toMatchObject({ rows: 3, errorCount: 1, errors: ['line 5: must not exist: the maximum is 3 rows'] });
+  expect(reader.finish()).toMatchObject({ rows: 3, errorCount: 1, errors: ['line 5: must not exist, because an import has at most 3 rows'] });
 });
 
 test('the reader returns the same result for every chunk size', () => {

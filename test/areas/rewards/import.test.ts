@@ -101,7 +101,7 @@ test('a repeated import in any format changes nothing, and another distribution 
   const root = 'ab'.repeat(32);
   expect(await refused(asJson({ epoch: number, distribution: rows, root }))).toEqual([
     400,
-    `root must be that of the distribution, which is ${first.root}`,
+    `root must be the root of the distribution, which is ${first.root}`,
   ]);
   expect(await countRows()).toBe(before);
 });
@@ -120,7 +120,7 @@ test('an import with another root is refused completely, and a later import with
   const right = rootOfRows(number, rows);
   expect(await refused(asJson({ epoch: number, distribution: rows, root: '00'.repeat(32) }))).toEqual([
     400,
-    `root must be that of the distribution, which is ${right}`,
+    `root must be the root of the distribution, which is ${right}`,
   ]);
   expect((await send(t, `/api/rewards/epoch/${number}`)).status).toBe(404);
   expect(await sql(t.app, 'select page from reward_import_pages')).toEqual([]);
@@ -135,7 +135,7 @@ test('a computed epoch cannot be imported, and an imported epoch cannot be compu
   const imported = nextEpoch();
   await asJson({ epoch: imported, distribution: rowsOf(1) });
   await insertClosedDay(t.app, imported, [{ wallet: randomWallet(), points: 1 }]);
-  expect(await refused(trigger(t, imported))).toEqual([409, `epoch ${imported} was imported`]);
+  expect(await refused(trigger(t, imported))).toEqual([409, `epoch ${imported} was imported, so it cannot be computed from points`]);
 });
 
 test('an import that is not built within the wait returns 202 with its location, and completes later', async () => {
@@ -276,7 +276,7 @@ test('a second concurrent upload gets 503 with Retry-After', async () => {
   expect([second.status, second.headers.get('Retry-After'), await second.json()]).toEqual([
     503,
     '5',
-    { error: 'another import is being read, try again' },
+    { error: 'this server is reading another import, try again' },
   ]);
   slow.end(text.slice(50));
   expect(await done).toBe(201);

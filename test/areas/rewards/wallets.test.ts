@@ -201,7 +201,7 @@ test('equal rules keep their version, a stale If-Match is refused, and one of se
   expect([first.status, first.headers.get('ETag')]).toEqual([200, `"${version + 1}"`]);
   expect(await first.json()).toMatchObject({ version: version + 1, pool: '123', cap: null, dust: '0', expiryDays: 90, automatic: true });
   expect((await put('123')).headers.get('ETag')).toBe(`"${version + 1}"`);
-  expect(await statusAndBody(put('124', { 'If-Match': `"${version}"` }))).toEqual([412, { error: 'If-Match must be the present ETag' }]);
+  expect(await statusAndBody(put('124', { 'If-Match': `"${version}"` }))).toEqual([412, { error: 'If-Match must be the current ETag' }]);
   const all = await Promise.all(Array.from({ length: 8 }, (_, i) => put(String(200 + i), { 'If-Match': `"${version + 1}"` })));
   expect(all.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412, 412, 412, 412]);
   expect((await config()).version).toBe(version + 2);

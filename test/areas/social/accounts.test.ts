@@ -28,7 +28,7 @@ async function link(account: Link): Promise<Pick<HttpError, 'status' | 'message'
   }
 }
 const ELSEWHERE = { status: 409, message: 'the account is linked to another wallet' };
-const ANOTHER = { status: 409, message: 'the wallet has another account of twitch linked' };
+const ANOTHER = { status: 409, message: 'the wallet has linked another account of twitch; unlink it first' };
 
 test('a linked account is found with its wallet and the time of the link', async () => {
   const account = someone();

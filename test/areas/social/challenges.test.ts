@@ -179,7 +179,7 @@ test('after unlinking, only the same wallet can link the account during the cool
   const [player, other] = [await signIn(t), await signIn(t)];
   const user = t.x.user();
   const remove = () => request(player, '/auth/social/link/x', { method: 'DELETE' });
-  const none = { status: 404, body: { error: 'the wallet has no account of X linked' } };
+  const none = { status: 404, body: { error: 'the wallet has no linked account of X' } };
   expect(await remove()).toMatchObject(none);
   for (const platform of ['%01', 'X', 'x'.repeat(33)])
     expect((await request(player, `/auth/social/link/${platform}`, { method: 'DELETE' })).status).toBe(400);

@@ -139,7 +139,10 @@ test('a wallet has one X account, and linking it again only updates the handle',
   const player = await signIn(t);
   const user = t.x.user();
   const first = await linkX(t, player, user);
-  expect(await linkX(t, player, t.x.user())).toMatchObject({ status: 409, body: { error: 'the wallet has another account of x linked' } });
+  expect(await linkX(t, player, t.x.user())).toMatchObject({
+    status: 409,
+    body: { error: 'the wallet has linked another account of x; unlink it first' },
+  });
   user.username = 'renamed';
   expect(await linkX(t, player, user)).toMatchObject({ status: 200, body: { ...first.body, handle: 'renamed' } });
   expect(await engagementsOf(t, player.wallet)).toEqual([`link x:${user.id}`]);

@@ -39,7 +39,7 @@ const FOREIGN = 'https://evil.example';
 const send = (method: string, headers: Record<string, string>, path = '/thing') =>
   fetch(`${server.url}${path}`, { method: method.toUpperCase(), headers });
 
-const FORBIDDEN = { status: 403, body: { error: 'Origin must be that of this service or an allowed one' } };
+const FORBIDDEN = { status: 403, body: { error: 'Origin must be the origin of this service or an allowed origin' } };
 
 test.each(METHODS)('%s is accepted from pages of the service, from allowed origins and from clients that are not browsers', async (method) => {
   for (const headers of [

@@ -42,7 +42,7 @@ test('of concurrent requests exactly the limit is accepted', async () => {
   const errors = await Promise.all(Array.from({ length: 50 }, () => errorOf(enforceRateLimit(server.app, TEN, caller))));
   const rejected = errors.filter((one) => one !== null);
   expect(rejected.length).toBe(40);
-  expect(rejected[0]).toMatchObject({ status: 429, message: 'at most 10 are accepted in 60 s, try again later' });
+  expect(rejected[0]).toMatchObject({ status: 429, message: 'at most 10 requests are accepted in 60 s, try again later' });
   expect(Number(rejected[0]?.headers['Retry-After'])).toBeGreaterThan(0);
   expect(Number(rejected[0]?.headers['Retry-After'])).toBeLessThanOrEqual(60);
   // Another caller has a counter of its own.
@@ -74,7 +74,7 @@ test('a source above its rate limit gets a 429 and nothing is stored; deliveries
   expect((await send()).status).toBe(200);
   await server.app.redis.set(key, DELIVERY_RATE_LIMIT.max, 'PX', 30_000);
   const refused = await send();
-  expect([refused.status, refused.body]).toEqual([429, { error: 'at most 500 are accepted in 1 s, try again later' }]);
+  expect([refused.status, refused.body]).toEqual([429, { error: 'at most 500 requests are accepted in 1 s, try again later' }]);
   expect(Number(refused.retryAfter)).toBeGreaterThan(0);
   expect(await server.app.db.query(findDelivery, [refused.id])).toEqual([]);
   expect((await send(createSecret())).status).toBe(401);

@@ -74,32 +74,40 @@ test('after a valid answer of the first mirror no other mirror is queried', asyn
 
 /** Faults of a mirror, and the error that each one causes. */
 const FAULTS: readonly { readonly what: string; readonly answer: MirrorResponse; readonly fault: RegExp }[] = [
-  { what: 'answers with another round', answer: { change: async () => roundOf(ROUND - 1) }, fault: /^the response is for round 19$/ },
+  {
+    what: 'answers with another round',
+    answer: { change: async () => roundOf(ROUND - 1) },
+    fault: /^the response is for round 19, not for round 20$/,
+  },
   {
     what: 'returns the signature of another round',
     answer: { change: async () => ({ ...(await roundOf(ROUND - 1)), round: ROUND }) },
-    fault: /signature is not valid$/,
+    fault: /^the signature of the round is not valid$/,
   },
   {
     what: 'changes the signature',
     answer: { change: (own) => ({ ...own, signature: String(own.signature).replace(/.$/, (last) => (last === '0' ? '1' : '0')) }) },
-    fault: /signature is not valid$/,
+    fault: /^the signature of the round is not valid$/,
   },
   {
     what: 'writes the signature in upper case',
     answer: { change: (own) => ({ ...own, signature: String(own.signature).toUpperCase() }) },
-    fault: /signature is not valid$/,
+    fault: /^the signature of the round is not valid$/,
   },
   {
     what: 'returns the zero point as signature',
     answer: { change: (own) => ({ ...own, signature: `c0${'00'.repeat(47)}` }) },
-    fault: /signature is not valid$/,
+    fault: /^the signature of the round is not valid$/,
   },
-  { what: 'returns no signature', answer: { change: ({ round }) => ({ round }) }, fault: /^the response is not a round$/ },
-  { what: 'returns the round as text', answer: { change: (own) => ({ ...own, round: String(ROUND) }) }, fault: /^the response is not a round$/ },
+  { what: 'returns no signature', answer: { change: ({ round }) => ({ round }) }, fault: /^the response is not a round of the beacon$/ },
+  {
+    what: 'returns the round as text',
+    answer: { change: (own) => ({ ...own, round: String(ROUND) }) },
+    fault: /^the response is not a round of the beacon$/,
+  },
   { what: 'answers with an HTML page', answer: { body: '<html>Welcome</html>' }, fault: /not JSON$/ },
   { what: 'answers with an empty body', answer: { body: '' }, fault: /not JSON$/ },
-  { what: 'answers null', answer: { body: 'null' }, fault: /not a round$/ },
+  { what: 'answers null', answer: { body: 'null' }, fault: /not a round of the beacon$/ },
   { what: 'answers 404', answer: { status: 404, body: '{}' }, fault: /^the response has status 404$/ },
   { what: 'answers 429', answer: { status: 429, body: '{}' }, fault: /^the response has status 429$/ },
   { what: 'answers 500', answer: { status: 500, body: 'oops' }, fault: /^the response has status 500$/ },
@@ -161,7 +169,7 @@ test('wrong signatures and missing rounds are unavailable until the beacon works
   const host = new URL(honest()).host;
   await beacon.chain();
   await chain.control.beacon({ wrong: true });
-  const wrong = { mirror: host, fault: 'the signature is not valid' };
+  const wrong = { mirror: host, fault: 'the signature of the round is not valid' };
   const unreachable = { mirror: '127.0.0.1:9', fault: expect.stringMatching(/^fetch failed/) };
   // The second mirror is queried when the first one is slow, so either may fail first.
   const answers = [

@@ -110,7 +110,7 @@ test('an id that was delivered with another body gets a 409, and the first body 
   expect(await readResponse(await send(signed(id, '{"amount":1}'), '{"amount":1}'))).toEqual(RECEIVED);
   expect(await readResponse(await send(signed(id, '{"amount":2}'), '{"amount":2}'))).toEqual({
     status: 409,
-    body: { error: 'webhook-id was delivered before with another body' },
+    body: { error: 'webhook-id was used before with another body' },
   });
   expect((await rowOf(id))?.body.toString()).toBe('{"amount":1}');
   expect(await effectsOf(id)).toBe(1);

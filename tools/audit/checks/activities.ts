@@ -1,11 +1,11 @@
 import { AT, checksumCheck, DAY, databaseCheck, FROM, inSlice, weight } from '../check.ts';
 
-/** SQL: day number of last week's Monday. */
+/** SQL expression for the UTC day number of last week's Monday. */
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 
-/** SQL: quests have consumed all activities of the wallet. (A batch lists its activities.) */
+/** SQL condition: quests have consumed all activities of the wallet. The column `activities` of a batch lists the activities in the batch. */
 const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
-/** SQL: activities since last week that quests count: no voided score and no failed activity. */
+/** SQL: activities since last week's Monday that count for quests. Voided scores, and activities that quests failed to process, do not count. */
 const DONE = `
   select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
   from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
@@ -13,8 +13,8 @@ const DONE = `
     and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 /**
- * Returns SQL of the wallets whose counts differ from their activities.
- * @param which condition that selects the wallets
+ * Returns SQL that finds the wallets whose weekly counters differ from their activities.
+ * @param which SQL condition that selects the wallets to compare
  */
 const weeks = (which: string) => `
   with counted as (
@@ -29,7 +29,7 @@ const weeks = (which: string) => `
   from done d full join counted c using (wallet, week, weekday, kind, subject)
   where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum)) and ${COUNTED_ALL}`;
 
-/** SQL: a number that identifies the cause of an activity. */
+/** Returns an SQL expression for a number that identifies the cause of an activity, for example a score, and its amount. */
 const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
 
 /** Checks of activities: their causes, their consumption and their weekly counts. */
@@ -45,7 +45,8 @@ export const activityChecks = [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum
        from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'void', 'play')) a group by 1`,
     ],
-    // A cause and its activity may be on different sides of midnight.
+    // Reads one day more than it compares, because a cause (for example a score) and its activity may have different days when midnight is between
+    // them.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
        where status in ('accepted', 'voided') and day >= ${FROM} - 1

@@ -1,11 +1,11 @@
 import { databaseCheck } from '../check.ts';
 
-/** SQL: battles with activities that are not consumed yet. */
+/** SQL: ids of the battles with activities that the consumer for battles has not processed yet. */
 const OPEN = `select a.battle_id from activities a join activity_batches b on b.id = a.batch where a.battle_id is not null and (b.consumed & 4) = 0`;
 
 /**
- * SQL: best and number of scores per seat. `min_best` and `min_scores` include accepted scores only; `max_best` and `max_scores` also voided ones, which
- * counted if they were voided after the result.
+ * CTE `tally`: the best score and the number of scores per seat of a battle. `min_best` and `min_scores` cover only accepted scores. `max_best` and
+ * `max_scores` also cover voided scores, because a score that was voided after the result still counts in that result.
  */
 const TALLY = `tally as (
   select t.battle_id, t.wallet, max(s.normalized) filter (where s.status = 'accepted') as min_best, max(s.normalized) as max_best,

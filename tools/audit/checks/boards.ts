@@ -3,12 +3,12 @@ import { bucketOf, PERIODS, type Span } from '#lib/periods.ts';
 import { Candidates } from '../candidates.ts';
 import { type AuditContext, type Check, DifferenceList, type Differences } from '../check.ts';
 
-/** Standings per comparison: one page blocks Redis for about a millisecond. */
+/** Standings per page. Reading one page blocks Redis for about one millisecond. */
 const PAGE = 2_000;
-/** Maximum comparisons of the numbers of wallets, which change while they are counted. */
+/** Maximum attempts to compare the number of wallets in Redis and in the database. These numbers change while they are counted. */
 const MAX_COUNTS = 5;
 
-/** A board and its Redis keys for today's buckets. */
+/** A leaderboard, and the Redis keys of its current day, week, month and year. */
 interface Board {
   readonly board: string;
   readonly spans: readonly { readonly span: Span; readonly bucket: number; readonly key: string }[];
@@ -19,25 +19,34 @@ interface Board {
 const IN_BUCKET = PERIODS.map((p, i) => `case when ${p} = $${i + 2}::int and ${p}_value > 0 then ${p}_value end`);
 const LISTED = [`case when total > 0 then total end`, ...IN_BUCKET];
 /**
- * Returns SQL that aggregates standings to comma-separated lists: wallets, versions, and one list per span with its values ('' where the
- * wallet is not listed). All lists have the same order. Parameters: $1 is the board, $2 and following are today's buckets.
+ * Returns SQL that aggregates standings to comma-separated lists: the wallets, their versions, and one list of values per span (all time, day, week,
+ * month, year). All lists have the same order. A value is '' when the wallet is not listed in the span. $1 is the board, and $2 to $5 are today's
+ * buckets.
+ * @param rows SQL condition that selects the standings
  */
 const lists = (rows: string) => `
   select string_agg(wallet, ',') as wallets, string_agg(version::text, ',') as versions,
     ${LISTED.map((value, i) => `string_agg(coalesce((${value})::text, ''), ',') as v${i}`).join(', ')}
   from (select * from standings where board = $1 and mode = 'regular' and ${rows}) s`;
-// The aggregates keep the order of the subquery.
+// string_agg reads the rows in the order of the subquery, so all lists are sorted by wallet.
 const SELECT_PAGE = lists(`wallet > $6 order by wallet limit ${PAGE}`);
 const SELECT_SOME = lists(`wallet = any($6::text[])`);
 const COUNT = `select ${LISTED.map((value, i) => `count(${value})::int as v${i}`).join(', ')} from standings where board = $1 and mode = 'regular'`;
 
-/** Wallets, and one column each for the version and for the value of each span; '' or null where the wallet is not listed. */
+/**
+ * Wallets and their data: one column with the versions, then one column of values per span. A value is '' or null when the wallet is not listed in
+ * the span.
+ */
 interface Columns {
   readonly wallets: readonly string[];
   readonly columns: readonly (readonly (string | null)[])[];
 }
 
-/** Reads a page of standings from the database. */
+/**
+ * Reads standings from the database.
+ * @param text `SELECT_PAGE` or `SELECT_SOME`
+ * @param last value of $6: the last wallet of the previous page, or the list of wallets to read
+ */
 async function readDatabase({ db }: AuditContext, { board, spans }: Board, text: string, last: unknown): Promise<Columns> {
   const buckets = spans.slice(1).map(({ bucket }) => bucket);
   const [row = {}] = await db.query<Record<string, string | null>>({ text }, [board, ...buckets, last]);
@@ -45,17 +54,17 @@ async function readDatabase({ db }: AuditContext, { board, spans }: Board, text:
   return { wallets: split(row.wallets), columns: ['versions', ...LISTED.map((_, i) => `v${i}`)].map((name) => split(row[name])) };
 }
 
-/** Reads the same values of wallets from Redis. */
+/** Reads the versions and values of wallets from Redis. */
 async function readRedis({ redis }: AuditContext, { spans, versions }: Board, wallets: readonly string[]): Promise<Columns> {
   if (wallets.length === 0) return { wallets, columns: [] };
   return { wallets, columns: await Promise.all([redis.hmget(versions, ...wallets), ...spans.map(({ key }) => redis.zmscore(key, ...wallets))]) };
 }
 
-/** Normalizes a number, because Redis writes large numbers in several formats. */
+/** Returns a number in plain digits, because Redis writes large numbers in several formats; '' when there is no number. */
 const plain = (number: string | null | undefined) => (number == null || number === '' ? '' : String(BigInt(Math.round(Number(number)))));
 const isSame = (stored: string | null | undefined, shown: string | null | undefined) => stored === shown || (stored ?? '') === plain(shown);
 
-/** By wallet: the version and the value of each span; '' where the wallet is not listed. */
+/** Per wallet: the version, then the value of each span. A value is '' when the wallet is not listed in the span. */
 type Lines = Map<string, readonly string[]>;
 const linesOf = ({ wallets, columns }: Columns): Lines => new Map(wallets.map((wallet, i) => [wallet, columns.map((column) => plain(column[i]))]));
 
@@ -64,7 +73,7 @@ function different(stored: Lines, shown: Lines, wallets: Iterable<string>): stri
   return [...wallets].filter((wallet) => !same(stored.get(wallet), shown.get(wallet)));
 }
 
-/** Reads wallets from the database and from Redis, and returns those that differ. */
+/** Reads wallets from the database and from Redis. Returns both results and the wallets whose values differ. */
 async function differentOf(
   audit: AuditContext,
   board: Board,
@@ -74,14 +83,14 @@ async function differentOf(
   return { stored, shown, wallets: different(stored, shown, wallets) };
 }
 
-/** Compares every standing with Redis. */
+/** Compares every standing of a board with Redis. Adds the wallets that differ to `candidates`. */
 async function compareAll(audit: AuditContext, board: Board, candidates: Candidates<string>): Promise<void> {
   let next = readDatabase(audit, board, SELECT_PAGE, '');
   for (;;) {
     const { wallets, columns } = await next;
     const last = wallets.at(-1);
     if (last === undefined) return;
-    // Reads the next page from the database while Redis returns this one.
+    // Starts to read the next page from the database before Redis returns the current page.
     next = readDatabase(audit, board, SELECT_PAGE, last);
     next.catch(() => undefined);
     const shown = await readRedis(audit, board, wallets);
@@ -92,8 +101,8 @@ async function compareAll(audit: AuditContext, board: Board, candidates: Candida
 }
 
 /**
- * Finds wallets that a board lists although they have no standing. Scans a board only when it lists more wallets than the database had
- * before and after counting.
+ * Finds wallets that a board in Redis lists although the database has no standing for them. Adds them to `candidates`. Scans a board only if the
+ * board lists more wallets than the database had, both before and after the wallets in Redis were counted.
  */
 async function findUnknownWallets(audit: AuditContext, board: Board, candidates: Candidates<string>): Promise<void> {
   const { db, redis } = audit;
@@ -136,15 +145,15 @@ async function compareBoard(audit: AuditContext, board: Board): Promise<Differen
   });
 }
 
-/** Returns whether Redis has a complete board that was filled since Redis last started. */
+/** Returns whether Redis has the whole board, filled since Redis last started. */
 async function isComplete({ redis }: AuditContext, { ready }: Board): Promise<boolean> {
   const [life, since] = await Promise.all([redis.info('server'), redis.get(ready)]);
   return since !== null && life.includes(`run_id:${since}`);
 }
 
 /**
- * Waits for boards that are being filled.
- * @returns the boards that stay incomplete
+ * Waits until Redis has the whole boards.
+ * @returns one difference per board that stays incomplete
  */
 async function incomplete(audit: AuditContext, boards: readonly Board[]): Promise<Differences> {
   const candidates = new Candidates<Board>();
@@ -155,7 +164,10 @@ async function incomplete(audit: AuditContext, boards: readonly Board[]): Promis
   });
 }
 
-/** Compares boards with the current database, page by page. Differences are compared again, because both sides change. */
+/**
+ * Compares the boards in Redis with the current standings in the database, page by page. Differences are compared again, because both systems change
+ * during the check.
+ */
 export const boards: Check = {
   name: 'boards',
   invariant: 'the boards in Redis equal the standings, of all time and of the current day, week, month and year',

@@ -10,7 +10,7 @@ import { type AuditContext, type Check, DifferenceList } from '../check.ts';
 interface Round {
   readonly id: string;
   readonly state: 'finalized' | 'void';
-  /** JSON without the entry hashes; these are level 0 of the tree. */
+  /** The public audit of the round as JSON, without the entry hashes. These hashes are stored as level 0 of the Merkle tree. */
   readonly audit: string;
   readonly leaves: Buffer | null;
   readonly landed: LandedCommitment | null;
@@ -44,7 +44,7 @@ function hashesOf(leaves: Buffer | null): string[] {
   return Array.from({ length: hex.length / 64 }, (_, i) => hex.slice(64 * i, 64 * i + 64));
 }
 
-/** Verifies a round. Returns the first fault, or null. */
+/** Verifies a round against its public audit. Returns the first fault as a sentence, or null when the round is correct. */
 function findFault({ config }: AuditContext, round: Round, entries: readonly Entry[]): string | null {
   const parsed = DrawAudit.safeParse({ ...JSON.parse(round.audit), entryHashes: hashesOf(round.leaves) });
   if (!parsed.success) return `its audit does not match the schema at ${parsed.error.issues[0]?.path.join('.')}`;
@@ -55,10 +55,10 @@ function findFault({ config }: AuditContext, round: Round, entries: readonly Ent
     return `it was drawn with beacon chain ${audit.beacon.chainHash}, but DRAND_CHAIN_HASH is ${pinned.chainHash}`;
   }
   if (audit.commitment !== null && round.landed === null) return 'its commitment is missing in the database';
-  // A round without a commitment has no beacon, so any chain is accepted.
+  // A round without a commitment has no beacon, so verifyRound accepts any beacon chain for it.
   const beacon = audit.beacon ?? QUICKNET;
   const minimum = { minLeadSec: Math.min(LEAD_SEC, draws.leadSec), minMarginSec: Math.min(MARGIN_SEC, draws.marginSec) };
-  // Keys are rotated, so the key is taken from the stored commitment.
+  // Takes the committer's public key from the stored commitment, because the configured key may have been replaced since then.
   const committer = round.landed?.committer ?? '';
   const verdict = verifyRound(audit, entries, { beacon, verifySignature, committer, landed: round.landed, ...minimum });
   if (!verdict.ok) return `${verdict.where}: ${verdict.reason}`;
@@ -71,7 +71,10 @@ function findFault({ config }: AuditContext, round: Round, entries: readonly Ent
     : `its audit has the winners ${shown(due) || 'none'}, but the database has ${shown(round.winners) || 'none'}`;
 }
 
-/** Finished rounds never change, so only the newest are verified. Holds the entries of one round at a time in memory. */
+/**
+ * Verifies only the newest finished rounds, because finished rounds never change and earlier audits verified the older rounds. Keeps the entries of
+ * only one round in memory.
+ */
 export const draws: Check = {
   name: 'draws',
   invariant: 'a finished round can be recomputed from its public audit and its entries alone',

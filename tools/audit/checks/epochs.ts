@@ -2,15 +2,21 @@ import bs58 from 'bs58';
 import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/merkle.ts';
 import { type AuditContext, type Check, DifferenceList, databaseCheck, differences, type Scope } from '../check.ts';
 
-/** Returns SQL of the epochs that are recomputed. */
+/**
+ * Returns a query for the newest epochs, which the audit recomputes.
+ * @param columns columns that the query selects
+ */
 const newest = ({ epochs, all }: Scope, columns = 'epoch') =>
   `select ${columns} from epochs where computed_at is not null order by epoch desc limit ${all ? 'all' : Math.trunc(epochs)}`;
 
-/** Chunks of a stored tree: level 0 has one chunk per 32 leaves; level 5 has one chunk with the roots of these chunks. */
+/**
+ * Level of a Merkle tree at which one node covers a chunk of 32 leaves. The database stores two levels of a tree: level 0 in chunks of 32 leaf
+ * hashes, and level 5 as one chunk that has the roots of the chunks of level 0.
+ */
 const CHUNK_LEVEL = 5;
 const CHUNK_LEAVES = 2 ** CHUNK_LEVEL;
 const CHUNK_BYTES = CHUNK_LEAVES * HASH_BYTES;
-/** Leaves per query: whole chunks. */
+/** Leaves per query; a multiple of the leaves per chunk. */
 const PAGE = 128 * CHUNK_LEAVES;
 
 interface Stored {
@@ -19,14 +25,16 @@ interface Stored {
   readonly root: string | null;
 }
 
-// Two text aggregates, because one row per leaf costs ten times as much.
+// Returns the wallets and the amounts as two texts, because a result with one row per leaf takes ten times as long.
 const SELECT_LEAVES = `
   select string_agg(wallet, ',' order by index) as wallets, string_agg(amount::text, ',' order by index) as amounts
   from reward_leaves where epoch = $1 and index >= $2 and index < $3`;
 const SELECT_HASHES = `
   select string_agg(hashes, ''::bytea order by chunk) as hashes from reward_trees where epoch = $1 and level = $2 and chunk >= $3 and chunk < $4`;
 
-/** Returns the hashes of stored leaves; null when a leaf is missing or its wallet is not an address. */
+/**
+ * Computes the hashes of the leaves with indexes from `from` to `to`, exclusive. Returns null when a leaf is missing or its wallet is not an address.
+ */
 async function leavesOf({ db }: AuditContext, epoch: number, from: number, to: number): Promise<Uint8Array | null> {
   const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, from, to]);
   const keys = (page?.wallets ?? '').split(',').map((wallet) => bs58.decodeUnsafe(wallet));
@@ -42,7 +50,7 @@ async function storedHashes({ db }: AuditContext, epoch: number, level: number, 
   return row?.hashes ?? Buffer.alloc(0);
 }
 
-/** Returns the first chunk of a page whose stored hashes differ, or null. */
+/** Returns the number, within a page, of the first chunk whose computed and stored hashes differ; null when no chunk differs. */
 function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | null {
   if (Buffer.compare(hashes, stored) === 0) return null;
   let at = 0;
@@ -51,8 +59,8 @@ function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | n
 }
 
 /**
- * Verifies the root and the stored tree of an epoch. Returns the fault, or null. Holds one page of leaves and the roots of the chunks in
- * memory.
+ * Verifies the root and the stored tree of an epoch. Returns the fault as a sentence, or null. Keeps only one page of leaves and the roots of all
+ * chunks in memory.
  */
 async function findFault(audit: AuditContext, { epoch, leaves, root }: Stored): Promise<string | null> {
   if (leaves === 0) return null;
@@ -88,7 +96,10 @@ const epochRoots: Check = {
   },
 };
 
-/** Checks of the leaves and roots of epochs. Leaves are immutable, so only the newest epochs are compared. */
+/**
+ * Checks of the leaves and roots of epochs. They compare only the newest epochs, because leaves never change and earlier audits compared the older
+ * epochs.
+ */
 export const epochChecks = [
   {
     name: 'epoch-leaves',

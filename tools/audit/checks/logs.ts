@@ -23,7 +23,7 @@ interface GameRecord {
   readonly hash: Buffer;
 }
 const PAGE = 1_000;
-// Ids are in order of time.
+// Ids sort by time, so the largest ids are the newest records.
 const SELECT_RECORDS = `
   select id::text, format('%s of %s in %s', sequence, wallet, game_id) as place, record, previous_hash, hash
   from game_records where id < $1::uuid order by id desc limit ${PAGE}`;

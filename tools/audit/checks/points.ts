@@ -4,7 +4,7 @@ import { AT, checksumCheck, DAY, databaseCheck, inSlice, weight } from '../check
 
 const SPANS = ['total', ...PERIODS] as const;
 
-/** SQL: standings with the value of each span; 0 when the bucket is over. */
+/** SQL: standings with one value per span. A value is 0 when the stored value belongs to an earlier day, week, month or year. */
 const STANDINGS = `
   select board, mode, wallet, total, ${PERIODS.map((p) => `case when ${p} = ${bucketSql(p, DAY)} then ${p}_value else 0 end as ${p}`).join(', ')} from standings`;
 
@@ -15,18 +15,19 @@ const OF_SPANS = '(of all time/today/this week/month/year)';
 
 const BOARD_OF_KIND = `case kind when 'quest' then 'quests' when 'referral' then 'referrals' end`;
 /**
- * Returns SQL that maps ledger rows, or sums of them, to their boards.
- * @param rows a relation with `kind` and the columns
+ * Returns SQL that lists each ledger row, or each sum of ledger rows, once per board that counts it.
+ * @param rows a table or CTE with the column `kind` and the given columns
+ * @param columns columns of the result after the column `board`
  */
 const fed = (rows: string, columns: string) => `
   select 'global' as board, ${columns} from ${rows} union all select ${BOARD_OF_KIND}, ${columns} from ${rows} where kind in ('quest', 'referral')`;
 
 const SUMMED = ['global', 'quests', 'referrals'];
 const BOARDS = `(${SUMMED.map((board) => `'${board}'`).join(', ')})`;
-/** A CTE: the latest day, week, month and year with stored finals, and their days. */
+/** CTEs `ended` (the latest day, week, month and year whose final ranks are stored) and `counted` (the UTC days of these periods). */
 const COUNTED = `ended as materialized (select distinct on (period) period, bucket from closed_periods where finals_at is not null order by period, bucket desc),
   counted as materialized (select period, bucket, day from ended join days using (period, bucket))`;
-/** SQL: the ledger rows that finals may include. */
+/** SQL: the ledger rows that can count for the final ranks of the periods in `counted`. */
 const RANKED = `(select * from ledger
   where mode = 'regular' and kind <> 'conversion' and day between (select min(day) from counted) and (select max(day) from counted)) l`;
 const sum = (points: string) => `coalesce(sum(${points} * w), 0)`;
@@ -51,7 +52,8 @@ export const pointChecks = [
      select format('%s, %s: %s has %s in the ledger and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('l')}, ${shown('s')}) as what
      from summed l full join (select * from (${STANDINGS}) s where board in ${BOARDS}) s using (board, mode, wallet)
      where ${differs('l', 's')}`,
-    // Zeros do not change the sums. They are few, so they are looked up; `case` keeps the planner from reading the whole ledger for them.
+    // A standing of 0 does not change the sums, so this statement looks up the ledger rows of each standing of 0. Few standings are 0. `case` forces
+    // one lookup per standing, because otherwise the planner would read the whole ledger.
     () => `select format('%s, %s: %s has a standing of 0, but no ledger row', board, mode, wallet) as what from standings s
      where board in ${BOARDS} and case when total = 0
        then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,
@@ -97,7 +99,7 @@ export const pointChecks = [
      from ranked r full join (select f.* from finals f join ended using (period, bucket) where board in ${BOARDS}) f
        using (board, period, bucket, wallet)
      where (r.value, r.rank, r.position) is distinct from (f.value, f.rank, f.position)`,
-    // Sorts by the number of the board, because sorting by the names of board and period takes three times as long.
+    // Numbers the pairs of board and period and sorts by this number, because sorting by the names of board and period takes three times as long.
     () => `with ${DAYS}, ${COUNTED},
      ranking as (select row_number() over () as id, * from ended cross join unnest(array['${SUMMED.join("', '")}']) b(board))
      select format('%s of %s %s: %s, with %s points, rank %s and position %s, does not follow the previous row', board, period, bucket, wallet, value, rank, position) as what

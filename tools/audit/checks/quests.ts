@@ -4,7 +4,7 @@ import { DAY, databaseCheck, FROM } from '../check.ts';
 export const questChecks = [
   databaseCheck(
     'quest-points',
-    'each completion of a quest gave its points once, computed as the factors of the ledger row say',
+    'each completion of a quest gave its points once, and the points follow from the factors in the ledger row',
     `with given as (select * from ledger where source = 'quest' and day >= ${FROM}),
      due as (
        select c.wallet, c.quest_id || ':' || c.window_key as source_id, c.points, floor(extract(epoch from c.at) / 86400)::int as day, v.definition

@@ -2,11 +2,11 @@ import { databaseCheck } from '../check.ts';
 
 const HEX = '[0-9a-f]{64}';
 
-/** Checks of rounds, their entries and their commitments. */
+/** Checks of lottery rounds, their entries and their commitments. */
 export const roundChecks = [
   databaseCheck(
     'entries',
-    'the entries of a round are numbered without gaps and match its count; a ticket has an entry exactly when it counts',
+    'the entries of a round are numbered without gaps, and their number equals the stored count; a ticket has an entry exactly when it is confirmed or refunded',
     `with counted as (select round as id, count(*) as n, max(index) + 1 as next from entries group by 1)
      select format('round %s has count %s, but %s entries numbered up to %s', id, r.entries, coalesce(c.n, 0), coalesce(c.next, 0)) as what
      from rounds r left join counted c using (id) where (r.entries, r.entries) is distinct from (coalesce(c.n, 0), coalesce(c.next, 0))

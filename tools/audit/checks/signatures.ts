@@ -9,11 +9,11 @@ const SIGNATURES_PER_REQUEST = 256;
 /** A transaction and its outcome as stored in the database. */
 interface RecordedSignature {
   readonly signature: string;
-  /** Description for operators. */
+  /** Description of the transaction for operators, for example `commitment 7`. */
   readonly about: string;
-  /** Outcome: finalized with success, finalized with an error, or unknown. */
+  /** Outcome in the database: finalized with success, finalized with an error, or unknown. */
   readonly end: 'succeeded' | 'failed' | 'unclear';
-  /** Slot, if the database has it. */
+  /** Slot of the transaction; null when the database does not store the slot. */
   readonly slot: number | null;
 }
 
@@ -42,7 +42,7 @@ async function statusesOf({ chain }: AuditContext, recorded: readonly RecordedSi
   return value.map((status, i) => status ?? others.value[i] ?? null);
 }
 
-/** Compares a stored outcome with the status on the chain. Returns the difference, or null. */
+/** Compares a stored outcome with the status on the chain. Returns the difference as a sentence, or null when both match. */
 function findFault({ signature, about, end }: RecordedSignature, status: SignatureStatus | null): string | null {
   const what = `${about}: transaction ${signature}`;
   const isFinal = status?.confirmationStatus === 'finalized';
@@ -52,7 +52,10 @@ function findFault({ signature, about, end }: RecordedSignature, status: Signatu
   return (status.err === null) === (end === 'succeeded') ? null : `${what} ${status.err === null ? 'has succeeded' : 'has failed'} on the chain`;
 }
 
-/** RPC nodes prune old blocks, so transactions before the node's first block are skipped. If none remains, the check fails. */
+/**
+ * Compares stored transactions with the chain. RPC nodes delete old blocks, so the check skips transactions in blocks that the RPC node no longer
+ * has. If it would skip all transactions, the check fails.
+ */
 export const signatures: Check = {
   name: 'signatures',
   invariant: 'landed transactions are finalized on the chain with the outcome stored in the database',
@@ -64,7 +67,9 @@ export const signatures: Check = {
     const firstBlock = recorded.length === 0 ? 0 : await rpc(() => chain.connection.getFirstAvailableBlock());
     const verifiable = recorded.filter(({ slot }) => slot === null || slot >= firstBlock);
     if (verifiable.length === 0 && recorded.length > 0)
-      throw new Error(`the RPC node has no blocks before ${firstBlock}, so none of ${recorded.length} transactions can be checked`);
+      throw new Error(
+        `the RPC node has no blocks before ${firstBlock}, so none of ${recorded.length} transactions can be checked; use an RPC node with older blocks`,
+      );
     const candidates = new Candidates<RecordedSignature>();
     const compare = async (some: readonly RecordedSignature[]) => {
       const found = new Map<RecordedSignature, string>();

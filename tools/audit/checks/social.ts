@@ -1,11 +1,13 @@
 import { AT, type AuditContext, type Check, DifferenceList, databaseCheck } from '../check.ts';
 
-/** Returns SQL of the clips whose files are checked: the newest, and as many others, different ones each day. */
+/**
+ * Returns SQL that selects the clips whose files are checked: the newest `sample` clips, and `sample` pseudo-random clips, different ones each day.
+ */
 const selectClips = (sample: number) => `
   (select id::text, bytes from clips where state = 'ready' order by created_at desc limit ${sample})
   union (select id::text, bytes from clips where state = 'ready' order by md5(id::text || app_day()) limit ${sample})`;
 
-/** Reads the last byte of a clip from the storage. Returns null, or the error. */
+/** Reads the last byte of a clip's file from the storage. Returns the error, or null when the byte was read. */
 async function readError({ storage }: AuditContext, { id, bytes }: { id: string; bytes: number }): Promise<unknown> {
   try {
     (await storage.open(id, { start: bytes - 1, end: bytes - 1 })).destroy();
@@ -28,11 +30,11 @@ const clipMedia: Check = {
       const error = await readError(audit, clip);
       if (error === null) continue;
       failure = error;
-      // The clip may have been deleted since the query.
+      // Ignores a clip that was deleted after the first query.
       const still = await audit.db.query({ text: `select 1 from clips where id = $1 and state = 'ready'` }, [clip.id]);
       if (still.length > 0) found.add(`clip ${clip.id}: its file cannot be read to the end`);
     }
-    // If all files are missing, the storage is unavailable or misconfigured, so the check fails.
+    // If no file can be read, the storage is unavailable or misconfigured, so the check fails.
     if (found.total > 0 && found.total === clips.length) throw failure;
     return found;
   },
@@ -47,7 +49,7 @@ export const socialChecks = [
   ),
   databaseCheck(
     'clip-sweeps',
-    'due sweeps of clips are done within an hour',
+    'the files of abandoned and removed clips are deleted within an hour',
     `select format('clip %s is %s, and its sweep is due since %s', id, state, sweep_at) as what from clips where sweep_at < ${AT} - interval '1 hour'`,
   ),
   databaseCheck(

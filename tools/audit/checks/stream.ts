@@ -3,12 +3,12 @@ import { comparePositions, decodeEntry, type Entry, eventStreamKey, follows, rea
 import { Candidates } from '../candidates.ts';
 import { AT, type AuditContext, type Check, databaseCheck } from '../check.ts';
 
-/** Entries per read, about half a megabyte. */
+/** Stream entries per read from Redis, about half a megabyte. */
 const PAGE = 500;
 
 /**
- * Compares the end of the event stream with the database. Returns the difference, or null.
- * @param due the last publication number before the comparison
+ * Compares the end of the event stream in Redis with the database. Returns the difference as a sentence, or null when both match.
+ * @param due publication number that the stream must contain: the last number in the database before the comparison
  */
 async function compareEnd({ redis, config, db }: AuditContext, due: number): Promise<string | null> {
   const tail = await readTail(redis, eventStreamKey(config));
@@ -18,7 +18,7 @@ async function compareEnd({ redis, config, db }: AuditContext, due: number): Pro
   return tail.publication < due ? `the event stream ends with ${tail.id}, but publication number ${due} exists` : null;
 }
 
-/** Returns the first gap in the event stream, or null. */
+/** Returns the first gap in the event stream as a sentence, or null when there is no gap. */
 async function findGap({ redis, config }: AuditContext): Promise<string | null> {
   let before: Entry | null = null;
   for (let from = '-'; ; from = `(${before?.id}`) {
@@ -40,7 +40,7 @@ const streamCheck: Check = {
     const due = await lastPublication(audit.db);
     const candidates = new Candidates<(audit: AuditContext) => Promise<string | null>>();
     candidates.add((one) => compareEnd(one, due));
-    // The stream may be trimmed or restarted while it is read, so a gap is compared again.
+    // Searches for gaps several times and reports a gap only if it stays, because the stream may be trimmed or restarted while it is read.
     candidates.add(findGap);
     return await candidates.confirm(audit, async (comparisons) => {
       const found = new Map<(typeof comparisons)[number], string>();
@@ -53,7 +53,7 @@ const streamCheck: Check = {
   },
 };
 
-// Outbox rows are purged after an hour, by time and not by number.
+// Rows of the outbox are purged one hour after their time, so only younger rows must be without gaps.
 const YOUNG = `${AT} - interval '55 minutes'`;
 
 export const streamChecks = [

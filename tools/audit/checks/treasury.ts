@@ -14,7 +14,7 @@ const SELECT_TREASURY_ACCOUNTS = `
     coalesce((select mint from paid where currency = 'reward'), (select mint from epoch_accounts order by epoch desc limit 1)) as reward,
     (select treasury from payout_batches order by created_at desc limit 1) as treasury`;
 
-/** Returns the addresses of the treasury and the mints: as configured, else as in the latest payout. */
+/** Returns the addresses of the treasury and of the mints. An address that is not configured is taken from the latest payout. */
 async function readTreasuryAccounts({ config, db }: AuditContext): Promise<TreasuryAccounts> {
   const { usdcMint, rewardMint, addresses } = config.chain;
   const [latest] = await db.query<TreasuryAccounts>({ text: SELECT_TREASURY_ACCOUNTS });
@@ -45,7 +45,9 @@ const treasury: Check = {
       if (amount === '0') continue;
       const mint = accounts[currency];
       if (mint === null || accounts.treasury === null)
-        throw new Error(`${amount} ${currency} are owed, but TREASURY_ADDRESS or the mint is unknown: configure them`);
+        throw new Error(
+          `${amount} ${currency} are owed, but the address of the treasury or of the mint is unknown; set TREASURY_ADDRESS and ${currency.toUpperCase()}_MINT`,
+        );
       const address = associatedTokenAddress(new PublicKey(accounts.treasury), new PublicKey(mint));
       const held = decodeTokenAccount(await rpc(() => audit.chain.connection.getAccountInfo(address, 'finalized')))?.amount ?? 0n;
       if (held < BigInt(amount)) found.add(`the treasury holds ${held} ${currency}, but ${amount} are owed or reserved for open rounds`);
@@ -60,7 +62,8 @@ interface ManualPayment {
   readonly currency: (typeof CURRENCIES)[number];
   readonly amount: string;
 }
-// Excludes payments by batches and findings, because their transactions are checked elsewhere.
+// Selects payments that were reported as made elsewhere. Excludes payments by payout batches and by matched transactions (`payout_findings`), because
+// other checks cover them.
 const SELECT_MANUAL = (days: string, limit: string) => `
   select signature, wallet, currency, sum(amount)::text as amount from payments p
   where state = 'completed' and signature is not null and completed_at > app_now() - interval '${days} days'
@@ -97,7 +100,7 @@ export const treasuryChecks = [
   {
     ...databaseCheck(
       'for-people',
-      'nothing waits for an operator: no transaction, payment or finding is unresolved, and payouts are not paused',
+      'no transaction, payment or payout finding waits for an operator, and nothing is paused',
       `select format('transaction %s %s has been in state manual since %s: %s', kind, subject, changed_at, error->>'message') as what from chain_transactions where state = 'manual'
        union all select format('payment %s of %s %s to %s is %s: %s', id, amount, currency, wallet, state, reason) from payments where state in ('manual', 'failed')
        union all select format('transaction %s of lane %s matches no payment: %s', signature, lane, reason) from payout_findings where verdict = 'unmatched'

@@ -5,7 +5,7 @@ import { decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { Candidates } from '../candidates.ts';
 import type { AuditContext, Check } from '../check.ts';
 
-/** Maximum accounts per RPC request; an epoch needs two. */
+/** Maximum accounts per RPC request. Each epoch needs two accounts: the epoch account and the vault. */
 const ACCOUNTS_PER_REQUEST = 100;
 
 interface OpenEpoch {
@@ -20,7 +20,7 @@ interface OpenEpoch {
   readonly leaves: number;
   readonly claimed: string;
   readonly settling: boolean;
-  /** Seconds since 1970. */
+  /** End of the claim period, seconds since 1970. */
   readonly expiry: number;
 }
 const SELECT_OPEN = `
@@ -28,17 +28,17 @@ const SELECT_OPEN = `
     e.settle_requested_at is not null or e.state = 'settled' as settling, extract(epoch from a.expires_at)::float8 as expiry
   from epoch_accounts a join epochs e using (epoch)
   where a.opened_at is not null and a.closed_at is null and ($1::int[] is null or a.epoch = any($1)) order by a.epoch desc`;
-/** Claims per query. */
+/** Maximum claims per SQL query. */
 const CLAIMS_PER_QUERY = 20_000;
 const SELECT_CLAIMED = `select index from claims where epoch = $1 and state = 'claimed' and index > $2 order by index limit ${CLAIMS_PER_QUERY}`;
 const SELECT_MAX_INDEX = `select coalesce(max(index), 0) as max from claims where epoch = $1`;
 
-/** A bitmap of the leaves of an epoch: the first leaf is the lowest bit of the first byte, as on the chain. */
+/** Bitmap with one bit per leaf of an epoch, in the format of the chain: leaf 0 is the lowest bit of the first byte. */
 type Leaves = Uint8Array;
 
 const has = (leaves: Leaves, index: number) => (((leaves[index >>> 3] ?? 0) >> (index & 7)) & 1) === 1;
 
-/** Returns the first leaf of one bitmap that is missing in another. */
+/** Returns the lowest index of a leaf whose bit is set in `some` and not in `others`; undefined when there is none. */
 function firstMissing(some: Leaves, others: Leaves): number | undefined {
   const at = some.findIndex((byte, i) => (byte & ~(others[i] ?? 0)) !== 0);
   return at < 0 ? undefined : [0, 1, 2, 3, 4, 5, 6, 7].map((bit) => 8 * at + bit).find((index) => has(some, index) && !has(others, index));
@@ -64,16 +64,23 @@ async function accountsOf({ chain }: AuditContext, keys: readonly PublicKey[]) {
   return found;
 }
 
-/** The state of an epoch on the chain at the first comparison. The database follows the chain, so it must have at least this state by now. */
+/**
+ * State of an epoch on the chain at the first comparison. The database follows the chain with a delay, so at a later comparison the database must
+ * have reached at least this state.
+ */
 interface ChainSnapshot {
   readonly claimed: bigint;
-  /** The claimed leaves, if they were read. */
+  /** Bitmap of the claimed leaves; empty when the bitmap was not read. */
   readonly indexes: Leaves;
 }
 
 const NONE: Leaves = new Uint8Array(0);
 
-/** Compares an epoch's account with the database row, which was read before it. Returns the first difference, or null. */
+/**
+ * Compares the account of an epoch on the chain with the epoch's row in the database, which was read before the account. Returns the first difference
+ * as a sentence, or null when both match.
+ * @param held balance of the vault, base units
+ */
 function findFault(open: OpenEpoch, account: EpochAccount, held: bigint, before: ChainSnapshot | undefined): string | null {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['root', account.root.toString('hex'), open.root],
@@ -104,21 +111,22 @@ async function bitsOf(audit: AuditContext, { program, address, leaves }: OpenEpo
   return bits;
 }
 
-/** Compares epochs with the chain. It reads the database before the chain. */
+/** Compares epochs in the database with their accounts on the chain. Reads the database before the chain, so that only the chain can be ahead. */
 class VaultComparison {
   readonly faults = new Map<number, string>();
   readonly #audit: AuditContext;
   readonly #before: Map<number, ChainSnapshot>;
 
-  /** @param before state on the chain at the first comparison; missing epochs are added */
+  /** @param before states on the chain at the first comparison, by epoch number; `run` adds the epochs that it compares first */
   constructor(audit: AuditContext, before: Map<number, ChainSnapshot>) {
     this.#audit = audit;
     this.#before = before;
   }
 
   /**
-   * Compares epochs and returns the faults.
-   * @param isDeep whether claims are compared one by one, by the position from the newest epoch
+   * Compares epochs and returns the faults as sentences, by epoch number.
+   * @param epochs numbers of the epochs; null for all open epochs
+   * @param isDeep returns whether to compare the claims of an epoch one by one; its argument is the position of the epoch, 0 for the newest epoch
    */
   async run(epochs: readonly number[] | null, isDeep: (position: number) => boolean): Promise<Map<number, string>> {
     const open = await this.#audit.db.query<OpenEpoch>({ text: SELECT_OPEN }, [epochs]);
@@ -137,7 +145,7 @@ class VaultComparison {
     const before = this.#before.get(open.epoch);
     const known = isDeep ? await claimedOf(this.#audit, open.epoch) : NONE;
     const indexes = isDeep && account.state === 'open' ? await bitsOf(this.#audit, open) : known;
-    // Only the first comparison is stored, because claims continue.
+    // Stores only the state of the first comparison. A later state may include new claims that the database does not have yet.
     if (before === undefined || (isDeep && before.indexes === NONE)) {
       this.#before.set(open.epoch, { claimed: before?.claimed ?? account.claimed, indexes: isDeep ? indexes : NONE });
     }
@@ -150,7 +158,7 @@ class VaultComparison {
   }
 }
 
-/** The chain may be ahead of the database for a moment, so differences are compared again. */
+/** Compares open epochs with the chain. Differences are compared again, because the database follows the chain with a delay. */
 export const vaults: Check = {
   name: 'vaults',
   invariant: 'an open epoch equals its account on the chain, its vault holds the unclaimed amount, and the claims equal those on the chain',

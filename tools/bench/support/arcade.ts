@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { bucketOf, PERIODS } from '#lib/periods.ts';
 import { type PastEpoch, storePastEpoch } from './past-epochs.ts';
 
-/** The tables to fill. Their indexes are created afterwards, because inserting into indexed tables takes three times as long. */
+/** Tables to fill. Their indexes are dropped first and created again at the end, because inserting into indexed tables takes three times as long. */
 const TABLES = [
   ...['players', 'sessions', 'plays', 'scores', 'ledger', 'activities', 'wallet_weeks', 'standings', 'finals', 'quest_completions', 'game_records'],
   ...['referrals', 'claims', 'chain_transactions', 'chain_attempts', 'entries', 'chat_messages', 'outbox', 'payments'],
@@ -10,29 +10,30 @@ const TABLES = [
 
 const SCORES_EACH = 5;
 const ROUNDS = 20;
-/** Divisors: the number of referrers, battles, payments and so on is the number of wallets divided by these. */
+/** Number of wallets per referrer, battle, payment and so on. For example, 1,000 wallets give 10 referrers. */
 const SHARES = { referrer: 100, battle: 20, payment: 10, entry: 200, claim: 2, event: 5, record: 5 };
-/** A finished epoch, claimed by half of its wallets; UTC days before today. */
+/** Age of the finished epoch that half of its wallets have claimed, UTC days before today. */
 const CLAIMED_EPOCH = 90;
 
-/** Returns SQL of an address without a known key, by number. */
+/** Returns an SQL expression for the address of wallet number `i`. The private keys of these addresses are unknown. */
 const address = (i: string) => `'5' || translate(left(md5(${i}::text) || md5('w' || ${i}), 43), '0', 'z')`;
 /**
- * Returns SQL of an id like those of the service, ordered by time. @param sec seconds since 1970 @param n number that distinguishes ids of
- * the same time
+ * Returns an SQL expression for an id that sorts by time, like the ids of the service.
+ * @param sec SQL expression for the time, seconds since 1970
+ * @param n SQL expression for a number that distinguishes ids of the same time
  */
 const idAt = (sec: string, n: string) => `(lpad(to_hex((${sec}) * 1000::bigint), 12, '0') || '70008' || lpad(to_hex((${n})::bigint), 15, '0'))::uuid`;
-/** Returns SQL of a pseudo-random number below `n`. */
+/** Returns an SQL expression for a pseudo-random integer from 0 to `n` − 1 that depends only on `seed`. */
 const any = (seed: string, n: string | number) => `(hashint4(${seed}) & 2147483647) % ${n}`;
 const sumOf = (column: string, from: string) => `coalesce(sum(${column}) filter (where day >= ${from}), 0)`;
 
-/** The statements that create the data, in order: $d is the UTC day, $n the number of wallets. */
+/** SQL statements that create the data, in this order. $d stands for today's UTC day number, $n for the number of wallets. */
 const STATEMENTS: readonly string[] = [
   `create temp table w as select i, ${address('i')} as wallet from generate_series(0, $n - 1) i`,
   'create unique index on w (i)',
   'create temp table g as select row_number() over (order by id) - 1 as n, id from games',
   'analyze w, g',
-  // Per wallet one score yesterday, one today, one in the previous week, the others in the fifty days before; three games.
+  // Creates five scores per wallet in three games: one yesterday, one today, one 2 to 8 days ago, and two 9 to 58 days ago.
   `create temp table s as
    select i, k, wallet, game_id, day, to_timestamp(sec) as at, ${idAt('sec', '8 * i + k')} as id, ${idAt('sec - 60', '8 * i + k')} as play_id,
      normalized, 1 + normalized / 200 as points, null::uuid as battle_id
@@ -71,7 +72,7 @@ const STATEMENTS: readonly string[] = [
    select 'play', play_id::text, wallet, game_id, 0, floor(extract(epoch from at - interval '1 minute') / 86400)::int, at - interval '1 minute', null::uuid, 1 from s
    union all select 'score', id::text, wallet, game_id, normalized, day, at, null, 1 from s`,
   `insert into activities (kind, source_id, wallet, day, at, batch) select 'bind', wallet, referrer, $d - 70, bound_at, 1 from referrals`,
-  // A play has the day of its score.
+  // Counts each play on the day of its score, so plays and scores have the same counts.
   `insert into wallet_weeks (wallet, week, kind, subject, counts, bests)
    select wallet, week, kind, game_id, counts, case kind when 'score' then bests else array[0, 0, 0, 0, 0, 0, 0] end
    from (
@@ -98,7 +99,7 @@ const STATEMENTS: readonly string[] = [
   `insert into outbox (publication, type, wallet, payload, at)
    select i, 'quest_completed', null, '{}', now() - interval '50 minutes' + i * interval '1 millisecond' from generate_series(1, $n / ${SHARES.event}) i`,
   `update outbox_counter set publication = $n / ${SHARES.event}, appended = $n / ${SHARES.event}, published_at = now()`,
-  // All rounds are void, because bin/bench rounds measures drawn rounds.
+  // Creates only void rounds, because `bin/bench rounds` measures drawn rounds.
   `create temp table r as select n, gen_random_uuid() as id, now() - n * interval '1 hour' as at from generate_series(1, ${ROUNDS}) n`,
   `insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, parameters, parameters_hash, opens_at, closes_at, entries, void_reason, closed_at, ended_at)
    select id, 'chat', 'void', 'A round', 'admin-1', 1, 100, 1, '[]', 600, '{}', '', at, at, $n / ${SHARES.entry}, 'no-beacon', at, at from r`,
@@ -109,7 +110,7 @@ const STATEMENTS: readonly string[] = [
   ...payments(),
 ];
 
-/** Returns the statements for claims: half of the wallets have claimed their reward of a finished epoch. */
+/** Returns the SQL statements that create claims: half of the wallets have claimed their reward of a finished epoch. */
 function claims(): string[] {
   const epoch = `($d - ${CLAIMED_EPOCH})`;
   const count = `($n / ${SHARES.claim})`;
@@ -126,7 +127,7 @@ function claims(): string[] {
   ];
 }
 
-/** Returns the statements for completed manual payments. */
+/** Returns the SQL statements that create completed payments which were made outside the service. */
 function payments(): string[] {
   const hash = `substring(sha256(convert_to(concat_ws(E'\\n', 'coinop/payment/1', 'test', i::text), 'UTF8')) for 16)`;
   return [
@@ -140,7 +141,11 @@ function days(column: (day: number) => string): string {
   return Array.from({ length: 7 }, (_, day) => column(day)).join(', ');
 }
 
-/** Returns the statements that derive the standings from ledger and scores. */
+/**
+ * Returns the SQL statements that compute the standings from ledger and scores.
+ * @param today today's bucket per period
+ * @param first first UTC day of that bucket per period
+ */
 const STANDINGS = (today: Readonly<Record<string, number>>, first: Readonly<Record<string, number>>): string[] => {
   const spans = PERIODS.map((p) => `${p}, ${p}_value`).join(', ');
   const sums = PERIODS.map((p) => `${today[p]}, ${sumOf('points', String(first[p]))}`).join(', ');
@@ -157,9 +162,9 @@ const STANDINGS = (today: Readonly<Record<string, number>>, first: Readonly<Reco
 };
 
 /**
- * Fills an empty database with the data of an arcade with many wallets, consistent for the checks of `bin/audit`. Precondition: nothing
- * else writes to the database.
- * @param print receives a line per slow step
+ * Fills an empty database with the data of an arcade with many wallets. The data passes the checks of `bin/audit`. Precondition: no other process
+ * writes to the database.
+ * @param print receives one line per step that takes more than 100 ms
  */
 export async function fillArcadeHistory(db: pg.Client, wallets: number, print: (line: string) => void): Promise<void> {
   const { day = 0 } = (await db.query<{ day: number }>('select app_day() as day')).rows[0] ?? {};
@@ -170,9 +175,9 @@ export async function fillArcadeHistory(db: pg.Client, wallets: number, print: (
     if (ms > 100) print(`  ${(ms / 1_000).toFixed(1).padStart(6)} s  ${text.trim().replace(/\s+/g, ' ').slice(0, 80)}`);
   };
   await run(`set session_replication_role = replica; set work_mem = '256MB'; set maintenance_work_mem = '512MB'; set jit = off`);
-  // Rows written in the transaction that truncated the table need no write-ahead log.
+  // Truncates the tables in the transaction that fills them, because PostgreSQL can then skip the write-ahead log for the new rows.
   await run(`begin; truncate ${TABLES.join(', ')} cascade`);
-  // Drops all indexes except those referenced by foreign keys.
+  // Drops all indexes of the tables, except indexes that foreign keys reference.
   const { rows: indexes } = await db.query<{ drop: string; create: string }>(
     `select case when c.oid is null then format('drop index %s', i.indexrelid::regclass) else format('alter table %s drop constraint %I', i.indrelid::regclass, c.conname) end as drop,
        case when c.oid is null then pg_get_indexdef(i.indexrelid) else format('alter table %s add constraint %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) end as create

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 
-/** A minimal server of Server-Sent Events with node:http, for comparison: it writes every message to all open responses at once. */
+/** This process is a minimal server of Server-Sent Events with node:http, for comparison. It writes each message to all open responses at once. */
+
 const open = new Set<ServerResponse>();
 let id = 0;
 

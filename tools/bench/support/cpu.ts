@@ -5,10 +5,13 @@ import { type Against, report } from './report.ts';
 /** Clock ticks per second in /proc; the same on all supported Linux systems. */
 const TICKS_PER_SEC = 100;
 
-/** CPU seconds by part of a system. */
+/** CPU time of each part of a system (`api`, `worker`, `postgresql`, `redis`, `load`), in seconds or in µs per request. */
 export type Cpu = Record<string, number>;
 
-/** Returns the CPU seconds used so far by each part of a system and by the load itself. Linux only; empty elsewhere. */
+/**
+ * Returns the CPU seconds that each part of a system and the load process have used so far. Works only on Linux; returns an empty object on other
+ * systems.
+ */
 export function cpuSeconds(system: System): Cpu {
   try {
     const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_PER_SEC;
@@ -24,15 +27,15 @@ export function cpuSeconds(system: System): Cpu {
   }
 }
 
-/** Returns the CPU time per request between two readings, by part, µs. */
+/** Returns the CPU time per request between two results of `cpuSeconds`, by part of the system, µs. */
 export function cpuPerRequest(before: Cpu, after: Cpu, requests: number): Cpu {
   return Object.fromEntries(Object.keys(after).map((part) => [part, (1e6 * ((after[part] ?? 0) - (before[part] ?? 0))) / requests]));
 }
 
-/** Returns the CPU time of all parts except the load. */
+/** Returns the sum of the CPU times of all parts except the load process. */
 export const totalWithoutLoad = ({ load: _, ...parts }: Cpu): number => Object.values(parts).reduce((sum, part) => sum + part, 0);
 
-/** Reports the CPU time of a request without the load, and its parts. */
+/** Reports the CPU time per request without the load process, and the CPU time of each part as a remark. */
 export function reportCpu(what: string, perRequest: Cpu, against?: Against): void {
   const parts = Object.entries(perRequest).map(([part, spent]) => `${part} ${Math.round(spent)}`);
   if (parts.length > 0) report(`${what}: CPU`, totalWithoutLoad(perRequest), 'µs', against ?? parts.join(', '));
@@ -41,7 +44,7 @@ export function reportCpu(what: string, perRequest: Cpu, against?: Against): voi
 /** Returns the CPU seconds that a process has used so far. */
 export const secondsOf = (pid: number): number => ticksOf(pid) / TICKS_PER_SEC;
 
-/** Returns user and system time, including ended child processes. */
+/** Returns the user and system CPU time of a process and of its ended child processes, clock ticks. */
 function ticksOf(pid: number): number {
   if (!existsSync(`/proc/${pid}/stat`)) return 0;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

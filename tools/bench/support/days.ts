@@ -5,7 +5,7 @@ import bs58 from 'bs58';
 import { SYSTEM_ADMIN_TOKEN, type System } from '#dev/stack/system.ts';
 import { withDatabase } from './wallets.ts';
 
-/** The queues that compute epochs, without those of the chain. */
+/** Environment of a worker that runs the queues for computing epochs, but not the queues for chain transactions. */
 export const EPOCH_QUEUES = { QUEUES: 'scores,points,maintenance,epochs' };
 const ROWS_PER_INSERT = 20_000;
 
@@ -15,7 +15,7 @@ export const urlOf = (system: System): string => system.urls[0] ?? '';
 export const asAdmin = (system: System, path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${urlOf(system)}${path}`, { ...init, headers: { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}`, ...init.headers } });
 
-/** Returns random addresses. */
+/** Returns random wallet addresses. */
 export const anyWallets = (count: number): string[] => Array.from({ length: count }, () => bs58.encode(randomBytes(32)));
 
 /** Inserts ledger rows for a past day (one or two per wallet) and closes the day. */
@@ -34,13 +34,16 @@ export async function seedDay(system: System, day: number, wallets: readonly str
   });
 }
 
-/** Reads an epoch from the API; null when there is none. */
+/** Reads an epoch from the API; null when the epoch does not exist. */
 export async function readEpoch(system: System, epoch: number): Promise<{ status: string; leaves: number; total: string; root: string } | null> {
   const response = await fetch(`${urlOf(system)}/api/rewards/epoch/${epoch}`);
   return response.status === 200 ? ((await response.json()) as { status: string; leaves: number; total: string; root: string }) : null;
 }
 
-/** Triggers the computation of an epoch and waits for it. @returns seconds */
+/**
+ * Triggers the computation of an epoch and waits until the epoch is computed.
+ * @returns duration, s
+ */
 export async function computeDay(system: System, epoch: number): Promise<number> {
   const begin = performance.now();
   const response = await asAdmin(system, '/rewards/trigger-epoch', {
@@ -48,7 +51,7 @@ export async function computeDay(system: System, epoch: number): Promise<number>
     body: JSON.stringify({ epoch }),
     headers: { 'Content-Type': 'application/json', Prefer: 'wait=0' },
   });
-  if (response.status !== 202) throw new Error(`the trigger returned ${response.status}: ${await response.text()}`);
+  if (response.status !== 202) throw new Error(`the request to compute epoch ${epoch} returned ${response.status}: ${await response.text()}`);
   await untilComputed(system, epoch);
   return (performance.now() - begin) / 1_000;
 }
@@ -57,7 +60,7 @@ export async function untilComputed(system: System, epoch: number): Promise<void
   while ((await readEpoch(system, epoch))?.status === 'computing') await sleep(100);
 }
 
-/** Returns the peak memory of a process, MB; null where the operating system does not report it. */
+/** Returns the peak memory of a process, MB; null when the operating system does not report it. */
 export function peakMemory(pid: number): number | null {
   const path = `/proc/${pid}/status`;
   const kilobytes = existsSync(path) ? /VmHWM:\s+(\d+) kB/.exec(readFileSync(path, 'utf8'))?.[1] : undefined;
@@ -71,7 +74,7 @@ export interface Latencies {
   max: number;
 }
 
-/** Measures the latency of a small request at a steady rate while some work runs, ms. */
+/** Sends small requests at a steady rate while `work` runs. Returns the result of `work` and the latencies of the requests, ms. */
 export async function probe<T>(system: System, work: () => Promise<T>): Promise<{ result: T; probed: Latencies }> {
   const EVERY_MS = 10;
   const latencies: number[] = [];
@@ -101,6 +104,6 @@ export async function probe<T>(system: System, work: () => Promise<T>): Promise<
 
 export const oneOf = <T>(items: readonly T[]): T => {
   const item = items[randomInt(items.length)];
-  if (item === undefined) throw new Error('the list is empty');
+  if (item === undefined) throw new Error('cannot choose an item of an empty list');
   return item;
 };

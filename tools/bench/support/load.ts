@@ -1,21 +1,21 @@
 import { connect } from 'node:net';
 
-/** The result of a load. Latencies in ms. */
+/** The result of a load. `p50` and `p99` are latencies, ms. */
 export interface LoadResult {
   perSec: number;
   p50: number;
   p99: number;
-  /** Number of responses per status. */
+  /** Number of responses per HTTP status, without the warm-up. */
   statuses: Record<string, number>;
   /** Number of all responses, including the warm-up. */
   requests: number;
 }
 
 /**
- * Sends requests over keep-alive connections for some time, with one request in flight per connection. Uses little CPU, because it shares
+ * Sends HTTP requests over keep-alive connections for `seconds`, with one request in flight per connection. Uses little CPU time, because it shares
  * the machine with the measured processes.
- * @param next returns the bytes of the next request, or null when there are no more
- * @param onResponse called with every response; `ms` is null during the warm-up
+ * @param options.next returns the bytes of the next request, or null when there are no more requests
+ * @param options.onResponse called with every response; `ms` is null during the warm-up
  */
 export async function load(options: {
   port: number;
@@ -23,7 +23,7 @@ export async function load(options: {
   seconds: number;
   warmupSeconds?: number;
   next: () => Buffer | null;
-  answered?: (request: Buffer, answer: { status: string; body: Buffer; ms: number | null }) => void;
+  onResponse?: (request: Buffer, answer: { status: string; body: Buffer; ms: number | null }) => void;
 }): Promise<LoadResult> {
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
@@ -67,7 +67,7 @@ export async function load(options: {
           latencies.push(now - sent);
           statuses[status] = (statuses[status] ?? 0) + 1;
         }
-        options.answered?.(current, { status, body, ms: counts ? now - sent : null });
+        options.onResponse?.(current, { status, body, ms: counts ? now - sent : null });
         send();
       });
     });
@@ -75,14 +75,17 @@ export async function load(options: {
   return { perSec: Math.round(latencies.length / options.seconds), ...percentiles(latencies), statuses, requests };
 }
 
-/** Returns the median and the 99th percentile. */
+/** Returns the median and the 99th percentile of the values. */
 export function percentiles(values: readonly number[]): { p50: number; p99: number } {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** Returns the bytes of a request. */
+/**
+ * Returns the bytes of an HTTP request.
+ * @param body value that is sent as JSON; undefined for no body
+ */
 export function request(method: string, path: string, host: string, headers: Record<string, string>, body?: unknown): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body);
   const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`, ...Object.entries(headers).map(([k, v]) => `${k}: ${v}`)];

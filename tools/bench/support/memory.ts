@@ -4,21 +4,21 @@ import { z } from 'zod';
 
 const Targets = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
 
-/** Returns the resident memory of a process, bytes; without kernel memory such as socket buffers. Linux only. */
+/** Returns the resident memory of a process, bytes. It does not include kernel memory, for example socket buffers. Linux only. */
 export function residentBytes(pid: number): number {
   return 1_024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
 /**
- * Collects the garbage of a Node process through its inspector, then returns its resident memory, bytes.
- * @param port its `--inspect-port`
+ * Makes a Node process collect its garbage through the inspector, then returns the resident memory of the process, bytes.
+ * @param port inspector port of the process (`--inspect-port`)
  */
 export async function collectedBytes(pid: number, port: number): Promise<number> {
   process.kill(pid, 'SIGUSR1');
   const socket = new WebSocket(await debuggerUrl(port));
   await new Promise((resolve, reject) => {
     socket.onopen = resolve;
-    socket.onerror = () => reject(new Error('the inspector does not respond'));
+    socket.onerror = () => reject(new Error('cannot connect to the inspector of the measured process'));
   });
   for (let id = 1; id <= 3; id++) {
     const done = new Promise((resolve) => {

@@ -5,17 +5,17 @@ import { buildTree, HASH_BYTES, hashLeaves, rootOf } from '#lib/merkle.ts';
 
 const ROWS_PER_INSERT = 20_000;
 
-/** A finished epoch as stored. Units: UTC days since 1970, base units. */
+/** A finished reward epoch to insert. `epoch` is in UTC days since 1970; amounts are in base units. */
 export interface PastEpoch {
   readonly epoch: number;
   readonly source: 'computed' | 'import';
-  /** SQL: its leaves without indexes, as (wallet, points, amount). */
+  /** SQL query for the leaves of the epoch, with the columns wallet, points and amount. */
   readonly leaves: string;
-  /** Number of claimed leaves; the first ones are claimed. */
+  /** Number of claimed leaves. The leaves with the lowest indexes are claimed. */
   readonly claims: number;
 }
 
-/** Inserts a finished epoch with its leaves and its tree. */
+/** Inserts a finished epoch with its leaves, its tree and its account. */
 export async function storePastEpoch(db: pg.Client, { epoch, source, leaves, claims }: PastEpoch): Promise<void> {
   await db.query(
     `insert into reward_leaves (epoch, index, wallet, points, amount)

@@ -1,25 +1,25 @@
 import { basename } from 'node:path';
 import type { LoadResult } from './load.ts';
 
-/** A row of the result table: a value and its limit or peer. */
+/** A row of the result table: a measured value, and the limit or other value that it is compared with. */
 export interface Figure {
   readonly bench: string;
   readonly what: string;
   readonly figure: string;
-  /** A limit, a value of a peer, or a remark. */
+  /** A limit, a value of a peer (another server or measurement), or a remark. */
   readonly against: string;
-  /** Value divided by the limit or peer; empty without one; with a `!` when the limit is missed. */
+  /** The value divided by the limit or by the value of the peer. Empty when there is neither. Ends with `!` when the limit is missed. */
   readonly ratio: string;
 }
 
-/** A limit, a value of a peer in the same unit, or a remark. */
+/** Comparison for a measured value: a limit, a value of a peer in the same unit, or a remark. */
 export type Against = { readonly atMost: number } | { readonly atLeast: number } | { readonly peer: string; readonly value: number } | string;
 
 const bench = basename(process.argv[1] ?? '', '.ts');
 const WIDTHS = { bench: 8, what: 56, figure: 14, against: 34, ratio: 0 };
 const HEAD: Figure = { bench: 'bench', what: 'what', figure: 'figure', against: 'limit or peer', ratio: 'ratio' };
 
-/** Reports a value: prints it, and sends it to `tools/bench/main.ts` for the table. */
+/** Prints a measured value, and sends it to `tools/bench/main.ts` for the result table. */
 export function report(what: string, value: number, unit: string, against: Against = ''): void {
   send({ bench, what, figure: withUnit(value, unit), ...compared(value, unit, against) });
 }
@@ -29,7 +29,10 @@ export function reportUnavailable(what: string, why: string): void {
   send({ bench, what, figure: '–', against: why, ratio: '' });
 }
 
-/** Reports requests per second, median, 99th percentile, and the numbers of statuses other than 2xx. Limits: requests/s, ms. */
+/**
+ * Reports the requests per second, the median and the 99th percentile of a load, and how often each status other than 2xx occurred.
+ * @param limits minimum requests per second; limits of the latencies, ms
+ */
 export function reportLoad(
   what: string,
   result: Pick<LoadResult, 'perSec' | 'p50' | 'p99' | 'statuses'>,
@@ -69,7 +72,7 @@ function line(figure: Figure, widths: typeof WIDTHS): string {
   return `${cell('bench')}  ${cell('what')}  ${figure.figure.padStart(widths.figure)}  ${cell('against')}  ${figure.ratio}`.trimEnd();
 }
 
-/** Returns all values as a table. */
+/** Returns the rows as a text table. */
 export function table(figures: readonly Figure[]): string {
   const widest = (column: keyof Figure, of: readonly Figure[]) => Math.max(...of.map((figure) => figure[column].length));
   const all = [HEAD, ...figures];

@@ -6,14 +6,14 @@ import { oneOf } from './days.ts';
 import { request } from './load.ts';
 import type { BenchWallet } from './wallets.ts';
 
-/** A type of request. */
+/** A type of request in the mixed load. */
 export interface RequestType {
   readonly name: string;
   /** Share of all requests, percent. */
   readonly share: number;
-  /** Returns the next request, or null when there are no more. */
+  /** Returns the bytes of the next request, or null when there are no more requests. */
   next(): Buffer | null;
-  /** Called with each response body. */
+  /** Called with the body of each response with status 200. */
   onResponse?(body: Buffer): void;
 }
 
@@ -31,8 +31,9 @@ const Nonce = z.object({
 });
 
 /**
- * Returns the mixed load: of 100 requests 25 are scores (each of its own play), 10 begin plays, 15 are entries through chat, 20 read the
- * top 100, 10 a wallet's own rank, 10 its profile, and 10 are halves of a sign-in.
+ * Returns the request types of the mixed load. Of 100 requests, 25 send a score (each for its own play), 10 begin a play, 15 enter a round through
+ * chat, 20 read the top 100, 10 read a wallet's own rank, 10 read a wallet's profile, and 10 are one half of a sign-in (they get a nonce or send its
+ * signature).
  */
 export function requestMix(options: {
   url: string;
@@ -63,7 +64,10 @@ export function requestMix(options: {
   ];
 }
 
-/** Requests nonces, signs them and sends the proofs. Keys are generated in advance, so that this does not affect the measurement. */
+/**
+ * Returns a request type that gets nonces, signs them and sends the signatures. The keys are generated before the load, so that generating keys does
+ * not affect the measurement.
+ */
 function signIns(post: (path: string, body: unknown) => Buffer): RequestType {
   const keys = Array.from({ length: 200 }, () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');

@@ -8,21 +8,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '#dev/stack/ports.ts';
 import { collectedBytes, residentBytes } from './memory.ts';
 
-/** A server of an event stream. */
+/** A server that sends an event stream to its subscribers. */
 export interface Streamer {
   readonly name: string;
   readonly port: number;
   readonly path: string;
   /** Returns the id of the process that holds the connections. */
   pid(): number;
-  /** Returns its current memory, bytes. */
+  /** Returns the current memory of this process, bytes. */
   bytes(): Promise<number>;
   /** Sends texts to all subscribers, one message per text, in order. */
   publish(texts: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts the minimal node:http server. */
+/** Starts the minimal node:http server of `bare-stream.ts`. */
 export async function startBareStream(): Promise<Streamer> {
   const [port = 0, inspectPort = 0] = await freePorts(2);
   const env = { ...process.env, PORT: String(port) };
@@ -52,7 +52,10 @@ export async function startBareStream(): Promise<Streamer> {
 
 const HOW_TO_INSTALL = 'not installed: apt-get install nginx libnginx-mod-nchan';
 
-/** Starts nginx with nchan from the Debian packages: one worker process. @returns installation instructions if it is not installed */
+/**
+ * Starts nginx with the module nchan from the Debian packages and with one worker process.
+ * @returns the server, or installation instructions when nginx or nchan is not installed
+ */
 export async function startNchan(): Promise<Streamer | string> {
   const nginx = ['/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)]
     .map((directory) => join(directory, 'nginx'))
@@ -85,7 +88,7 @@ export async function startNchan(): Promise<Streamer | string> {
     pid: worker,
     bytes: async () => residentBytes(worker()),
     async publish(texts) {
-      // The agent has one connection, so that messages keep their order.
+      // Sends all requests over one connection, so that the messages keep their order.
       for (const text of texts) request({ port, path: '/publish', method: 'POST', agent }, (response) => response.resume()).end(text);
     },
     async stop() {

@@ -2,13 +2,17 @@ import { connect, type Socket } from 'node:net';
 import type { Command, Report } from './subscribers.ts';
 
 /**
- * Runs thousands of subscribers of one stream over raw sockets. Uses little CPU, because it shares the machine with the measured
+ * This process runs thousands of subscribers of one stream over raw sockets. It uses little CPU time, because it shares the machine with the measured
  * processes.
- * A subscriber behaves like EventSource: a message counts when its empty line has arrived, and a reconnect sends the id of the last
+ * A subscriber behaves like EventSource: a message counts when the empty line after the message has arrived, and a reconnect sends the id of the last
  * message.
  */
+
+/** Maximum subscribers that connect at the same time. */
 const MAX_CONNECTING = 100;
-/** Range of the delay before a reconnect after the service closed the connection, ms; as in the stream's `retry` field. */
+/**
+ * Range of the delay before a subscriber reconnects after the service closed the connection, ms. The `retry` field of the stream has the same range.
+ */
 const RETRY = { minMs: 1_000, maxMs: 4_000 };
 const MARK = /@(\d+):(\d+);/g;
 const MAX_MS = 60_000;
@@ -18,11 +22,14 @@ let port = 0;
 let path = '';
 let killing: NodeJS.Timeout | undefined;
 const subscribers: Subscriber[] = [];
-/** Histogram by whole milliseconds. */
+/** Histogram of the latencies: the number of events per whole millisecond. */
 const latencies = new Uint32Array(MAX_MS + 1);
 let counts = { chunks: 0, events: 0, lost: 0, duplicates: 0, resets: 0, connects: 0 };
 
-/** The parsed bytes of a read, after an unfinished message. Most subscribers receive the same bytes, so the latest result is cached. */
+/**
+ * The parsed bytes of a socket read, together with the unfinished message of the read before. The latest result is cached, because most subscribers
+ * receive the same bytes.
+ */
 interface Parsed {
   readonly before: string;
   readonly bytes: Buffer;
@@ -60,7 +67,7 @@ class Subscriber {
   #socket: Socket | null = null;
   #opened: (() => void) | null = null;
 
-  /** Connects and retries until the stream begins. */
+  /** Connects to the stream, and retries until the service accepts the subscriber. */
   open(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#opened = resolve;
@@ -116,7 +123,7 @@ class Subscriber {
     return true;
   }
 
-  /** Cuts the connection and reconnects soon after. */
+  /** Cuts the connection and reconnects within 500 ms. */
   kill(): void {
     if (!this.isOpen) return;
     this.#socket?.removeAllListeners('close');
@@ -151,7 +158,10 @@ function kill(perSec: number): void {
   }, 100);
 }
 
-/** Returns a percentile of the latencies, ms. */
+/**
+ * Returns a percentile of the latencies, ms.
+ * @param share the percentile, from 0 to 1
+ */
 function percentile(share: number): number {
   const wanted = share * latencies.reduce((sum, n) => sum + n, 0);
   let seen = 0;

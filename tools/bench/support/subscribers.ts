@@ -2,34 +2,34 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A command for the subscribers' process. It responds to each with a report. */
+/** A command for the process that runs the subscribers. The process responds to each command with a `Report`. */
 export type Command =
   | { do: 'open'; port: number; path: string; count: number }
-  /** Resets the counters; `seq` is the last event before the measurement. */
+  /** Resets the counters; `seq` is the number of the last event before the measurement. */
   | { do: 'begin'; seq: number }
-  /** Cuts `perSec` connections per second from now on. */
+  /** Cuts `perSec` connections per second until the next command `kill`; 0 cuts none. */
   | { do: 'kill'; perSec: number }
   | { do: 'report' }
   | { do: 'close' };
 
-/** Results of all subscribers since `begin`. Latencies in ms, from the call of the sender to the receipt. */
+/** Results of all subscribers since the command `begin`. Latencies are in ms, from the time when the sender created the event to its receipt. */
 export interface Report {
   open: number;
-  /** Socket reads with data; one read may contain several events. */
+  /** Number of socket reads with data; one read may contain several events. */
   chunks: number;
   events: number;
   lost: number;
   duplicates: number;
   resets: number;
   connects: number;
-  /** The last event that all subscribers have received. */
+  /** Number of the newest event that every subscriber has received. */
   lowestSeq: number;
   p50: number;
   p99: number;
   max: number;
 }
 
-/** Starts the subscribers' process. */
+/** Starts the process that runs the subscribers. `send` sends a command to the process and returns the report. */
 export function startSubscribers(): { pid: number; send(command: Command): Promise<Report>; stop(): void } {
   const child = fork(join(import.meta.dirname, 'subscribers-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return {
@@ -44,5 +44,7 @@ export function startSubscribers(): { pid: number; send(command: Command): Promi
   };
 }
 
-/** Returns the text of an event: its number and its send time, by the monotonic clock that all processes of a machine share. */
+/**
+ * Returns the text of an event: its number, and the current time in µs. All processes of a machine share the monotonic clock that gives this time.
+ */
 export const mark = (seq: number): string => `@${seq}:${process.hrtime.bigint() / 1000n};`;

@@ -13,7 +13,7 @@ export interface BenchWallet {
   cookie: string;
 }
 
-/** Creates signed-in wallets by inserting the rows of a sign-in. */
+/** Creates wallets with sessions by inserting the rows that a sign-in inserts. */
 export async function signedInWallets(system: System, count: number): Promise<BenchWallet[]> {
   const keys = new Keygrip([SESSION_KEY], 'sha256');
   const made = Array.from({ length: count }, () => {
@@ -32,7 +32,7 @@ export async function signedInWallets(system: System, count: number): Promise<Be
   return made.map(({ wallet, cookie }) => ({ wallet, cookie }));
 }
 
-/** Creates a game that accepts any score of a play of any duration. */
+/** Inserts a game that accepts any score, after a play of any duration. */
 export async function openGame(system: System, id: string): Promise<void> {
   const definition = {
     name: 'Bench game',
@@ -45,7 +45,10 @@ export async function openGame(system: System, id: string): Promise<void> {
   await withDatabase(system, (db) => db.query('insert into games (id, version, definition) values ($1, 1, $2)', [id, JSON.stringify(definition)]));
 }
 
-/** Creates plays that began a minute ago and have no score yet, `each` per wallet. */
+/**
+ * Inserts plays that began a minute ago and have no score yet.
+ * @param each number of plays per wallet
+ */
 export async function openPlays(
   system: System,
   wallets: readonly BenchWallet[],
@@ -66,7 +69,7 @@ export async function openPlays(
   return plays;
 }
 
-/** Runs SQL as the owner of the database. */
+/** Runs `work` with a database connection of the owner of the database, then closes the connection. */
 export async function withDatabase<T>(system: System, work: (db: pg.Client) => Promise<T>): Promise<T> {
   const db = new pg.Client({ connectionString: system.postgres.url });
   await db.connect();

@@ -2,14 +2,14 @@ import type { OutgoingRequest } from '../connection.ts';
 import type { Random } from '../random.ts';
 import type { Draft } from './request-builder.ts';
 
-/** Response timeout, ms; long, because the machine may be busy. */
+/** Maximum time until the response, ms. It is long, because the machine may be busy. */
 const TIMEOUT_MS = 40_000;
-/** Delays before the client disconnects, ms. */
+/** Delays between sending a request and disconnecting, ms. */
 const DISCONNECT_DELAYS_MS = [0, 1, 5, 30] as const;
 
 const escaped = (text: string) => encodeURIComponent(text).replaceAll('%20', '+');
 
-/** Returns the request target: path and query. */
+/** Returns the request target of the HTTP request line: path and query. */
 function targetOf({ path, query }: Draft): string {
   const text = query.map(([name, value]) => (value === '' ? escaped(name) : `${escaped(name)}=${escaped(value)}`)).join('&');
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
@@ -24,7 +24,7 @@ function headOf(draft: Draft, host: string, more: readonly string[] = [], versio
 const lengthOf = ({ body, method }: Draft) =>
   body === null ? (method === 'GET' || method === 'HEAD' ? [] : ['Content-Length: 0']) : [`Content-Length: ${body.length}`];
 
-/** Returns a request with the framing of ordinary clients. */
+/** Returns the bytes of a request with the framing that ordinary clients use. */
 export function withNormalFraming(draft: Draft, host: string): OutgoingRequest {
   const bytes = Buffer.concat([Buffer.from(headOf(draft, host, lengthOf(draft)), 'latin1'), draft.body ?? Buffer.alloc(0)]);
   return { bytes, methods: [draft.method], timeoutMs: TIMEOUT_MS };
@@ -43,7 +43,10 @@ const chunks = (body: Buffer, size: number, extension = '') => {
 };
 const singleRequest = (draft: Draft, bytes: Buffer, halfCloses = true) => ({ bytes, methods: [draft.method], halfCloses });
 
-/** Unusual, wrong or ambiguous framings. Two servers may interpret an ambiguous request differently. */
+/**
+ * Unusual, wrong or ambiguous ways to frame a request, by name. Framing defines where a request begins and ends; two servers may interpret an
+ * ambiguous framing differently.
+ */
 const FRAMINGS: Readonly<Record<string, Framing>> = {
   chunked: (draft, host, random) =>
     singleRequest(
@@ -191,7 +194,7 @@ const FRAMINGS: Readonly<Record<string, Framing>> = {
     ),
 };
 
-/** Returns a request with one of the hostile framings. */
+/** Returns the bytes of a request with a random framing of `FRAMINGS`. Adds the name of this framing to the mutations of the draft. */
 export function withHostileFraming(draft: Draft, host: string, random: Random): OutgoingRequest {
   const [name, framing] = random.pick(Object.entries(FRAMINGS));
   draft.mutations.push(name);

@@ -96,7 +96,7 @@ const NUMBERS: readonly number[] = [
   Number.MAX_VALUE,
 ];
 
-/** Lengths of long text, characters: up to just below and above the limit of a body. */
+/** Lengths of long text, characters. The two largest lengths are just below and just above the limit of a body. */
 const LONG: readonly number[] = [129, 513, 4_097, 70_000, 250_000, 300_000];
 const FILLINGS: readonly string[] = ['a', 'z', '9', '1', ' ', '-', '0', 'é', '\t', 'A.', '%', '😀', '\u0301'];
 
@@ -111,7 +111,7 @@ export function hostileText(random: Random, maxLength = 300_000): string {
   return random.chance(0.5) ? text : `${text}!`;
 }
 
-/** Returns any hostile value. */
+/** Returns a random hostile value: text, a number, a list, an object or a constant. */
 function hostileValue(random: Random): unknown {
   const kind = random.int(0, 9);
   if (kind <= 3) return hostileText(random);
@@ -132,7 +132,7 @@ function nested(depth: number, isArray: boolean): unknown {
 
 const wide = (keys: number) => Object.fromEntries(Array.from({ length: keys }, (_, i) => [String(i * 4_294_967), i]));
 
-/** Returns a copy of a value with one part mutated, or with all texts replaced. */
+/** Returns a copy of a value in which one random part is mutated, or in which all texts are replaced. */
 export function mutateValue(value: unknown, random: Random): unknown {
   if (random.chance(0.2)) return withTexts(value, () => random.pick(TEXTS));
   const paths = pathsIn(value);
@@ -173,7 +173,7 @@ function mutateOne(value: unknown, random: Random): unknown {
   return hostileValue(random);
 }
 
-/** Returns text near the maximum length of a body, because algorithms that are not linear become slow. */
+/** Returns text near the maximum length of a body, because long text shows algorithms whose time grows faster than the length. */
 function longText(text: string, random: Random): string {
   const filling = random.chance(0.5) ? text || 'a' : random.pick(FILLINGS);
   return `${filling.repeat(Math.ceil(random.pick([100_000, 250_000]) / filling.length))}${random.pick(['', '!'])}`;
@@ -183,7 +183,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 const without = (value: Record<string, unknown>, key: string) => Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
 
-/** Defines `__proto__` as an ordinary field, as `JSON.parse` does. */
+/** Returns a copy of an object with one more field. Adds even `__proto__` as an ordinary field, as `JSON.parse` does. */
 function withOwn(value: Record<string, unknown>, key: string, field: unknown): Record<string, unknown> {
   const copy = { ...value };
   Object.defineProperty(copy, key, { value: field, enumerable: true, configurable: true, writable: true });
@@ -206,7 +206,7 @@ function replaced(value: unknown, [first, ...others]: Path, by: (old: unknown) =
   return value;
 }
 
-/** Mutates JSON text, so that it is invalid or unusual. */
+/** Returns JSON text with a change that makes the text invalid or unusual. */
 export function mutateJsonText(json: string, random: Random): Buffer {
   const numbers = /(?<=[:[,])-?\d+(?:\.\d+)?(?=[,\]}])/g;
   const literal = random.pick([

@@ -3,7 +3,7 @@ import type { Random } from '../random.ts';
 import { hostileText } from './hostile-values.ts';
 import type { Draft } from './request-builder.ts';
 
-/** Changes headers, path or method of a request. */
+/** A function that changes the headers, the path or the method of a request. */
 type Mutation = (draft: Draft, random: Random, state: ClientState) => void;
 
 const set = (draft: Draft, name: string, ...values: string[]) => {
@@ -12,7 +12,7 @@ const set = (draft: Draft, name: string, ...values: string[]) => {
     ...values.map((value): [string, string] => [name, value]),
   ];
 };
-/** Replaces characters that the HTTP parser rejects; they are tested elsewhere. */
+/** Returns text that a header may contain. Replaces characters that the HTTP parser rejects; `framing.ts` sends these characters. */
 const inHeader = (text: string) => text.replace(/[^\x20-\x7e\x80-\xff]/gu, '?').trim();
 const flip = (text: string, random: Random) => {
   const at = random.int(0, Math.max(0, text.length - 1));
@@ -25,7 +25,7 @@ const header = (name: string, values: readonly string[], more: (random: Random, 
   };
 };
 
-/** Mutations of headers: invalid values sent by mistake or on purpose. */
+/** Mutations of headers, by name. They set invalid values that clients send by mistake or on purpose. */
 const HEADERS: Readonly<Record<string, Mutation>> = {
   'content type': header('Content-Type', [
     'text/plain',
@@ -120,7 +120,7 @@ const HEADERS: Readonly<Record<string, Mutation>> = {
   many: (draft) => draft.headers.push(...Array.from({ length: 900 }, (_, i): [string, string] => [`X-${i}`, 'y'])),
 };
 
-/** Mutations of path and method, after which the request no longer belongs to its operation. */
+/** Mutations of path and method, by name. A mutated request may match another operation or no operation. */
 const PATHS: Readonly<Record<string, Mutation>> = {
   method: (draft, random) => {
     draft.method = random.pick(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'SEARCH', 'PROPFIND', 'QUERY']);
@@ -184,14 +184,14 @@ const PATHS: Readonly<Record<string, Mutation>> = {
   },
 };
 
-/** Applies one or three mutations of headers. */
+/** Applies one or three random mutations of headers. */
 export function mutateHeaders(draft: Draft, random: Random, state: ClientState): void {
   const times = random.chance(0.2) ? 3 : 1;
   for (let i = 0; i < times; i++) {
     const [name, mutation] = random.pick(Object.entries(HEADERS));
     mutation(draft, random, state);
     draft.mutations.push(name);
-    // Responses to these headers do not depend on the operation.
+    // The service may reject these headers before it selects the operation, so the document of the operation does not list the status.
     if (name === 'many' || name === 'host' || name === 'origin' || name === 'site') draft.isUndocumented = true;
   }
 }

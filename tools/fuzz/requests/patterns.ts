@@ -1,6 +1,9 @@
 import type { Random } from '../random.ts';
 
-/** Returns text that matches a regular expression. Supports only the syntax used in the document, without look-around and back references. */
+/**
+ * Returns random text that matches a regular expression. Supports only the syntax that the OpenAPI document uses: no look-around and no back
+ * references.
+ */
 export function textMatching(pattern: string, random: Random): string {
   const parser = new Parser(pattern, random);
   const text = parser.alternatives();
@@ -11,7 +14,7 @@ export function textMatching(pattern: string, random: Random): string {
 type Make = () => string;
 
 const ESCAPED: Readonly<Record<string, string>> = { d: '0123456789', w: 'abcXYZ019_', s: ' ' };
-/** Maximum repetitions of a part without an upper bound. */
+/** Maximum repetitions of a part of the pattern without an upper bound. */
 const MAX_REPEATS = 8;
 
 /** Parses a pattern into functions that generate text. */
@@ -81,7 +84,7 @@ class Parser {
     return alphabet;
   }
 
-  /** Reads one character, or returns the characters of an escape. */
+  /** Reads one character of the pattern. For an escape, returns all characters that the escape may stand for. */
   #character(): string {
     const c = this.#pattern[this.#at++] ?? '';
     if (c !== '\\') return c;

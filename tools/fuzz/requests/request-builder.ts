@@ -12,7 +12,7 @@ import { Values } from './values.ts';
 export interface Draft {
   readonly operation: Operation;
   method: string;
-  /** Encoded path, without the query. */
+  /** URL-encoded path, without the query. */
   path: string;
   query: [name: string, value: string][];
   headers: [name: string, value: string][];
@@ -20,11 +20,11 @@ export interface Draft {
   player: Player | null;
   /** Names of the mutations; empty for a valid request. */
   readonly mutations: string[];
-  /** Whether method, path or framing were changed, so that the document does not describe the response. */
+  /** Whether headers, method, path or framing were changed so that the OpenAPI document does not describe the response. */
   isUndocumented: boolean;
-  /** Whether the request concerns an object of its player. */
+  /** Whether the request concerns an object that belongs to `player`. */
   readonly isOwn: boolean;
-  /** Allowed statuses of a request that must be rejected. */
+  /** Statuses with which the service may reject the request; null when the service need not reject the request. */
   expectedStatuses: readonly number[] | null;
 }
 
@@ -34,7 +34,7 @@ const KEYS = Array.from({ length: 12 }, (_, i) => `shared-key-${i}`);
 
 const today = (): number => Math.floor(Date.now() / 86_400_000);
 
-/** Generates requests from a document and the client state. */
+/** Generates requests from the OpenAPI document and the client state. */
 export class RequestBuilder {
   readonly #document: Document;
   readonly #state: ClientState;
@@ -83,7 +83,7 @@ export class RequestBuilder {
       if (parameter.in !== 'query' || !(parameter.required || random.chance(0.4))) continue;
       draft.query.push([parameter.name, String(template.query?.[parameter.name] ?? values.of(parameter.schema, parameter.name))]);
     }
-    // The parameter `at` needs a period, and `around` needs a session.
+    // The query parameter `at` also needs the parameter `period`, and `around` needs a session.
     if (draft.query.some(([name]) => name === 'at'))
       draft.query = [...draft.query.filter(([name]) => name !== 'period'), ['period', random.pick(PERIODS)]];
     if (draft.query.some(([name]) => name === 'around')) draft.player ??= random.pick(this.#state.players);
@@ -95,7 +95,7 @@ export class RequestBuilder {
     return draft;
   }
 
-  /** Chooses which part of a request is mutated. */
+  /** Chooses at random which part of a request is mutated: one path value, the query or the body. */
   #mutatedParts(operation: Operation, random: Random): { path: string | null; query: boolean; body: boolean } {
     const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name);
     const hasBody = operation.method !== 'GET';
@@ -119,7 +119,7 @@ export class RequestBuilder {
     if (names.has('If-None-Match') && random.chance(0.3)) headers.push(['If-None-Match', etag]);
     if (names.has('If-Match') && random.chance(0.2)) headers.push(['If-Match', etag]);
     if (random.chance(0.3)) headers.push(['Origin', new URL(this.#state.target.publicUrl).origin]);
-    // Limits how long the service waits for the chain.
+    // Lets the service wait at most one second for the chain.
     if (operation.method === 'POST') headers.push(['Prefer', 'wait=1']);
   }
 
@@ -148,7 +148,7 @@ export class RequestBuilder {
     return callers.some((caller) => caller.startsWith('webhook'));
   }
 
-  /** Returns the lines of an import of an epoch. */
+  /** Returns the lines of an NDJSON import of an epoch: the epoch, then one reward per player. */
   #lines(random: Random): object[] {
     const { players } = this.#state;
     const rows = players.slice(random.int(0, players.length - 1)).map(({ address }) => ({ wallet: address, amount: String(random.int(1, 1_000)) }));
@@ -180,7 +180,7 @@ export class RequestBuilder {
     draft.body = Buffer.concat([...parts, ...more, Buffer.from(end)]);
   }
 
-  /** Adds the credentials. The signature of a webhook covers the current body. */
+  /** Adds the credentials of the caller to the headers. Precondition: the body is final, because the signature of a webhook covers the body. */
   sign(draft: Draft, caller: string, random: Random): void {
     const { admin, internal, webhooks } = this.#state.target.credentials;
     const { headers, player } = draft;
@@ -209,7 +209,7 @@ function mutateQuery(draft: Draft, random: Random): void {
     () => draft.query.push([`${name}[]`, '1'], [`${name}[a]`, text]),
     () => draft.query.push(['__proto__', '1'], ['constructor', text], ['__proto__[isAdmin]', '1']),
     () => draft.query.push(...Array.from({ length: 1_500 }, (_, i): [string, string] => [`k${i}`, '1'])),
-    // As many parameters as fit into a request head.
+    // Adds as many parameters as fit into a request head.
     () => draft.query.push(...Array.from({ length: 6_500 }, (): [string, string] => ['a', ''])),
   ];
   random.pick(mutations)();

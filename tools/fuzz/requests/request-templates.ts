@@ -13,12 +13,12 @@ interface TemplateContext {
 const DAY_MS = 86_400_000;
 const endedDay = (random: Random) => Math.floor(Date.now() / DAY_MS) - random.int(1, 400);
 const idleWallet = ({ random, state }: TemplateContext) => random.pick(state.idleWallets);
-/** Ids with a prefix, so that other games are not changed. */
+/** Returns an id with the prefix `fuzz-`, so that the games and cabinets of the service are not changed. */
 const slug = ({ random }: TemplateContext) => `fuzz-${random.int(1, 20)}`;
 const gameOf = ({ random, state }: TemplateContext) => (random.chance(0.6) ? random.pick(GAMES) : String(state.recall('game', random)));
 const amount = ({ random }: TemplateContext) => String(random.int(1, 5_000));
 
-/** A round that ends during the run. */
+/** Returns the terms of a round that ends during the run. */
 const shortRound = (random: Random) => ({
   title: `Draw ${random.int(1, 99)}`,
   ...{ picks: 3, range: 9, durationSec: 10 },
@@ -48,7 +48,7 @@ export const TEMPLATES: Readonly<Record<string, (context: TemplateContext) => Re
   'PUT /admin/cabinets/{id}': (context) => ({ params: { id: slug(context) } }),
   'POST /admin/cabinet/possess': (context) => ({ body: { cabinetId: slug(context), by: 'ghost' } }),
   'POST /admin/cabinet/release': (context) => ({ body: { cabinetId: slug(context) } }),
-  // Only idle wallets are banned, because players must be able to continue.
+  // Bans only idle wallets, because players must be able to send further requests.
   'POST /admin/wallets/{wallet}/ban': (context) => ({ params: { wallet: idleWallet(context) } }),
   'POST /admin/wallets/{wallet}/unban': (context) => ({ params: { wallet: idleWallet(context) } }),
   'POST /admin/chat/moderate': (context) => {
@@ -61,7 +61,7 @@ export const TEMPLATES: Readonly<Record<string, (context: TemplateContext) => Re
   'PUT /admin/config/rewards': ({ random }) =>
     random.chance(0.7) ? { body: { pool: '100000000000', cap: null, dust: '0', expiryDays: 30, automatic: false } } : {},
   'POST /rewards/trigger-epoch': ({ random }) => ({ body: { epoch: endedDay(random) } }),
-  // Only even days are settled off-chain, so that rewards of odd days can be claimed.
+  // Settles only even days off-chain, so that the rewards of odd days can be claimed.
   'POST /api/rewards/settled-offchain': ({ random }) => ({ body: { epochs: [endedDay(random) & ~1] } }),
   'POST /api/rewards/epoch/import': (context) => ({
     body: {

@@ -3,12 +3,12 @@ import { lastOf, type Schema } from '../document.ts';
 import type { Random } from '../random.ts';
 import { textMatching } from './patterns.ts';
 
-/** Maximum depth of generated values; below it optional fields are omitted. */
+/** Maximum depth of generated values. Objects at a greater depth have only their required fields. */
 const MAX_DEPTH = 6;
 const MAX_ITEMS = 4;
 const WORDS = ['Friday', 'night', 'draw', 'über', '星', 'night-2', 'x', '🕹️'];
 
-/** Generates values that match a schema, with known ids where a field needs one. */
+/** Generates values that match a schema. Fields that need an existing id get a known id. */
 export class Values {
   readonly #schemas: Readonly<Record<string, Schema>>;
   readonly #state: ClientState;
@@ -20,7 +20,10 @@ export class Values {
     this.#random = random;
   }
 
-  /** Generates a value. @param name name of the field or parameter */
+  /**
+   * Returns a random value that matches a schema.
+   * @param name name of the field or parameter that gets the value
+   */
   of(schema: Schema, name: string, depth = 0): unknown {
     const random = this.#random;
     const known = this.#known(name, schema.$ref === undefined ? '' : lastOf(schema.$ref));
@@ -41,7 +44,7 @@ export class Values {
     return schema.example !== undefined && random.chance(0.5) ? schema.example : this.#anything(depth);
   }
 
-  /** Returns an example with known ids in place of its made-up ids. */
+  /** Returns a copy of an example in which known ids replace the made-up ids. */
   like(example: unknown, name = ''): unknown {
     if (Array.isArray(example)) return example.map((item) => this.like(item, name));
     if (typeof example !== 'object' || example === null) return (typeof example === 'string' && this.#known(name, '')) || example;

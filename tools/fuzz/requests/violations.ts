@@ -2,14 +2,14 @@ import type { ClientState } from '../client-state.ts';
 import type { Random } from '../random.ts';
 import type { Draft } from './request-builder.ts';
 
-/** A change of a request after which the service must reject it. */
+/** A change of a valid request after which the service must reject the request. */
 interface Violation {
-  /** Allowed statuses. 401 is always allowed, because players also log out. */
+  /** Statuses that the service may return. 401 is always allowed too, because players log out during the run. */
   readonly with: readonly number[];
-  /** Returns whether the change applies to a request. */
+  /** Returns whether the change is possible for a request. */
   readonly applies: (draft: Draft) => boolean;
   readonly act: (draft: Draft, random: Random, state: ClientState) => void;
-  /** Whether few operations allow the change, so that it is preferred there. */
+  /** Whether the change is possible for few operations only. For these operations it is chosen more often than other changes. */
   readonly isRare?: boolean;
 }
 
@@ -21,7 +21,7 @@ const isWebhook = ({ operation }: Draft) => operation.callers.some((caller) => c
 const isFor = (caller: string) => (draft: Draft) => draft.operation.callers.includes(caller);
 const declares = (draft: Draft, name: string) => draft.operation.parameters.some((parameter) => parameter.in === 'header' && parameter.name === name);
 
-/** Replaces the credentials of a request. */
+/** Replaces the credentials of a request by the given headers. */
 function callAs(draft: Draft, ...headers: [name: string, value: string][]): void {
   draft.headers = [...draft.headers.filter(([name]) => !CREDENTIAL.test(name)), ...headers];
 }
@@ -74,7 +74,7 @@ const VIOLATIONS: Readonly<Record<string, Violation>> = {
   },
   'an object of another player': {
     isRare: true,
-    // The service checks the owner before the state.
+    // Status 409 is not allowed, because the service checks the owner of the object before the state of the object.
     with: [400, 403, 404],
     applies: ({ isOwn, player }) => isOwn && player !== null,
     act(draft, random, state) {
@@ -112,8 +112,8 @@ const VIOLATIONS: Readonly<Record<string, Violation>> = {
 };
 
 /**
- * Changes a valid request so that the service must reject it: wrong or missing credentials, foreign origin, object of another player,
- * wrong version, too large.
+ * Changes a valid request so that the service must reject it, for example because of wrong credentials, a foreign origin, an object of another
+ * player, or a body that is too large.
  */
 export function violate(draft: Draft, random: Random, state: ClientState): void {
   const possible = Object.entries(VIOLATIONS).filter(([, { applies }]) => applies(draft));

@@ -10,7 +10,7 @@ export const getAudit = route({
   auth: { admin: 'money' },
   summary: 'List requests with admin tokens, newest first',
   description:
-    'The service records every request before it runs it. Each entry contains the hash of the previous entry, so a changed or deleted entry is detected.',
+    'The service records every request with an admin token except GET requests, and does so before it runs the request. Each entry contains the hash of the previous entry, so a check of the hashes detects a changed or deleted entry.',
   query: PageQuery,
   returns: { 200: z.array(AuditEntry) },
   fails: [],

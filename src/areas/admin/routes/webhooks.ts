@@ -46,7 +46,7 @@ const postReplay = route({
   auth: MONEY,
   summary: 'Replay a webhook delivery',
   description:
-    'Processes a delivery again that failed or was processed. Processing is idempotent, so an effect that happened before does not happen again. ' +
+    'Processes a failed or processed delivery again. Processing is idempotent, so an effect that happened before does not happen again. ' +
     '409 while the delivery is waiting or is being processed.',
   params: DeliveryPath,
   returns: { 202: DeliveryView },
@@ -55,7 +55,7 @@ const postReplay = route({
     const replayed = await app.tx(async (tx) => {
       const delivery = await replayDelivery(tx, params);
       if (delivery === 'unknown') throw noSuchDelivery();
-      if (delivery === 'pending') throw fail(409, 'the delivery is waiting or is being processed');
+      if (delivery === 'pending') throw fail(409, 'the delivery must be processed or failed, but it is waiting or is being processed');
       tx.enqueue(processWebhook, params);
       return delivery;
     });

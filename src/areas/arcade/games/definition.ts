@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { Normalization } from '#lib/normalization.ts';
 import { line, Slug } from '#lib/scalars.ts';
 
-/** Words that are not allowed as ids of games, because paths use them in place of an id: `/game/referral/leaderboard`. */
+/** Words that cannot be ids of games, because a path such as `/game/referral/leaderboard` has the word in place of an id. */
 const RESERVED = new Set(['referral']);
 
 /** Id of a new game. */
 export const GameId = Slug.refine((id) => !RESERVED.has(id), 'must not be a reserved word').meta({ id: 'GameId', example: 'star-raiders' });
 
-/** Ways to verify scores: not at all, by a play, or by a play whose session sends a heartbeat every 5 s. */
+/**
+ * Ways to verify scores. none: no verification. play: each score names a play. heartbeat: the play also has a session that sends a heartbeat every 5
+ * s.
+ */
 const VERIFICATIONS = ['none', 'play', 'heartbeat'] as const;
 export const Verification = z.enum(VERIFICATIONS).meta({
   id: 'Verification',
@@ -70,5 +73,5 @@ export interface Game extends GameDefinition {
   secret: string | null;
 }
 
-/** Returns whether a game's points count for reward epochs. */
+/** Returns whether a game's points count for reward epochs. By default, they count if the game verifies scores. */
 export const earnsRewards = (game: GameDefinition): boolean => game.rewards ?? game.verification !== 'none';

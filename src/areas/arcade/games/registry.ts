@@ -8,7 +8,7 @@ import { GameRow } from '../entities.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from '../versions.ts';
 import type { Game, GameDefinition } from './definition.ts';
 
-/** Maximum age of the cached registry, ms, so that a changed game takes effect in every process within a second. */
+/** Maximum age of the cached registry of games, ms. A changed game takes effect in every process within this time. */
 const MAX_AGE_MS = 1_000;
 
 const selectGames = statement<{ id: string; version: number; definition: GameDefinition; secret: string | null }>(
@@ -24,17 +24,20 @@ const registry = perApp((app) =>
   }),
 );
 
-/** Returns every game by id, ordered by id; at most one second old. */
+/** Returns all games, keyed by id and ordered by id. The data is at most one second old. */
 export function loadGames(app: App): Promise<Games> {
   return app.state(registry).get('games');
 }
 
-/** Returns a game, at most one second old; null when it does not exist. */
+/** Returns a game; null when the game does not exist. The data is at most one second old. */
 export async function findGame(app: App, id: string): Promise<Game | null> {
   return (await loadGames(app)).get(id) ?? null;
 }
 
-/** Evicts this process's cached registry, so that the next call reads the database. Other processes see a change within a second. */
+/**
+ * Evicts the cached registry of games in this process, so that its next read queries the database. Other processes see a changed game within a
+ * second.
+ */
 export function invalidateGames(app: App): void {
   app.state(registry).delete('games');
 }
@@ -45,7 +48,7 @@ const insertGame = statement<{ id: string }>(
 );
 const insertVersion = statement('insert_game_version', 'insert into game_versions (game_id, version, definition) values ($1, $2, $3)');
 
-/** A new configuration of a game. `secret`: null removes the secret, undefined keeps it. */
+/** A new configuration of a game. `secret`: null removes the secret; undefined keeps the present secret. */
 interface GameChange {
   id: string;
   definition: GameDefinition;
@@ -53,7 +56,7 @@ interface GameChange {
 }
 
 /**
- * Creates a game or gives it a new version. A game that does not change keeps its version.
+ * Creates a game, or stores a new version of it. If nothing changes, the game keeps its version.
  * @throws 412 when `expected` does not match the game's version
  */
 export async function putGame(tx: Tx, { id, definition, secret }: GameChange, expected: ExpectedVersions): Promise<{ game: Game; created: boolean }> {

@@ -3,7 +3,7 @@ import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 
-/** Maximum age of cached stats, ms. Reading them scans the game's board. */
+/** Maximum age of cached stats, ms. Stats are cached, because reading them scans the game's board. */
 const MAX_AGE_MS = 2_000;
 
 /** Usage of a game. Scores are normalized; `averageScore` and `bestScore` are null while there are no scores. */
@@ -33,7 +33,7 @@ const cache = perApp((app) =>
   }),
 );
 
-/** Returns a game's stats, at most 2 s old. Precondition: the game exists, because the cache keeps an entry per id. */
+/** Returns a game's stats, at most 2 s old. Precondition: the game exists, because the cache stores an entry for every id that is passed. */
 export function gameStats(app: App, gameId: string): Promise<GameStats> {
   return app.state(cache).get(gameId);
 }

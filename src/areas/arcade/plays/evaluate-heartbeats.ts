@@ -2,20 +2,23 @@ import type { App } from '#platform/app.ts';
 import { maxSilenceMs, type PlaySession, readPlaySession, SESSION_TIMING, type SessionTiming } from './play-session.ts';
 import { isAlive, presenceKeys } from './presence.ts';
 
-/** A play that ended. Its session is evaluated from its start to its end. */
+/** A play that ended. The evaluation covers the session from the start to the end of the play. */
 export interface EndedPlay {
   playId: string;
   startedAt: Date;
-  /** Time at which the score was submitted, so that a delay in the queue does not count as silence of the client. */
+  /** Time at which the client submitted the score. A later time would count the delay in the job queue as silence of the client. */
   endedAt: Date;
 }
 
-/** ok: unbroken. held: broken, and the service may be the cause, so a moderator decides. refused: broken by the client. */
+/**
+ * Verdict on a session. ok: no silence was too long. refused: the client was silent for too long. held: the service may have caused a silence that
+ * was too long, so a moderator decides.
+ */
 export type HeartbeatVerdict = { verdict: 'ok' } | { verdict: 'held'; reason: string } | { verdict: 'refused'; reason: string };
 
-/** State of the API processes that hold sessions, read from Redis. */
+/** State of the API processes that hold the sockets of sessions, read from Redis. */
 interface ServiceState {
-  /** Redis has every heartbeat from this instant on, ms since 1970. Infinity = heartbeats may be lost at any time. */
+  /** Start of the period for which Redis has every heartbeat, ms since 1970. Infinity: any heartbeat may be lost. */
   since: number;
   alive: ReadonlySet<string>;
 }
@@ -23,14 +26,14 @@ interface ServiceState {
 /**
  * Evaluates the sessions of plays by their heartbeats.
  * @returns one verdict per play, in the order of `plays`
- * @throws an error of Redis; the caller retries
+ * @throws the error of a failed Redis command; the caller retries
  */
 export async function evaluateHeartbeats(app: App, plays: readonly EndedPlay[], timing: SessionTiming = SESSION_TIMING): Promise<HeartbeatVerdict[]> {
   if (plays.length === 0) return [];
   const { redis } = app;
   const { prefix } = app.config.redis;
   const keys = presenceKeys(prefix);
-  // Sends the commands together, without one script, because in a cluster the keys are on different nodes.
+  // Sends separate commands and not one Lua script, because in a cluster the keys are on different nodes.
   const [since, any, records] = await Promise.all([
     redis.get(keys.since),
     redis.exists(keys.any),
@@ -52,7 +55,7 @@ function evaluateSession(play: EndedPlay, session: PlaySession | null, service: 
   const startedAt = play.startedAt.getTime();
   const endedAt = play.endedAt.getTime();
   if (!session || session.count === 0) {
-    // The holder's process marks a silent client. A long silence without this mark was caused by the service.
+    // The process that holds the socket records when its client is silent. A long silence without this record was caused by the service.
     const unmarked = session !== null && session.left !== 'client' && endedAt - session.last > limit;
     const excused = startedAt < service.since || unmarked || (session !== null && (session.left === 'service' || !service.alive.has(session.holder)));
     return excused
@@ -64,7 +67,8 @@ function evaluateSession(play: EndedPlay, session: PlaySession | null, service: 
   }
   const silent = endedAt - session.last;
   if (silent > limit) {
-    // The client is the cause only if the holder's process is alive and marked that the client left or was silent.
+    // The client caused the silence only if Redis has every heartbeat, and the process that holds the socket is alive and recorded that the client
+    // left.
     const excused = session.last < service.since || session.left !== 'client' || !service.alive.has(session.holder);
     return excused
       ? { verdict: 'held', reason: `the service lost the session ${seconds(silent)} seconds before its end` }

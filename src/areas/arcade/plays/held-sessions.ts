@@ -5,14 +5,14 @@ import type { App } from '#platform/app.ts';
 import { type GapCause, maxSilenceMs, type PlaySession, readPlaySession, recordGap, type SessionTiming, savePlaySession } from './play-session.ts';
 import type { Presence } from './presence.ts';
 
-/** Close codes of a session's socket (RFC 6455; codes from 4000 on are specific to this service). */
+/** Codes with which the service closes a session's socket (RFC 6455; codes from 4000 on are specific to this service). */
 const CLOSE = { over: 1000, protocol: 1008, restart: 1012, takenOver: 4001, silent: 4008 } as const;
-/** Maximum messages of a socket per window of 10 s. */
+/** Maximum messages that a socket may send in 10 s. */
 const MAX_MESSAGES = 20;
 const MESSAGE_WINDOW_MS = 10_000;
-/** Timeout of the closing handshake, ms. */
+/** Maximum duration of the closing handshake, ms. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** Maximum attempts to claim a session that other processes claim at the same time. */
+/** Maximum attempts to claim a session while other processes claim the same session. */
 const MAX_CLAIM_ATTEMPTS = 5;
 
 const Heartbeat = z.strictObject({ type: z.literal('heartbeat') });
@@ -21,13 +21,13 @@ const Heartbeat = z.strictObject({ type: z.literal('heartbeat') });
 export interface SessionPlay {
   id: string;
   startedAt: number;
-  /** Start of the play plus the maximum duration of a play in its game. */
+  /** Latest end of the play: its start plus the maximum duration of a play in its game. */
   endsAt: number;
-  /** Retention of the session in Redis after the last heartbeat, ms. */
+  /** Time after which Redis deletes the session, ms, counted from the last save. */
   keepMs: number;
 }
 
-/** A session whose socket this process holds, or whose end this process has not saved yet. */
+/** A session whose socket this process holds, or whose end this process has not saved to Redis yet. */
 interface OpenSession {
   readonly play: SessionPlay;
   state: PlaySession;
@@ -43,8 +43,8 @@ interface OpenSession {
 }
 
 /**
- * The sessions whose sockets this process holds. Their state in memory is authoritative, and Redis has a copy for other
- * processes, so an outage or a data loss of Redis does not break a session.
+ * The sessions whose sockets this process holds. The state in memory is authoritative, and Redis has a copy for other processes. So a session
+ * survives an outage or a data loss of Redis.
  */
 export class HeldSessions {
   readonly #app: App;
@@ -64,8 +64,8 @@ export class HeldSessions {
   }
 
   /**
-   * Makes this process the holder of a play's session, and records the silence before the claim.
-   * @throws 503 when other processes claim the session during every attempt
+   * Makes this process the holder of a play's session. Records the silence before the claim if it was too long.
+   * @throws 503 when another process claims the session during every attempt
    */
   async claim(play: SessionPlay): Promise<PlaySession> {
     const { redis, config } = this.#app;
@@ -79,12 +79,13 @@ export class HeldSessions {
       if (now - from > maxSilenceMs(this.#timing)) recordGap(state, await this.#causeOf(before, from), from, now, this.#timing);
       if (await savePlaySession(redis, config.redis.prefix, play.id, state, known, play.keepMs)) return state;
     }
-    throw unavailable('the session is being opened elsewhere, try again');
+    throw unavailable('another process is opening the same session, try again');
   }
 
   /**
-   * Decides whether the client or the service caused a silence. The holder's process records when a client leaves or is
-   * silent. Without this mark, or when that process died or heartbeats were lost, the service is the cause.
+   * Decides whether the client or the service caused a silence that began at `from`. The client caused it if it never opened a socket, or if the
+   * process that held the socket is alive and recorded that the client left. Otherwise, and whenever Redis may have lost heartbeats, the service
+   * caused it.
    */
   async #causeOf(before: PlaySession | null, from: number): Promise<GapCause> {
     if (from < (await this.#presence.announce())) return 'service';
@@ -92,7 +93,7 @@ export class HeldSessions {
     return before.left === 'client' && (await this.#presence.isAlive(before.holder)) ? 'client' : 'service';
   }
 
-  /** Attaches a socket to a claimed session, and closes the socket that was open before. */
+  /** Attaches a socket to a claimed session. Closes the socket that the session had before. */
   open(play: SessionPlay, state: PlaySession, socket: WebSocket): void {
     const now = performance.now();
     const session = this.#sessions.get(play.id) ?? {
@@ -135,7 +136,7 @@ export class HeldSessions {
     socket.on('ping', () => {
       if (isCurrent() && flooded()) this.#end(session, 'client', CLOSE.protocol, 'too many messages');
     });
-    // A protocol error such as an oversize frame closes the socket; the `close` event follows.
+    // Ignores the error. A protocol error, such as an oversize frame, closes the socket, and the `close` handler ends the session.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       if (session.socket === socket && !this.stopping) this.#end(session, 'client', CLOSE.over, '');
@@ -151,7 +152,7 @@ export class HeldSessions {
       return;
     }
     const { state } = session;
-    // Measures the silence with the monotonic clock, so that a wall clock that is adjusted breaks no session.
+    // Measures the silence with the monotonic clock, so that an adjustment of the wall clock does not break the session.
     const silent = at - session.lastSignAt;
     const hasStalled = now - silent < this.#presence.stalledAt;
     recordGap(state, hasStalled ? 'service' : 'client', now - Math.round(silent), now, this.#timing);
@@ -161,7 +162,7 @@ export class HeldSessions {
     session.lastSignAt = at;
     session.silence?.refresh();
     const answer = JSON.stringify({ type: 'heartbeat', beats: state.count, at: new Date(now).toISOString() });
-    // Answers after Redis has the heartbeat, so that a killed process loses no heartbeat that it acknowledged.
+    // Sends the answer after Redis has the heartbeat, so that a heartbeat with an answer survives a kill of this process.
     void this.#save(session).then(() => {
       if (socket.readyState === WebSocket.OPEN) socket.send(answer);
     });
@@ -173,7 +174,8 @@ export class HeldSessions {
     const dueAt = performance.now() + afterMs;
     session.silence = setTimeout(() => {
       if (performance.now() - session.lastSignAt < afterMs) return this.#startSilenceTimer(session, afterMs);
-      // After a stall of this process, waits once more, so that the process first reads the messages that arrived.
+      // After a stall of this process, waits for one more refresh interval, so that the process can first read the messages that arrived during the
+      // stall.
       if (performance.now() - Math.max(dueAt, session.lastSignAt + afterMs) > this.#timing.refreshMs)
         return this.#startSilenceTimer(session, this.#timing.refreshMs);
       this.#end(session, 'client', CLOSE.silent, 'no heartbeat came');
@@ -190,7 +192,7 @@ export class HeldSessions {
     closeInBackground(socket, code, reason);
   }
 
-  /** Copies a session to Redis. Repeats the copy if the session changes during it. After a failure, the next refresh retries. */
+  /** Copies a session to Redis, and copies it again if it changes meanwhile. After a failure, the next presence refresh retries. */
   #save(session: OpenSession): Promise<void> {
     session.unsaved = true;
     session.saving ??= this.#write(session).finally(() => {
@@ -217,12 +219,12 @@ export class HeldSessions {
     }
   }
 
-  /** Saves the sessions again that Redis does not have yet. */
+  /** Saves the sessions whose latest state Redis does not have yet. */
   flush(): void {
     for (const session of this.#sessions.values()) if (session.unsaved) void this.#save(session);
   }
 
-  /** Records that the service ends the sessions, then closes every socket. */
+  /** Records in each open session that the service ended it, then closes every socket. */
   async stop(): Promise<void> {
     this.stopping = true;
     const open = [...this.#sessions.values()].filter((session) => session.socket !== null);
@@ -238,7 +240,10 @@ export class HeldSessions {
   }
 }
 
-/** Returns the state of a session after a claim. @param before state before the claim */
+/**
+ * Returns the state of a session after a claim by `holder`.
+ * @param before state before the claim; null for a new session
+ */
 function nextSession(before: PlaySession | null, holder: string, now: number): PlaySession {
   if (before) return { ...before, holder, left: '', last: now };
   return { holder, left: '', first: now, last: now, count: 0, clientGap: 0, clientGapAt: 0, serviceGap: 0, serviceGapAt: 0 };
@@ -256,7 +261,7 @@ function closeInBackground(socket: WebSocket | null, code: number, reason: strin
   void closeSocket(socket, code, reason);
 }
 
-/** Closes a socket, and terminates it when the peer does not answer in time. */
+/** Closes a socket. Terminates the connection when the peer does not finish the closing handshake in time. */
 async function closeSocket(socket: WebSocket | null, code: number, reason: string): Promise<void> {
   if (!socket || socket.readyState === WebSocket.CLOSED) return;
   const done = new Promise((resolve) => socket.once('close', resolve));

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import { script } from '#platform/redis/script.ts';
 
-/** Times of a play's session, ms. Tests use shorter times. */
+/** Time limits of a play's session, ms. Tests use shorter ones. */
 export interface SessionTiming {
-  /** Maximum silence of a session, also while its client reconnects. */
+  /** Maximum silence of a session. The time in which a client reconnects counts as silence. */
   silenceMs: number;
-  /** Added to `silenceMs` for differences of clocks and delays of networks. */
+  /** Additional silence that is allowed because of clock differences and network delays. */
   toleranceMs: number;
   /** Minimum interval between two counted heartbeats. */
   minIntervalMs: number;
-  /** Expiry of the mark that an API process is alive, and the interval at which the process renews it. */
+  /** Expiry of the Redis key that marks an API process as alive, and the interval at which the process renews this key. */
   aliveMs: number;
   refreshMs: number;
 }
@@ -18,28 +18,34 @@ export const SESSION_TIMING: SessionTiming = { silenceMs: 15_000, toleranceMs: 2
 /** Returns the longest silence that does not break a session, ms. */
 export const maxSilenceMs = (timing: SessionTiming): number => timing.silenceMs + timing.toleranceMs;
 
-/** The cause of a silence. */
+/** Side that caused a silence. */
 export type GapCause = 'client' | 'service';
 
 /** State of a play's session: a hash in Redis, and a copy in the process that holds the socket. Instants are ms since 1970. */
 export interface PlaySession {
-  /** Id of the API process that holds the socket, or held it last. */
+  /** Id of the API process that holds the session's socket, or that held the last socket. */
   holder: string;
-  /** Side that ended the last socket; '' while a socket is open, or when its process died. */
+  /** Side that ended the last socket. Empty while a socket is open, or when the process that held the socket died. */
   left: '' | GapCause;
-  /** Time at which the first socket opened, and time of the last sign of life: an opened socket or a counted heartbeat. */
+  /** `first`: time at which the first socket opened. `last`: time of the last sign of life, which is an opened socket or a counted heartbeat. */
   first: number;
   last: number;
   /** Number of counted heartbeats. */
   count: number;
-  /** Length and start of the longest silence by cause. A silence that breaks the session is never replaced by a longer one. */
+  /**
+   * Length and start of the longest silence that the client caused, and of the longest that the service caused. After a silence that breaks the
+   * session, a longer one does not replace it.
+   */
   clientGap: number;
   clientGapAt: number;
   serviceGap: number;
   serviceGapAt: number;
 }
 
-/** Records a silence from `from` to `to`, if it is the longest of its cause and no earlier one broke the session. */
+/**
+ * Records a silence from `from` to `to`. Skips a silence that is not the longest of its cause, or that follows one of the same cause that broke the
+ * session.
+ */
 export function recordGap(session: PlaySession, cause: GapCause, from: number, to: number, timing: SessionTiming): void {
   const [gap, gapAt] = cause === 'client' ? (['clientGap', 'clientGapAt'] as const) : (['serviceGap', 'serviceGapAt'] as const);
   if (session[gap] > maxSilenceMs(timing) || to - from <= session[gap]) return;
@@ -67,7 +73,10 @@ export async function readPlaySession(redis: Redis, prefix: string, playId: stri
   };
 }
 
-/** Writes the hash if it is missing, or if its holder is ARGV[1] and its `last` is ARGV[2] ('' = any). ARGV[3]: expiry, ms. */
+/**
+ * Lua: writes a session's hash if none is stored, or if the stored holder is ARGV[1] and the stored `last` is ARGV[2] ('' = any). ARGV[3]: expiry,
+ * ms. Returns 0 when the stored hash differs.
+ */
 const save = script<0 | 1>(`
 local was = redis.call('HMGET', KEYS[1], 'holder', 'last')
 if was[1] and (was[1] ~= ARGV[1] or (ARGV[2] ~= '' and was[2] ~= ARGV[2])) then return 0 end
@@ -76,13 +85,13 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 `);
 
-/** The holder, and optionally the last sign of life, that the stored hash must have to be replaced. */
+/** State that Redis must have for a save to succeed: the holder and, optionally, the last sign of life. */
 type ExpectedSession = Pick<PlaySession, 'holder'> & Partial<Pick<PlaySession, 'last'>>;
 
 /**
- * Saves the state of a play's session, unless another process took the session over.
- * @param known state that the caller read before; null = there was none
- * @returns false when Redis has another state
+ * Saves the state of a play's session, unless another process has become its holder.
+ * @param known state that the caller read before; null when Redis had none
+ * @returns false when the state in Redis is not `known`
  */
 export async function savePlaySession(
   redis: Redis,

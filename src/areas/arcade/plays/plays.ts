@@ -5,12 +5,13 @@ import { newId } from '#lib/ids.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** Maximum plays of a wallet without a score within an hour. */
+/** Maximum plays without a score that a wallet may have started within an hour. */
 export const MAX_UNFINISHED_PLAYS = 200;
 
 const lockPlays = statement('lock_plays', 'select pg_advisory_xact_lock(hashtextextended($1, 4201))');
 
-// The subquery per row keeps the planner from hashing all scores. app_now() is volatile, so a subquery evaluates it once.
+// Looks up the score of each play with a subquery; for a join, the planner would hash all scores. A subquery evaluates the volatile app_now() only
+// once.
 const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number | null }>(
   'insert_play',
   `with recent as materialized (
@@ -28,15 +29,15 @@ const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number |
 );
 
 /**
- * Starts a play. A lock serializes the starts of one wallet, so that the limit is exact.
- * @throws 429 when the wallet left too many plays unfinished in the last hour
+ * Starts a play. A lock per wallet serializes the starts of its plays, so that the limit is exact.
+ * @throws 429 when the wallet started too many plays in the last hour that have no score
  */
 export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise<{ playId: string; startedAt: string }> {
   const playId = newId();
   await tx.query(lockPlays, [wallet]);
   const { startedAt, retryAfterSec } = (await tx.query(insertPlay, [playId, wallet, gameId, randomInt(COUNTER_SHARDS)]))[0] ?? {};
   if (!startedAt) {
-    throw fail(429, `there must be fewer than ${MAX_UNFINISHED_PLAYS} plays without a score within an hour, finish some or wait`, {
+    throw fail(429, `a wallet can start at most ${MAX_UNFINISHED_PLAYS} plays without a score within an hour, submit their scores or wait`, {
       'Retry-After': String(Math.max(1, retryAfterSec ?? 1)),
     });
   }
@@ -51,13 +52,13 @@ export function heartbeatUrl(publicUrl: URL, gameId: string, playId: string): st
   return url.href;
 }
 
-/** A play of the requesting wallet. */
+/** A play of the wallet that sends the request. */
 interface OwnPlay {
   id: string;
-  /** ms since 1970. */
+  /** Start of the play, ms since 1970. */
   startedAt: number;
   ageMs: number;
-  /** Whether a score names this play. */
+  /** Whether a score names this play, so that no other score can. */
   used: boolean;
 }
 
@@ -68,7 +69,7 @@ const selectOwnPlay = statement<OwnPlay>(
    from plays p where p.id = $1 and p.wallet = $2 and p.game_id = $3`,
 );
 
-/** Finds a play by id, wallet and game; null when there is none. */
+/** Finds a play by its id, wallet and game; null when no play matches all three. */
 export async function findOwnPlay(db: Queryable, id: string, wallet: string, gameId: string): Promise<OwnPlay | null> {
   return (await db.query(selectOwnPlay, [id, wallet, gameId]))[0] ?? null;
 }

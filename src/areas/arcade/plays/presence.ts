@@ -5,10 +5,10 @@ import { script } from '#platform/redis/script.ts';
 import type { SessionTiming } from './play-session.ts';
 
 /**
- * Returns the Redis keys for the presence of API processes, all on one node of a cluster:
- *   alive:<process>  expires soon after the process died
- *   any              expires soon after all API processes died; also missing after Redis lost its data
- *   since            ms since 1970; Redis has every heartbeat from then on, and earlier silences may be caused by the service
+ * Returns the Redis keys that show which API processes are alive. All keys are on one node of a cluster.
+ *   alive:<process>  exists while the process is alive; expires soon after its death
+ *   any              exists while any API process is alive; missing after Redis lost its data
+ *   since            ms since 1970; Redis has every heartbeat from then on; the service may be the cause of an earlier silence
  */
 export function presenceKeys(prefix: string) {
   const tag = `{${prefix}:presence}`;
@@ -16,8 +16,8 @@ export function presenceKeys(prefix: string) {
 }
 
 /**
- * Renews the presence of a process, and sets `since` to now if heartbeats may be lost. KEYS: alive, any, since.
- * ARGV: expiry (ms), now, '1' if `alive` should still exist, '1' if the process stalled. Returns `since`.
+ * Lua: renews the keys of a process. Sets `since` to now if heartbeats may be lost. KEYS: alive, any, since.
+ * ARGV: expiry (ms), now (ms since 1970), '1' if `alive` should still exist, '1' if the process stalled. Returns `since`.
  */
 const refreshPresence = script<string>(`
 local lost = redis.call('EXISTS', KEYS[2]) == 0 or (ARGV[3] == '1' and redis.call('EXISTS', KEYS[1]) == 0) or ARGV[4] == '1'
@@ -31,14 +31,14 @@ end
 return tostring(since)
 `);
 
-/** Returns whether a process renewed its presence recently. */
+/** Returns whether a process renewed its key `alive` recently. */
 export async function isAlive(redis: Redis, prefix: string, process: string, timing: SessionTiming): Promise<boolean> {
   return (await redis.pttl(presenceKeys(prefix).alive(process))) > timing.aliveMs - 2 * timing.refreshMs;
 }
 
-/** The presence of this process: renews it in Redis, and detects stalls of this process and data loss of Redis. */
+/** Renews the Redis keys that show that this process is alive. Detects stalls of this process and data loss of Redis. */
 export class Presence {
-  /** Id of this process for its lifetime. */
+  /** Random id of this process. */
   readonly id = randomUUID();
   /** Time at which this process last resumed after a stall, ms since 1970. */
   stalledAt = 0;
@@ -55,7 +55,10 @@ export class Presence {
     this.#timing = timing;
   }
 
-  /** Starts renewing the presence. @param afterwards runs after each successful renewal */
+  /**
+   * Starts renewing the keys at an interval.
+   * @param afterwards called after each successful renewal
+   */
   start(afterwards: () => void): void {
     const announce = () =>
       void this.announce().then(afterwards, (err) =>
@@ -79,7 +82,10 @@ export class Presence {
     };
   }
 
-  /** Renews the presence now. @returns the instant from which on Redis has every heartbeat, ms since 1970 */
+  /**
+   * Renews the keys now.
+   * @returns the start of the period for which Redis has every heartbeat, ms since 1970
+   */
   async announce(): Promise<number> {
     const keys = presenceKeys(this.#app.config.redis.prefix);
     const { aliveMs } = this.#timing;
@@ -102,7 +108,7 @@ export class Presence {
     return process === this.id ? Promise.resolve(true) : isAlive(this.#app.redis, this.#app.config.redis.prefix, process, this.#timing);
   }
 
-  /** Stops renewing, and deletes the presence of this process. */
+  /** Stops the renewal and deletes the key `alive` of this process. */
   async stop(): Promise<void> {
     this.#withdraw();
     await this.#app.redis.del(presenceKeys(this.#app.config.redis.prefix).alive(this.id)).catch(() => undefined);

@@ -15,22 +15,26 @@ import { SESSION_TIMING, type SessionTiming } from './play-session.ts';
 import { findOwnPlay } from './plays.ts';
 import { Presence } from './presence.ts';
 
-/** Maximum size of a WebSocket frame, bytes. A heartbeat has 20 bytes. */
+/** Maximum size of a WebSocket frame, bytes. A heartbeat message has 20 bytes. */
 const MAX_FRAME_BYTES = 256;
-/** Retention of a session in Redis after the longest play of its game, ms, so that late scores find it. */
+/**
+ * Time for which Redis stores a session beyond the maximum duration of a play, ms, so that a score that is submitted late still finds the session.
+ */
 const SESSION_RETENTION_MS = 86_400_000;
 
 /** The WebSocket endpoint of play sessions on an HTTP server. */
 export interface SessionServer {
-  /** Records that the service ends the sessions, and closes their sockets. Call it before waiting for the server's connections. */
+  /**
+   * Records that the service ended the sessions, and closes their sockets. Call this function before you wait for the server's connections to end.
+   */
   close(): Promise<void>;
 }
 
 const isWebSocket = (request: IncomingMessage): boolean => request.headers.upgrade?.toLowerCase() === 'websocket';
 
 /**
- * Serves `/game/{id}/session?playId=` on an HTTP server: WebSockets for the heartbeats of plays.
- * Ignores other upgrades that clients offer (h2c), and serves these requests as plain HTTP.
+ * Accepts WebSockets at `/game/{id}/session?playId=` of an HTTP server. Clients send the heartbeats of their plays over them. Serves a request that
+ * offers another upgrade, such as h2c, as plain HTTP.
  */
 export function attachSessionServer(server: Server, app: App, koa: Koa, timing: SessionTiming = SESSION_TIMING): SessionServer {
   const loginSessions = openSessions(app, koa);
@@ -41,7 +45,7 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
 
   async function admit(request: IncomingMessage): Promise<SessionPlay> {
     const { gameId, playId } = parseTarget(request);
-    if (!originAllowed(app.config, request.headers)) throw fail(403, 'Origin must be that of this service or an allowed one');
+    if (!originAllowed(app.config, request.headers)) throw fail(403, 'Origin must be the origin of this service or an allowed origin');
     const wallet = await walletOfUpgrade(koa, loginSessions, request);
     if (wallet === null) throw fail(401, 'a session is required, sign in first');
     const id = Id.safeParse(playId);
@@ -49,11 +53,11 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
     const game = await findGame(app, gameId);
     if (!game) throw fail(404, 'no such game');
     const play = await findOwnPlay(app.db, id.data, wallet, game.id);
-    if (!play) throw fail(404, 'playId must be a play of yours in this game');
-    if (game.verification !== 'heartbeat') throw fail(409, 'the game does not verify by heartbeat');
-    if (play.used) throw fail(409, 'playId must be a play that has no score yet');
+    if (!play) throw fail(404, 'playId must name a play that you started in this game');
+    if (game.verification !== 'heartbeat') throw fail(409, 'the game does not verify scores by heartbeat, so its plays have no sessions');
+    if (play.used) throw fail(409, 'playId must name a play that has no score yet');
     const { maxDurationMs } = game.caps;
-    if (play.ageMs > maxDurationMs) throw fail(409, 'playId must be a play that is not over');
+    if (play.ageMs > maxDurationMs) throw fail(409, 'playId must name a play that is not over');
     return {
       id: play.id,
       startedAt: Math.round(play.startedAt),
@@ -100,7 +104,7 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
   };
 }
 
-/** Parses the ids of the game and the play from the URL of an upgrade. */
+/** Parses the game's id and the play's id from the URL of an upgrade request. */
 function parseTarget(request: IncomingMessage): { gameId: string; playId: string | null } {
   const { pathname, searchParams } = URL.parse(request.url ?? '', 'http://localhost') ?? {};
   const gameId = /^\/game\/([a-z0-9-]+)\/session$/.exec(pathname ?? '')?.[1];

@@ -5,7 +5,7 @@ import { registryRoutes } from './registry.ts';
 import { scoreRoutes } from './scores.ts';
 import { stateRoutes } from './states.ts';
 
-/** The endpoints of the arcade, by caller. */
+/** The endpoints of the arcade, grouped by the callers that may use them. */
 export const arcadeRoutes = {
   public: [...registryRoutes, ...cabinetRoutes],
   session: [...playRoutes, ...stateRoutes, ...recordRoutes, ...scoreRoutes.session],

@@ -7,7 +7,7 @@ import { findGame, loadGames } from '../games/registry.ts';
 import { gameStats } from '../games/stats.ts';
 import { GamePath, GameStatsView, GameSummary, NormalizationConfig } from '../schemas.ts';
 
-/** Clients cache the registry for up to 5 s. */
+/** Cache-Control of the registry of games: clients may cache it for 5 s. */
 const CACHE = 'public, max-age=5';
 
 const listGames = route({

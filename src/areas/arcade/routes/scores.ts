@@ -68,7 +68,8 @@ const postVoid = route({
   path: '/admin/scores/{id}/void',
   auth: { admin: 'moderation' },
   summary: 'Void an accepted score',
-  description: 'A ledger row of the current day takes its points back. The wallet’s best scores are recomputed from its remaining scores.',
+  description:
+    'A ledger row of the current day takes the points of the score back. The wallet’s best scores are recomputed from its remaining scores.',
   params: ScoreParams,
   body: VoidRequest,
   returns: { 200: ScoreDetail },

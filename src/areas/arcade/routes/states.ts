@@ -10,7 +10,8 @@ const readSaved = route({
   path: '/game/{id}/state',
   auth: 'session',
   summary: 'Read the caller’s saved state of a game',
-  description: 'The ETag is the version. A request with this ETag in If-None-Match gets 304. Before the first save, state is null and version is 0.',
+  description:
+    'The ETag is the version of the saved state. A request with this ETag in If-None-Match gets 304. Before the first save, state is null and version is 0.',
   params: GamePath,
   returns: { 200: StateView, 304: null },
   fails: [404],

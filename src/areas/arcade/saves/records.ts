@@ -5,7 +5,7 @@ import { newId } from '#lib/ids.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** Previous hash of the first record of a chain. */
+/** The previous hash in the first record of a chain: 32 zero bytes. */
 const GENESIS = Buffer.alloc(32);
 
 /** Returns the hash of a record: SHA-256(previous hash ‖ canonical JSON of the record). */
@@ -23,11 +23,12 @@ interface RecordedEntry {
   recordedAt: string;
 }
 
-/** Maximum records that a chain can grow by per minute and per day. */
+/** Maximum records that can be appended to one chain per minute and per day. */
 export const MAX_RECORDS = { minute: 60, day: 1_000 } as const;
 
 const lockChain = statement('lock_record_chain', `select pg_advisory_xact_lock(hashtextextended($1, 4202))`);
-// A chain has no gaps, so the time of the record `limit - 1` places back tells whether the limit is reached, and for how long.
+// Finds the `limit`-th newest record by its sequence number, because the numbers have no gaps. While this record is younger than the minute or the
+// day, the limit is reached.
 const selectLast = statement<{ sequence: number; hash: Buffer; waitSec: number | null }>(
   'select_last_record',
   `select last.sequence, last.hash, ceil(extract(epoch from greatest(
@@ -43,12 +44,12 @@ const insertRecord = statement<{ recordedAt: string }>(
 );
 
 const tooMany = (waitSec: number) =>
-  fail(429, `there must be at most ${MAX_RECORDS.minute} records of a game a minute and ${MAX_RECORDS.day} a day, try again later`, {
+  fail(429, `a wallet can append at most ${MAX_RECORDS.minute} records per minute and ${MAX_RECORDS.day} per day in a game, try again later`, {
     'Retry-After': String(waitSec),
   });
 
 /**
- * Appends a record to the hash chain of a wallet in a game. A lock serializes appends, so that the limits are exact.
+ * Appends a record to the hash chain of a wallet in a game. A lock per chain serializes appends, so that the limits are exact.
  * @throws 429 when the chain reached its limit for the last minute or day
  */
 export async function appendRecord(tx: Tx, wallet: string, gameId: string, record: unknown): Promise<RecordedEntry> {

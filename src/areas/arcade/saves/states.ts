@@ -7,7 +7,7 @@ import { type ExpectedVersions, staleVersion } from '../versions.ts';
 interface SavedState {
   state: unknown;
   version: number;
-  /** ISO 8601 in UTC; null before the first save. */
+  /** Time of the last save, ISO 8601 in UTC; null before the first save. */
   updatedAt: string | null;
 }
 
@@ -25,7 +25,7 @@ export async function readState(db: Queryable, wallet: string, gameId: string): 
 
 type Saved = { version: number; updatedAt: string };
 
-// $4: the versions that this statement may replace; null = any.
+// $4: versions that the stored state may have; null = any.
 const upsertState = statement<Saved>(
   'upsert_game_state',
   `insert into game_states as s (wallet, game_id, state, version) values ($1, $2, $3, 1)
@@ -41,7 +41,7 @@ const updateState = statement<Saved>(
 );
 
 /**
- * Saves a state in one statement, so that of concurrent writers that expect the same version exactly one succeeds.
+ * Saves a state in one statement. So when concurrent writers expect the same version, exactly one of them succeeds.
  * @throws 412 when `expected` does not match the version of the stored state, which is 0 before the first save
  */
 export async function saveState(tx: Tx, wallet: string, gameId: string, state: unknown, expected: ExpectedVersions): Promise<Saved> {

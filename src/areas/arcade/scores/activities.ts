@@ -4,15 +4,15 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** The error for a score that cannot count for the battle that it names. */
+/** The HTTP error for a score that cannot count for the battle that it names. */
 export interface BattleRefusal {
   readonly status: 400 | 403 | 404 | 409;
   readonly error: string;
 }
 
 /**
- * Returns the refused submissions by id: those that cannot count for the battles that they name. The area `battles`
- * implements it, because the arcade does not import that area.
+ * Checks the battles that submissions name. Returns an error for each submission that cannot count for its battle, by submission id. The area
+ * `battles` implements this type, because the arcade may not import that area.
  */
 export type AdmitScores = (app: App, submissions: readonly Submission[]) => Promise<ReadonlyMap<string, BattleRefusal>>;
 
@@ -21,8 +21,8 @@ const lockKeyOf = (id: string) => `hashtextextended(${id}::text, 4203)`;
 const lockBattles = statement('lock_battles_of_scores', `select pg_advisory_xact_lock_shared(${lockKeyOf('b')}) from unnest($1::uuid[]) as b`);
 
 /**
- * SQL: tries to take a battle's exclusive lock. With the lock, every earlier activity that names the battle is committed, and
- * no further activity that names it can get its time before this transaction ends.
+ * SQL: tries to take the exclusive lock of a battle. While a transaction holds this lock, every earlier activity that names the battle is committed,
+ * and a new one gets its time only after the transaction ends.
  * @param id SQL expression of the battle's id
  */
 export const tryLockBattle = (id: string): string => `pg_try_advisory_xact_lock(${lockKeyOf(id)})`;
@@ -36,7 +36,10 @@ interface ScoreActivity {
   readonly battleId: string | null;
 }
 
-/** Appends the activities of accepted or voided scores. Takes the shared locks of their battles before the activities get their time. */
+/**
+ * Appends the activities of accepted or voided scores. Before the activities get their time, takes the shared lock of each battle that the scores
+ * name.
+ */
 export async function appendScoreActivities(tx: Tx, kind: 'score' | 'void', scores: readonly ScoreActivity[]): Promise<void> {
   const battles = [...new Set(scores.flatMap(({ battleId }) => battleId ?? []))];
   await Promise.all([

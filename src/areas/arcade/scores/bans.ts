@@ -40,7 +40,7 @@ export async function banWallet(app: App, wallet: string, reason: string): Promi
 }
 
 /**
- * Lifts a ban. Voided scores stay voided.
+ * Ends the ban of a wallet. Voided scores stay voided.
  * @throws 404 when the wallet never signed in
  * @throws 409 when the wallet is not banned
  */
@@ -51,7 +51,9 @@ export async function unbanWallet(app: App, wallet: string): Promise<void> {
   });
 }
 
-/** Voids the accepted scores of a banned wallet, one transaction per chunk. After a kill, the retry continues with the remaining scores. */
+/**
+ * Voids the accepted scores of a banned wallet, one transaction per chunk. After a kill of the process, the retried job voids the remaining scores.
+ */
 export async function voidBannedScores(app: App, wallet: string): Promise<void> {
   for (;;) {
     const scores = await app.db.query(nextScores, [wallet]);
@@ -63,7 +65,7 @@ export async function voidBannedScores(app: App, wallet: string): Promise<void> 
   await app.tx((tx) => tx.query(markVoided, [wallet]));
 }
 
-/** Enqueues the job again for banned wallets whose scores are not all voided. */
+/** Enqueues the voiding job again for each banned wallet whose scores are not all voided. */
 export async function sweepUnfinishedBans(app: App): Promise<void> {
   const wallets = await app.db.query(unfinished);
   await app.tx(async (tx) => {

@@ -8,7 +8,7 @@ import type { ScoreOutcome } from './schemas.ts';
 
 /**
  * Records a batch of submissions and copies the changes to the boards in Redis.
- * @param admit checks the battles that submissions name; by default no submission is refused for its battle
+ * @param admit checks the battles that submissions name; the default refuses no submission
  * @returns the outcome of each submission
  */
 export async function processScores(
@@ -20,7 +20,9 @@ export async function processScores(
   return await respond(app, await recordBatch(app, submissions, games, inadmissible));
 }
 
-/** Returns the registry. Reloads it if a game is missing, so that scores are accepted as soon as a game is registered. */
+/**
+ * Returns the registry of games. Reloads it if the game of a submission is missing, so that scores are accepted as soon as the game is registered.
+ */
 async function gamesOf(app: App, submissions: readonly Submission[]): ReturnType<typeof loadGames> {
   const games = await loadGames(app);
   if (submissions.every((s) => games.has(s.gameId))) return games;

@@ -10,10 +10,14 @@ const bestOf = statement<{ best: number }>(
    group by span.n order by span.n`,
 );
 
-/** UTC day numbers that include every day. */
+/** Range of UTC day numbers that includes every day. `past` is exclusive. */
 const ALL_TIME = { first: 0, past: 2 ** 31 - 1 };
 
-/** Recomputes a wallet's best scores in a game from its accepted scores: all time, and the current and previous bucket of each period. */
+/**
+ * Recomputes a wallet's best scores in a game from its accepted scores: for all time and, for each period, in the current and the previous bucket
+ * (one day, week, month or year).
+ * @returns the changed standings
+ */
 export async function recomputeBests(tx: Tx, gameId: string, mode: Mode, wallet: string): Promise<StandingRow[]> {
   const board = gameBoard(gameId);
   const row = (await readStandings(tx, [{ board, mode, wallet }]))[0];

@@ -8,9 +8,9 @@ import { type RankedScore, type ScoreUpdate, scoreUpdate } from '../events.ts';
 const MAX_BROADCAST_SCORES = 100;
 
 /**
- * Selects the scores of a broadcast: the best score per wallet and game; of equal scores the newest, unless the earlier one is
- * a personal best. Personal bests come first, and newer scores come before older ones.
- * @param updates accepted scores of one tick, oldest first
+ * Selects the scores of a broadcast. Keeps the best score per wallet and game; of equal scores the newest, unless the earlier one is a personal best.
+ * Sorts personal bests before other scores, and newer scores before older ones.
+ * @param updates accepted scores of one tick of the publisher, oldest first
  */
 export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BROADCAST_SCORES): ScoreUpdate[] {
   const best = new Map<string, ScoreUpdate>();
@@ -18,7 +18,7 @@ export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BRO
     const key = `${update.wallet} ${update.gameId}`;
     const known = best.get(key);
     if (known && (known.score > update.score || (known.score === update.score && known.personalBest))) continue;
-    // Deletes the entry first, so that the map is ordered by the newest update.
+    // Deletes the entry before setting it, so that it moves to the end of the map, which is ordered by the time of the update.
     best.delete(key);
     best.set(key, update);
   }
@@ -28,10 +28,10 @@ export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BRO
 
 type PackedUpdate = [wallet: string, gameId: string, score: number, scoreId: string, pointsAwarded: number, personalBest: 0 | 1];
 
-/** Returns the all-time ranks of wallets in their games, in the order of `entries`; null where a board has no rank. */
+/** Reads the all-time ranks of wallets in their games, in the order of `entries`; null for a wallet without a rank. */
 export type RankSource = (app: App, entries: readonly { wallet: string; gameId: string }[]) => Promise<(number | null)[]>;
 
-/** Delay before the ranks are read, ms, because workers update the boards shortly after the commit. */
+/** Delay before the ranks are read, ms. Workers update the boards in Redis shortly after they commit the scores. */
 const BOARD_DELAY_MS = 10;
 
 /** Reads the ranks from the boards in Redis, one request per game. */
@@ -48,8 +48,8 @@ const ranksInRedis: RankSource = async (app, entries) => {
 };
 
 /**
- * Returns the publisher of `score_update`: the full update of each score to its wallet, and a broadcast of the best scores of a
- * tick with ranks.
+ * Returns the publisher of `score_update`. It sends the full update of each score to its wallet, and broadcasts the best scores of a tick with their
+ * ranks.
  * @param rankSource reads the ranks
  */
 export const scoreBroadcast = (app: App, rankSource: RankSource = ranksInRedis): BatchedEvent<ScoreUpdate> => ({
@@ -70,7 +70,7 @@ export const scoreBroadcast = (app: App, rankSource: RankSource = ranksInRedis):
   async broadcast(updates) {
     const shown = selectBroadcast(updates);
     await sleep(BOARD_DELAY_MS);
-    // Publishes the scores without ranks if the boards do not answer, so that other events are not delayed.
+    // Publishes the scores without ranks if the ranks cannot be read, so that other events are not delayed.
     const ranks = await rankSource(app, shown).catch((err: unknown) => {
       app.log.warn({ err }, 'ranks cannot be read; scores are broadcast without them');
       return [];

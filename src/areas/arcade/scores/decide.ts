@@ -36,7 +36,7 @@ const decide = statement(
    on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
-/** The author of a decision (an admin token's name or `ban`) and the reason. */
+/** The author of a decision, which is the name of an admin token or `ban`, and the reason. */
 interface Decision {
   by: string;
   reason: string | undefined;
@@ -73,7 +73,7 @@ const entryOf = (score: ScoreToDecide, reason: string, points: number, rewards: 
 /**
  * Accepts or rejects a held score. An accepted score counts on the current day, within the caps of that day.
  * @throws 404 when the score does not exist
- * @throws 409 when the score is not held, or when a score of a banned wallet would be accepted
+ * @throws 409 when the score is not held, or when the verdict is `accept` and the wallet is banned
  */
 export async function decideScore(app: App, game: Game, scoreId: string, verdict: 'accept' | 'reject', decision: Decision): Promise<void> {
   await app.tx(async (tx) => {
@@ -105,8 +105,8 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
 }
 
 /**
- * Voids accepted scores of one wallet: appends negative ledger rows of the current day, with the `rewards` flag of the original
- * rows, and recomputes the wallet's best scores. Skips scores that are not accepted.
+ * Voids accepted scores of one wallet. Appends negative ledger rows of the current day, which have the same `rewards` flag as the original rows.
+ * Recomputes the wallet's best scores. Skips a score that is not accepted or belongs to another wallet.
  * @returns the number of voided scores
  */
 export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly string[], decision: Decision): Promise<number> {

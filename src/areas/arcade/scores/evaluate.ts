@@ -3,7 +3,7 @@ import type { Submission } from '#jobs/scores.ts';
 import type { Game } from '../games/definition.ts';
 import type { HeartbeatVerdict } from '../plays/evaluate-heartbeats.ts';
 
-/** A play as it is stored. */
+/** A row of the table `plays`. */
 export interface Play {
   id: string;
   wallet: string;
@@ -11,7 +11,7 @@ export interface Play {
   startedAt: Date;
 }
 
-/** accepted; held: doubtful, so a moderator decides; refused: impossible. */
+/** Verdict on a submission. accepted: valid. held: doubtful, so a moderator decides. refused: invalid. */
 type ScoreVerdict = { verdict: 'accepted' } | { verdict: 'held'; reasons: string[] } | { verdict: 'refused'; error: string };
 
 /** Tolerance for clock differences and request delays, ms. */
@@ -20,10 +20,10 @@ const TOLERANCE_MS = 2_000;
 const refused = (error: string): ScoreVerdict => ({ verdict: 'refused', error });
 
 /**
- * Evaluates a submission. A pure function.
- * @param play the play that `playId` names, if it exists
- * @param heartbeats verdict on the session of this play, if the game verifies by heartbeat
- * @param endedAt time of the submission
+ * Evaluates a submission without side effects.
+ * @param play the play that `playId` names; undefined when there is none
+ * @param heartbeats verdict on the session of this play; undefined when the game does not verify by heartbeat
+ * @param endedAt time at which the client submitted the score
  */
 export function evaluateSubmission(
   game: Game,
@@ -38,24 +38,26 @@ export function evaluateSubmission(
     return refused('signature must be the hex HMAC-SHA256 of v1:{playId}:{wallet}:{score}:{durationMs} under the game’s secret');
   }
   if (submission.playId === null) return game.verification === 'none' ? { verdict: 'accepted' } : refused('playId is required in this game');
-  if (!play || play.wallet !== submission.wallet || play.gameId !== game.id) return refused('playId must be a play of yours in this game');
+  if (!play || play.wallet !== submission.wallet || play.gameId !== game.id) return refused('playId must name a play that you started in this game');
   return evaluatePlay(game, submission, play, heartbeats, endedAt);
 }
 
 function evaluatePlay(game: Game, submission: Submission, play: Play, heartbeats: HeartbeatVerdict | undefined, endedAt: Date): ScoreVerdict {
   const elapsedMs = endedAt.getTime() - play.startedAt.getTime();
   const { minDurationMs, maxDurationMs, scorePerSec } = game.caps;
-  if (elapsedMs > maxDurationMs + TOLERANCE_MS) return refused(`playId must be of a play begun within ${Math.round(maxDurationMs / 1000)} seconds`);
-  if (elapsedMs < minDurationMs) return refused(`playId must be of a play that lasted ${minDurationMs} ms or longer`);
+  if (elapsedMs > maxDurationMs + TOLERANCE_MS)
+    return refused(`playId must name a play that began at most ${Math.round(maxDurationMs / 1000)} seconds ago`);
+  if (elapsedMs < minDurationMs) return refused(`playId must name a play that lasted at least ${minDurationMs} ms`);
   const durationMs = submission.durationMs ?? elapsedMs;
   if (durationMs > elapsedMs + TOLERANCE_MS) return refused('durationMs must not be longer than the play');
   if (durationMs < minDurationMs) return refused(`durationMs must be at least ${minDurationMs} in this game`);
-  if (heartbeats?.verdict === 'refused') return refused(`playId must be of a play with an unbroken session: ${heartbeats.reason}`);
+  if (heartbeats?.verdict === 'refused') return refused(`playId must name a play with an unbroken session: ${heartbeats.reason}`);
 
   const reasons: string[] = [];
   if (heartbeats?.verdict === 'held') reasons.push(heartbeats.reason);
   const perSec = submission.score / Math.max(durationMs / 1000, 1);
-  if (scorePerSec !== undefined && perSec > scorePerSec) reasons.push(`${Math.round(perSec)} per second is above ${scorePerSec}`);
+  if (scorePerSec !== undefined && perSec > scorePerSec)
+    reasons.push(`the score is ${Math.round(perSec)} per second, above the limit of ${scorePerSec}`);
   return reasons.length > 0 ? { verdict: 'held', reasons } : { verdict: 'accepted' };
 }
 

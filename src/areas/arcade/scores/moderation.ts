@@ -15,9 +15,9 @@ export interface ScoreToDecide {
   mode: Mode;
   battleId: string | null;
   day: number;
-  /** Whether its points count for reward epochs; false for a score without points. */
+  /** Whether the score's points count for reward epochs; false when the score has no points. */
   rewards: boolean;
-  /** The wallet's all-time best on the game's board when this row was read. */
+  /** The wallet's all-time best score in the game at the time of this read. */
   best: number;
 }
 
@@ -30,7 +30,10 @@ const lock = statement<ScoreToDecide>(
   `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id for update of s`,
 );
 
-/** Reads scores by id, and locks them by default. Precondition for `locked`: the wallet is locked first, because every writer locks in this order. */
+/**
+ * Reads scores by id, and locks them unless `how` is `unlocked`. Precondition for `locked`: the caller has locked the wallet, because every writer
+ * locks a wallet before its scores.
+ */
 export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' | 'unlocked' = 'locked'): Promise<ScoreToDecide[]> {
   return await tx.query(how === 'locked' ? lock : select, [ids]);
 }
@@ -41,13 +44,13 @@ const listHeld = statement<ScoreDetail>('list_held_scores', `select ${DETAIL} fr
 const countHeld = statement<{ n: number }>('count_held_scores', `select count(*)::int as n from scores where status = 'held'`);
 const detail = statement<ScoreDetail>('score_detail', `select ${DETAIL} from scores where id = $1`);
 
-/** Lists held scores, oldest first, with their total number. */
+/** Reads a page of the held scores, oldest first, and the number of all held scores. */
 export async function listHeldScores(db: Queryable, limit: number, offset: number): Promise<{ scores: ScoreDetail[]; total: number }> {
   const [scores, count] = await Promise.all([db.query(listHeld, [limit, offset]), db.query(countHeld)]);
   return { scores, total: count[0]?.n ?? 0 };
 }
 
-/** Reads a score with the details for moderators. */
+/** Reads a score with the details that moderators see; undefined when the score does not exist. */
 export async function readScore(db: Queryable, scoreId: string): Promise<ScoreDetail | undefined> {
   return (await db.query(detail, [scoreId]))[0];
 }

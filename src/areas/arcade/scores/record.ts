@@ -24,29 +24,29 @@ import { appendScoreActivities, type BattleRefusal } from './activities.ts';
 import { evaluateSubmission, type Play } from './evaluate.ts';
 import { insertNewScores, readEarlier, readPlays, type ScoreRow } from './rows.ts';
 
-/** The result of a submission: an error, or a row. The row is new, or an earlier row with the same play or idempotency key. */
+/** The result of a submission: an error, or the row of the score. The row is new, or it is an earlier row with the same play or idempotency key. */
 export type SubmissionResult = { submission: Submission; row: ScoreRow } | { submission: Submission; status: 400 | 403 | 404 | 409; error: string };
 
-/** The data against which submissions are evaluated. */
+/** The data that the evaluation of submissions needs. */
 interface Evidence {
   games: ReadonlyMap<string, Game>;
   plays: ReadonlyMap<string, Play>;
   heartbeats: ReadonlyMap<string, HeartbeatVerdict>;
-  /** Submissions that cannot count for the battles that they name, by id. */
+  /** Errors of the submissions that cannot count for the battle that they name, by submission id. */
   inadmissible: ReadonlyMap<string, BattleRefusal>;
 }
 
 export interface RecordedBatch {
   day: number;
   recorded: SubmissionResult[];
-  /** Standings to copy to the boards: the changed ones, and those of repeated submissions. */
+  /** Standings to copy to the boards in Redis: the changed ones, and those of repeated submissions. */
   standings: StandingRow[];
 }
 
 /**
- * Validates a batch of submissions, and records the accepted and the held ones in one transaction.
- * Locks the wallets' rows first, so that the submissions of one wallet are serialized across all workers.
- * Idempotent: a repeated batch finds its own rows and changes nothing.
+ * Evaluates a batch of submissions, and records the accepted and the held scores in one transaction. Locks the wallets' rows first, so that the
+ * submissions of one wallet are serialized across all workers. Idempotent: a repeated batch finds the rows that it recorded before and changes
+ * nothing.
  */
 export function recordBatch(
   app: App,
@@ -55,7 +55,8 @@ export function recordBatch(
   inadmissible: Evidence['inadmissible'],
 ): Promise<RecordedBatch> {
   return app.tx(async (tx) => {
-    // Sends the statements in one round trip. PostgreSQL runs them in this order: the day, the locks, then the reads that need these locks.
+    // Sends the statements in one round trip. PostgreSQL runs them in this order: the day lock, the locks of the wallets, then the reads, which need
+    // these locks.
     const [open, players, earlier, plays, bests] = await Promise.all([
       openDay(tx),
       lockPlayers(
@@ -105,7 +106,7 @@ async function readHeartbeatVerdicts(
 /** A wallet's all-time best score on a game's board. */
 type WalletBest = Awaited<ReturnType<typeof readTotals>>[number];
 
-/** The submissions of one transaction. Each is evaluated against the rows of earlier submissions. */
+/** The submissions of one transaction. Evaluates each submission against the rows of the earlier ones. */
 class ScoreBatch {
   readonly newRows: ScoreRow[] = [];
   readonly #app: App;
@@ -159,7 +160,7 @@ class ScoreBatch {
   }
 
   #repeat(submission: Submission, earlier: ScoreRow): SubmissionResult {
-    if (earlier.wallet !== submission.wallet) return { submission, status: 400, error: 'playId must be a play of yours in this game' };
+    if (earlier.wallet !== submission.wallet) return { submission, status: 400, error: 'playId must name a play that you started in this game' };
     if (earlier.bodyHash === submission.bodyHash) return { submission, row: earlier };
     const field = earlier.playId !== null && earlier.playId === submission.playId ? 'playId' : 'Idempotency-Key';
     return { submission, status: 409, error: `${field} was used before with another score` };
@@ -198,7 +199,7 @@ class ScoreBatch {
     const accepted = this.newRows.filter((row) => row.status === 'accepted');
     const paid = accepted.filter((row) => row.points > 0);
     this.#report(tx, accepted);
-    // Sends the statements in one round trip. PostgreSQL runs them in this order.
+    // Sends the statements in one round trip. PostgreSQL runs them in the order of this list.
     const [, , sums, bests] = await Promise.all([
       insertNewScores(tx, this.#open, this.newRows),
       saveEarnings(

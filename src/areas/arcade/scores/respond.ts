@@ -5,8 +5,9 @@ import type { RecordedBatch, SubmissionResult } from './record.ts';
 import type { ScoreOutcome } from './schemas.ts';
 
 /**
- * Copies a committed batch to the boards in Redis, and returns the outcomes with each wallet's rank after the commit.
- * Sends one Redis call per board for the whole batch. Reads the ranks of an incomplete board from the database.
+ * Copies the standings of a committed batch to the boards in Redis, with one Redis call per board. Reads the ranks from the database if a board is
+ * not complete in Redis.
+ * @returns the outcome of each submission, with the wallet's rank after the commit
  */
 export async function respond(app: App, batch: RecordedBatch): Promise<{ id: string; outcome: ScoreOutcome }[]> {
   const rows = batch.recorded.flatMap((entry) => ('row' in entry ? [entry.row] : []));

@@ -6,7 +6,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import type { Play } from './evaluate.ts';
 import type { ScoreStatus } from './schemas.ts';
 
-/** A score as it is stored. */
+/** A row of the table `scores`. */
 export interface ScoreRow {
   id: string;
   wallet: string;
@@ -14,7 +14,7 @@ export interface ScoreRow {
   gameVersion: number;
   playId: string | null;
   idempotencyKey: string | null;
-  /** Hex SHA-256 of the request. */
+  /** SHA-256 of the fields of the request, hex. */
   bodyHash: string;
   score: number;
   normalized: number;
@@ -33,7 +33,7 @@ const selectPlays = statement<{ id: string; wallet: string; game_id: string; sta
      select id, wallet, game_id, ${instant('started_at')} as started_at from plays where id = k.id offset 0) p`,
 );
 
-/** Reads the plays that submissions name, by id. These columns never change, so no lock is needed. */
+/** Reads plays by id. Takes no lock, because these columns never change. */
 export async function readPlays(db: Queryable, ids: readonly string[]): Promise<Map<string, Play>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query(selectPlays, [ids]);
@@ -55,7 +55,7 @@ const selectEarlier = statement<ScoreRow>(
      select ${COLUMNS} from scores where wallet = k.wallet and idempotency_key = k.key offset 0) s`,
 );
 
-/** Reads earlier scores with the same id (from a repeated job), the same play or the same idempotency key. */
+/** Reads earlier scores that have the same id (from a repeated job), play or idempotency key as one of the submissions. */
 export async function readEarlier(tx: Tx, submissions: readonly Submission[]): Promise<ScoreRow[]> {
   const keyed = submissions.filter((s) => s.idempotencyKey !== null);
   return await tx.query(selectEarlier, [

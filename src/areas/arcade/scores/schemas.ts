@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { SCALE } from '#lib/normalization.ts';
 import { Count, Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
 
-/** `POST /arcade/score`. */
+/** The request body of `POST /arcade/score`. */
 export const ScoreRequest = z
   .strictObject({
     gameId: Slug,
     score: z.int('must be an integer').meta({ description: 'Raw score, from min to max of the game’s normalization.' }),
-    playId: Id.optional().meta({ description: 'Required unless the game’s verification is none.' }),
+    playId: Id.optional().meta({ description: 'Id of the play. Required unless the game’s verification is none.' }),
     durationMs: z
       .int()
       .min(0)
@@ -37,12 +37,14 @@ const ScoreRank = z
     rank: Count.nullable(),
     score: Count,
     percentile: z.number().nullable(),
-    pointsToNext: Count.nullable().meta({ description: 'Points to the next better score; null for the best wallet and without a rank.' }),
+    pointsToNext: Count.nullable().meta({
+      description: 'Difference to the next better score on the board; null for the best wallet, and without a rank.',
+    }),
     neighbours: z.array(z.strictObject({ rank: Count, wallet: z.string(), score: Count })),
   })
   .meta({ id: 'ScoreRank' });
 
-/** The recorded score. */
+/** The response to a submission: the score as it was recorded. */
 export const ScoreReceipt = z
   .strictObject({
     scoreId: Id,
@@ -58,7 +60,7 @@ export type ScoreReceipt = z.infer<typeof ScoreReceipt>;
 /** The worker's reply about one submission. */
 export type ScoreOutcome = { status: 200; receipt: ScoreReceipt } | { status: 400 | 403 | 404 | 409 | 503; error: string };
 
-/** A score with the details for moderators. */
+/** A score with the details that moderators see. */
 export const ScoreDetail = z
   .strictObject({
     scoreId: Id,

@@ -7,11 +7,13 @@ import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schemas.ts';
 
-/** Timeout of a request that waits for the commit of its score, ms. */
+/** Maximum time that a request waits for the commit of its score, ms. */
 const COMMIT_TIMEOUT_MS = 5_000;
-/** Submissions per job, and concurrent jobs. Submissions that arrive in the meantime form the next job, so under load jobs are large and few. */
+/**
+ * Maximum submissions per job, and maximum concurrent jobs. While jobs run, new submissions wait for the next job, so under load the jobs are large.
+ */
 const BATCHES = { maxSize: 200, maxConcurrent: 2, minConcurrentSize: 40, lingerMs: 1 };
-/** Time after which a job no longer counts as in-flight, ms, so that a worker that died does not delay the next jobs. */
+/** Time after which a job no longer counts as concurrent, ms, so that a worker that died does not delay the next jobs. */
 const MAX_IN_FLIGHT_MS = 250;
 
 interface PendingSubmission {
@@ -30,7 +32,7 @@ const submitter = perApp((app) =>
 
 /**
  * Enqueues a score and waits for its commit.
- * @throws the error of the worker
+ * @throws the error that the worker returned
  * @throws 503 when no reply arrives in time; a repeated request gets the stored result
  */
 export async function submitScore(app: App, wallet: string, request: ScoreRequest, idempotencyKey: string | null): Promise<ScoreReceipt> {

@@ -7,9 +7,12 @@ import { rpc } from '#platform/solana/solana.ts';
 import { abandonTicket, type CheckingTicket, decideTicket } from './decide.ts';
 import { evaluatePayment, treasuryAccounts } from './payment.ts';
 
-/** Age of a request after which an unknown transaction counts as lost. Its blockhash has expired by then, unless it uses a durable nonce. */
+/**
+ * Age of a ticket request after which its transaction counts as lost if the chain does not know it. By then the transaction's blockhash has expired,
+ * unless it uses a durable nonce.
+ */
 const LOST = `interval '10 minutes'`;
-/** Age of a request after which the ticket of an unreadable transaction is refused; the wallet can request it again. */
+/** Age of a ticket request after which the ticket is refused if its transaction still cannot be read. The wallet can request the ticket again. */
 const UNREADABLE = `interval '1 day'`;
 
 type CheckingRow = CheckingTicket & { parameters: LegacyParameters; lost: boolean; unreadable: boolean };
@@ -50,10 +53,10 @@ const statusesOf = async (app: App, signatures: readonly string[]) =>
 
 const isKnown = async (app: App, signature: string) => ((await statusesOf(app, [signature]))[0] ?? null) !== null;
 
-/** Maximum tickets per sweep, which is the RPC node's maximum of signatures per request. */
+/** Maximum tickets per sweep. It equals the RPC node's maximum of signatures per request. */
 const MAX_PER_SWEEP = 256;
 
-// The delay before the next check is a quarter of the age of the request: at least 500 ms, at most 15 s.
+// The delay before the next check of a ticket is a quarter of the age of its request: at least 500 ms, at most 15 s.
 const takeDue = statement<{ ticket: string; signature: string; lost: boolean }>(
   'take_due_tickets',
   `update tickets set next_at = app_now() + least(interval '15 seconds', greatest(interval '500 milliseconds', (app_now() - asked_at) / 4))

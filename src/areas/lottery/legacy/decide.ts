@@ -29,7 +29,7 @@ const refuse = statement(
 
 /**
  * Returns the reason why a locked round cannot take a ticket, or null.
- * @param paidAt time of the payment, null for a free ticket. A payment before the closing time counts until the round is frozen.
+ * @param paidAt time of the payment; null for a free ticket. A payment that was made before the closing time is accepted until the round is frozen.
  */
 export function refusalReason(round: LockedRound, paidAt: string | null): string | null {
   const isOpen = paidAt === null ? takesEntries(round) : round.state === 'active' && Date.parse(paidAt) < round.closesAt;
@@ -75,7 +75,7 @@ async function refuseAndRefund(app: App, tx: Tx, ticket: CheckingTicket, reason:
   tx.emit(ticketRefused, { roundId: round, ticketId: id, signature, reason, refund: refunds[0]?.amount ?? null }, wallet);
 }
 
-/** Refuses a ticket whose transaction cannot be found or read. The wallet can request it again. */
+/** Refuses a ticket whose transaction cannot be found or read. The wallet can request the ticket again. */
 export async function abandonTicket(app: App, { id, round, wallet, signature }: CheckingTicket, reason: string): Promise<void> {
   await app.tx(async (tx) => {
     if ((await tx.query(lockChecking, [id])).length === 0) return;

@@ -11,7 +11,7 @@ import type { LegacyResult } from './schemas.ts';
 
 /**
  * Closes an active round. A round that is closed already stays unchanged.
- * @throws 404 when the round does not exist; 403 when it still takes tickets and another wallet created it
+ * @throws 404 when the round does not exist; 403 when the round still takes tickets and another wallet created it
  */
 export async function requestFinalization(tx: Tx, id: string, wallet: string): Promise<void> {
   const row = await readRound(tx, id, 'legacy');
@@ -23,7 +23,7 @@ export async function requestFinalization(tx: Tx, id: string, wallet: string): P
   await closeRound(tx, id);
 }
 
-/** Returns the winner of a drawn round and the status of the payment. */
+/** Returns the winner of a drawn round and the status of the prize's payment. */
 export async function readResult(app: App, row: RoundRow): Promise<z.input<typeof LegacyResult>> {
   const cause = `${row.id}:1`;
   const [winner, payments] = await Promise.all([readWinner(app.db, row.id), readPaymentsByCause(app.db, 'prize', [cause])]);

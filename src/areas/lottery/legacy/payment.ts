@@ -9,7 +9,7 @@ import { associatedTokenAddress, TOKEN_PROGRAM } from '#platform/solana/tokens.t
 export interface Refund {
   readonly currency: Currency;
   readonly amount: bigint;
-  /** Id of the refund's cause. Derived from the transaction alone and unique per payment in it. */
+  /** Id of the cause of the refund's payment, unique per refund. It depends only on the transaction, so a repeated check gives the same id. */
   readonly cause: string;
 }
 
@@ -18,10 +18,13 @@ export type PaymentEvaluation =
   /** The RPC node does not have the complete transaction yet. */
   | { readonly verdict: 'unavailable' }
   | { readonly verdict: 'invalid'; readonly reason: string; readonly refunds: readonly Refund[] }
-  /** The transaction pays for the ticket. `refunds` applies when the round is closed or full. */
+  /** The transaction pays for the ticket. `refunds` are paid only if the round is closed or full. */
   | { readonly verdict: 'valid'; readonly at: string; readonly refunds: readonly Refund[] };
 
-/** Transfer instructions of the token program, by opcode: index of the destination and authority accounts, and minimum data length. */
+/**
+ * Transfer instructions of the token program, by opcode. `to` and `authority` are the positions of the destination and of the authority in the
+ * instruction's account list; `bytes` is the minimum length of its data.
+ */
 const TRANSFERS: Readonly<Record<number, { readonly to: number; readonly authority: number; readonly bytes: number }>> = {
   3: { to: 1, authority: 2, bytes: 9 },
   12: { to: 2, authority: 3, bytes: 10 },
@@ -31,11 +34,14 @@ const TOKENS = TOKEN_PROGRAM.toBase58();
 /** Token accounts of the treasury: currency by address. */
 export type TreasuryAccounts = ReadonlyMap<string, Currency>;
 
-/** Returns the token account that ticket payments go to. */
+/** Returns the treasury's token account that receives ticket payments. */
 export const ticketAccount = ({ treasury, mint }: Pick<LegacyParameters, 'treasury' | 'mint'>): PublicKey =>
   associatedTokenAddress(new PublicKey(treasury), new PublicKey(mint));
 
-/** Returns the treasury's token accounts: the one for ticket payments, and the one of the reward token, whose mistaken payments are refunded. */
+/**
+ * Returns the treasury's token accounts: the account for ticket payments, and the account of the reward token. A ticket payment in the reward token
+ * is a mistake and is refunded.
+ */
 export function treasuryAccounts(parameters: LegacyParameters, rewardMint: string | null): TreasuryAccounts {
   const accounts = new Map<string, Currency>();
   if (rewardMint !== null) accounts.set(ticketAccount({ ...parameters, mint: rewardMint }).toBase58(), 'reward');
@@ -70,8 +76,9 @@ function balanceChange(transaction: VersionedTransactionResponse, account: strin
 }
 
 /**
- * Returns the refunds for a wallet, one per currency. The first payer and currency of the transaction get the signature as their cause; the
- * others get the signature with a number. Returns no refund when the recorded balance change is less than the sum of the transfers.
+ * Returns the refunds for a wallet, one per currency. Transfers are grouped by payer and treasury account, in the order of the transaction. The cause
+ * of the first group is the signature; the cause of each later group is the signature with the group's number. Returns no refund for a treasury
+ * account whose recorded balance change is less than the sum of the transfers to it.
  */
 function refundsOf(wallet: string, signature: string, transfers: readonly Transfer[], arrived: (account: string) => bigint): Refund[] {
   const groups = Map.groupBy(transfers, ({ authority, account }) => `${authority} ${account}`);
@@ -85,8 +92,8 @@ function refundsOf(wallet: string, signature: string, transfers: readonly Transf
 }
 
 /**
- * Checks a finalized transaction that a wallet names as the payment for a ticket. Only top-level transfer instructions count as payments, not
- * transfers that a program makes.
+ * Checks a finalized transaction that a wallet names as the payment for a ticket. Only top-level transfer instructions count as payments. Transfers
+ * that another program makes do not count.
  */
 export function evaluatePayment(
   transaction: VersionedTransactionResponse,

@@ -15,7 +15,7 @@ const selectWinner = statement<{ index: number; wallet: string }>(
    from rounds where id = $1 and kind = 'legacy' and state = 'finalized'`,
 );
 
-/** Reads the winning ticket of a finalized round, also when there is no prize. */
+/** Reads the winning ticket of a finalized round. A round of free tickets also has a winning ticket, but no prize. */
 export async function readWinner(db: Queryable, round: string): Promise<{ index: number; wallet: string } | null> {
   return (await db.query(selectWinner, [round]))[0] ?? null;
 }

@@ -75,7 +75,7 @@ const reopen = statement(
    where id = $1 and state = 'refused' and not found`,
 );
 
-// A closed round does not refuse the request here, so that the check can find the late payment and refund it.
+// Accepts requests for a closed round too, so that the job `checkTicket` can find the late payment and refund it.
 async function requestPaidTicket(tx: Tx, round: string, wallet: string, signature: string): Promise<string> {
   const known = await readTicketByPayment(tx, wallet, signature);
   if (known) return await repeatRequest(tx, round, known);
@@ -84,7 +84,7 @@ async function requestPaidTicket(tx: Tx, round: string, wallet: string, signatur
     throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
   const id = newId();
   if ((await tx.query(insertPaid, [id, round, wallet, signature])).length === 0) {
-    // A concurrent request has inserted the ticket and committed.
+    // A concurrent request has inserted the same ticket and committed.
     const first = await readTicketByPayment(tx, wallet, signature);
     if (!first) throw new Error(`the ticket for transaction ${signature} was not inserted and cannot be read`);
     return await repeatRequest(tx, round, first);

@@ -10,7 +10,7 @@ import { locationOf, requestTicket, waitForDecision } from './request.ts';
 import { readTickets } from './rows.ts';
 import { LegacyResult, LegacyRoundTerms, TicketPath, TicketRequest, TicketView } from './schemas.ts';
 
-/** Maximum wait of a ticket request for the chain, ms. `Prefer: wait` shortens it. */
+/** Maximum time that a ticket request waits for the decision, ms. The header `Prefer: wait` can shorten this time. */
 const WAIT_MS = 20_000;
 
 export const postRound = route({

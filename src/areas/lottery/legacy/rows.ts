@@ -9,7 +9,7 @@ type TicketState = (typeof TICKET_STATES)[number];
 export interface RefundRow {
   readonly payment: string;
   readonly currency: Currency;
-  /** Base units, as text. */
+  /** Amount of the refund, base units, as text. */
   readonly amount: string;
 }
 
@@ -25,7 +25,7 @@ export interface TicketRow {
   refunds: readonly RefundRow[];
   requestedAt: string;
   decidedAt: string | null;
-  /** The ticket's entry in the round; null when it was never confirmed. */
+  /** The ticket's entry in the round; null when the ticket was never confirmed. */
   entry: Entry | null;
 }
 
@@ -40,7 +40,7 @@ const byPayment = statement<TicketRow>('select_ticket_by_payment', `select ${COL
 /** Reads tickets by id. Unknown ids are omitted. */
 export const readTickets = (db: Queryable, ids: readonly string[]): Promise<TicketRow[]> => db.query(byIds, [ids]);
 
-/** Reads the ticket that a wallet requested with a transaction. */
+/** Reads the ticket that a wallet requested with the signature of a paying transaction. */
 export async function readTicketByPayment(db: Queryable, wallet: string, signature: string): Promise<TicketRow | undefined> {
   return (await db.query(byPayment, [signature, wallet]))[0];
 }

@@ -8,7 +8,7 @@ import { closeRound } from './freeze.ts';
 import { buildRoot } from './root.ts';
 import { isOpened } from './rows.ts';
 
-/** Maximum steps per call. A round needs four from active to finalized. */
+/** Maximum steps per call. A round needs four steps from active to finalized. */
 const MAX_STEPS = 8;
 
 /** Advances a round through all states that it can reach now. Idempotent. */

@@ -10,12 +10,12 @@ import { MEMO_PROGRAM } from '#platform/solana/tokens.ts';
 
 const MEMOS = MEMO_PROGRAM.toBase58();
 
-/** Signatures per page: the maximum of RPC nodes. */
+/** Signatures per page: the maximum that RPC nodes allow. */
 const PAGE = 1_000;
 /** Maximum pages of the committer's history per read. Any wallet can add transactions to this history by naming the committer's address. */
 const MAX_PAGES = 200;
 const MAX_CONCURRENT_READS = 8;
-/** Maximum signatures of unrelated transactions that a process remembers, so that each is read once. */
+/** Maximum signatures of unrelated transactions that a process remembers. A remembered transaction is not read again. */
 const MAX_REMEMBERED = 100_000;
 
 /** A memo that begins like a commitment and is signed by the committer. */
@@ -23,7 +23,7 @@ interface CommitmentMemo {
   readonly memo: string;
   readonly signature: string;
   readonly slot: number;
-  /** False while the transaction is only confirmed: it may still disappear. */
+  /** Whether the transaction is finalized. A transaction that is only confirmed may still disappear. */
   readonly final: boolean;
 }
 
@@ -53,12 +53,12 @@ export async function readLanded(app: App, signature: string, committer: PublicK
   return { memo, committer: committer.toBase58(), signature, slot, blockhash: block.blockhash, blockTime: instantOf(blockTime * 1_000) };
 }
 
-/** Signatures of finalized transactions that were read and hold no commitment. */
+/** Signatures of finalized transactions that this process has read and that contain no commitment. */
 const unrelated = perApp(() => new Set<string>());
 
 /**
  * Reads the commitments on the chain, confirmed or finalized, oldest first.
- * @param since the last known commitment; null reads the whole history
+ * @param since the last known commitment, so that only later commitments are read; null reads the whole history
  * @throws 503 while the RPC node does not return the complete history
  */
 export async function commitmentsSince(app: App, since: { readonly signature: string; readonly slot: number } | null): Promise<CommitmentMemo[]> {
@@ -83,8 +83,8 @@ export async function commitmentsSince(app: App, since: { readonly signature: st
 type Mention = Omit<CommitmentMemo, 'memo'>;
 
 /**
- * Lists the transactions that name the committer and may hold a commitment, oldest first. Some RPC nodes omit memos in such a list, so a
- * transaction without a memo is included.
+ * Returns the transactions that name the committer and may contain a commitment, oldest first. Some RPC nodes omit memos in their list of
+ * transactions, so a transaction without a memo is included.
  */
 async function listMentions(app: App, committer: PublicKey, since: { readonly signature: string; readonly slot: number } | null): Promise<Mention[]> {
   const mentions: Mention[] = [];
@@ -92,7 +92,7 @@ async function listMentions(app: App, committer: PublicKey, since: { readonly si
   for (let page = 0; page < MAX_PAGES; page++) {
     const options = { limit: PAGE, ...(since ? { until: since.signature } : {}), ...(before ? { before } : {}) };
     const listed = await rpc(() => app.chain.connection.getSignaturesForAddress(committer, options, 'confirmed'));
-    // An RPC node that does not know the `until` signature returns older transactions too.
+    // An RPC node that does not know the `until` signature returns older transactions too, so they are removed here.
     const recent = listed.filter(({ slot, signature }) => since === null || (slot >= since.slot && signature !== since.signature));
     for (const { signature, slot, err, memo, confirmationStatus } of recent) {
       if (err === null && (memo === null || memo.includes(MEMO_PREFIX)))
@@ -101,5 +101,5 @@ async function listMentions(app: App, committer: PublicKey, since: { readonly si
     if (listed.length < PAGE || recent.length < listed.length) return mentions.reverse();
     before = listed.at(-1)?.signature;
   }
-  throw unavailable('the history of the committer has too many transactions', 60);
+  throw unavailable(`the committer has more than ${MAX_PAGES * PAGE} transactions since its last recorded commitment; they cannot all be read`, 60);
 }

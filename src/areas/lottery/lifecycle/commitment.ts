@@ -16,9 +16,9 @@ const PENDING_RETRY_MS = 500;
 const REJECTED_RETRY_MS = 15_000;
 
 /**
- * Commits to a round's entries on the chain with a memo that the committer signs. The subject is the round's id. The chain itself would accept
- * a second commitment, so two checks prevent it: the submission engine signs no other transaction while one may land, and `compose` first
- * looks for an existing commitment on the chain.
+ * Commits to a round's entries on the chain with a memo that the committer signs. The subject is the round's id. The chain would accept a second
+ * commitment to the same round, so two checks prevent it: the submission engine signs no new transaction for a round while an earlier one may still
+ * land, and `compose` first looks for an existing commitment on the chain.
  */
 export const drawCommitment: TransactionType = {
   name: 'draw-commitment',
@@ -27,7 +27,7 @@ export const drawCommitment: TransactionType = {
   compose,
   // A round is never abandoned: the error is logged for the operators, and the commitment is retried.
   async simulationFailed(app, subject, error) {
-    app.log.error({ round: subject, error }, 'the chain rejected the commitment of a round; it is retried');
+    app.log.error({ round: subject, error }, 'the chain rejected the commitment of a round; the commitment is retried');
     return { do: 'wait', ms: REJECTED_RETRY_MS, reason: error.message };
   },
   finalized: async (tx, landings) => {
@@ -85,14 +85,17 @@ export function commitmentMismatch(app: Pick<App, 'config'>, round: OpenedRound,
 /**
  * Looks for commitments on the chain that are missing in the database, for example after the database was restored from a backup. An existing
  * commitment to this round is adopted. While a commitment to another round is not recorded, nothing is signed.
- * @returns null when the chain has no unknown commitment
+ * @returns null when the database contains all commitments on the chain
  */
 async function findOnChain(app: App, round: OpenedRound, since: Parameters<typeof commitmentsSince>[1]): Promise<ComposeOutcome | null> {
   const conflict = (reason: string): ComposeOutcome => {
-    app.log.error({ round: round.id, reason }, 'the chain holds a commitment that conflicts with the database; an operator must decide');
+    app.log.error(
+      { round: round.id, reason },
+      'the chain has a commitment that conflicts with the database; the round waits until an operator decides',
+    );
     return { do: 'manual', reason };
   };
-  // Commitments are recorded in order, so only the oldest unknown one matters now.
+  // Commitments are recorded in their order on the chain, so only the oldest missing commitment is handled in this call.
   const [oldest] = await commitmentsSince(app, since);
   if (!oldest) return null;
   const { memo, signature, slot, final } = oldest;

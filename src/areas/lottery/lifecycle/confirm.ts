@@ -24,7 +24,10 @@ const commit = statement(
   `update rounds set state = 'committed', beacon_round = $2::int8, beacon_due_at = $3, audit = $4, committed_at = app_now(), look_at = $3 where id = $1`,
 );
 
-/** Waits for a round's commitment to be finalized and records it as it is on the chain. @returns false when the round cannot advance now */
+/**
+ * Records a round's commitment as it is on the chain when its transaction is finalized. Until then, postpones the round.
+ * @returns false when the round cannot advance now
+ */
 export async function confirmCommitment(app: App, round: OpenedRound): Promise<boolean> {
   const { id } = round;
   const standing = await submissionOf(app.db, drawCommitment, id);
@@ -36,7 +39,7 @@ export async function confirmCommitment(app: App, round: OpenedRound): Promise<b
     });
     return false;
   }
-  // The committer's key may have been rotated after the signing.
+  // The position names the key that signed the commitment. The configured committer key may have been rotated since then.
   const place = await readPosition(app.db, id);
   const committer = place ? new PublicKey(place.committer) : app.chain.address('committer');
   const landed = await readLanded(app, standing.signature, committer);
@@ -65,7 +68,8 @@ async function reportMismatch(app: App, round: string, why: string | null): Prom
 }
 
 /**
- * Records a commitment. Voids the round when the block came too late, because the beacon's value may have been known by then.
+ * Records a commitment. Voids the round when the commitment's block is too late, because the beacon's value may have been known at the time of the
+ * block.
  * @returns the reason why the commitment cannot be recorded, or null
  */
 async function recordCommitment(app: App, round: OpenedRound, commitment: Commitment, landed: CommitmentWithBeacon): Promise<string | null> {

@@ -16,21 +16,27 @@ import { voidCommitted } from './void.ts';
 
 /** Delay before a retry while the beacon is unavailable, ms. */
 const BEACON_RETRY_MS = 2_000;
-/** Delay before a retry while the entries are corrupt and must be restored by an operator, ms. */
+/** Delay before a retry when the stored entries are corrupt, ms. An operator must restore the entries. */
 const CORRUPT_RETRY_MS = 30_000;
-/** Time after the beacon round's due time at which a round that cannot be drawn becomes void, ms. */
+/** Maximum delay after the due time of the beacon round, ms. A round that still cannot be drawn after this delay becomes void. */
 const VOID_AFTER_MS = 24 * 3_600_000;
-/** Minimum outage of the beacon that this process must have observed before it voids a round, ms. A new process may have no network yet. */
+/**
+ * Minimum time for which this process must have failed to read the beacon before it voids a round, ms. A process that has just started may have no
+ * network yet.
+ */
 const MIN_OBSERVED_OUTAGE_MS = 60_000;
 
 /** A round whose commitment is recorded. */
 type CommittedRound = OpenedRound & { readonly beaconRound: number; readonly beaconDueAt: string };
 export const isCommitted = (round: OpenedRound): round is CommittedRound => round.beaconRound !== null && round.beaconDueAt !== null;
 
-/** Start of the beacon's outage as this process observes it, by round id; ms since 1970. */
+/** Time of this process's first failed attempt to read the beacon for a round, ms since 1970, by round id. Deleted when an attempt succeeds. */
 const outages = perApp(() => new Map<string, number>());
 
-/** Draws a round when the beacon has published the named beacon round. @returns false when the round cannot advance now */
+/**
+ * Draws a round if the beacon has published the beacon round that the commitment names.
+ * @returns false when the round cannot advance now
+ */
 export async function draw(app: App, round: CommittedRound): Promise<boolean> {
   const beacon = beaconOf(app);
   const now = app.clock.now().getTime();
@@ -58,7 +64,7 @@ async function postpone(app: App, { id }: CommittedRound, ms: number): Promise<f
 
 /**
  * Voids a committed round that cannot be drawn.
- * @param tree the tree over the present entries, stored for publication; undefined keeps the stored tree
+ * @param tree the tree over the entries that the database contains now, which replaces the stored tree; undefined keeps the stored tree
  */
 async function voidRound(
   app: App,
@@ -89,12 +95,12 @@ async function drawWithSignature(
   if (evaluation.result === 'mismatch') {
     app.log.error(
       { round: id, isVoided: !canWait },
-      'the entries of a round differ from the committed ones; the round becomes void unless an operator restores them within a day',
+      'the entries of a round differ from the committed entries; the round becomes void unless an operator restores them within a day',
     );
     return canWait ? await postpone(app, round, CORRUPT_RETRY_MS) : await voidRound(app, round, 'entries-differ', landed, evaluation.tree);
   }
   if (evaluation.result === 'invalid') {
-    app.log.error({ round: id, ...evaluation }, 'a draw failed its own verification; it is not published and will be retried');
+    app.log.error({ round: id, ...evaluation }, 'a computed draw failed its verification; the draw is not published and will be retried');
     return await postpone(app, round, CORRUPT_RETRY_MS);
   }
   await app.tx((tx) => publishDraw(app, tx, round, evaluation.audit));
@@ -120,7 +126,7 @@ async function publishDraw(app: App, tx: Tx, round: CommittedRound, audit: Audit
     amount: BigInt(winner.prize.amount),
     mint: currencyOf(app, winner.prize.mint),
   }));
-  // A round of free tickets has a winner but no prize.
+  // Only winners with a prize are paid: a round of free tickets has a winner but no prize.
   const paid = winners.filter(({ amount }) => amount > 0n);
   const column = <Key extends 'place' | 'index' | 'wallet' | 'matches' | 'mint'>(key: Key) => paid.map((winner) => winner[key]);
   const amounts = paid.map(({ amount }) => String(amount));

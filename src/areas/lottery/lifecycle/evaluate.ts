@@ -9,10 +9,10 @@ import { verifyRound } from '#lib/draw/verify.ts';
 import { buildTree } from '#lib/merkle.ts';
 import { verifySignature } from '#platform/solana/beacon/index.ts';
 
-/** A round to evaluate: after its entries are frozen, or for the draw. */
+/** Input of an evaluation. A round is evaluated after its entries are frozen, and again for its draw. */
 interface EvaluationInput {
   readonly parameters: RoundParameters;
-  /** All entries in the database, ordered by index. */
+  /** All entries of the round in the database, ordered by index. */
   readonly entries: readonly Entry[];
   /** The commitment and the beacon's verified signature; null before the draw. */
   readonly committed: {
@@ -23,15 +23,15 @@ interface EvaluationInput {
   } | null;
 }
 
-/** An evaluation's input without the entries. */
+/** The input of an evaluation without the entries. */
 export type EvaluationRequest = Omit<EvaluationInput, 'entries'>;
 
 export type Evaluation =
-  /** The entries are valid. The audit has no entry hashes. */
+  /** The entries are valid. `audit.entryHashes` is empty, because `tree` contains the hashes. */
   | { readonly result: 'valid'; readonly count: number; readonly tree: readonly Uint8Array[]; readonly root: string; readonly audit: Audit }
-  /** The entries break a rule, or the draw fails its own verification. */
+  /** The entries break a rule, or `verifyRound` rejects the draw. */
   | ({ readonly result: 'invalid' } & Mismatch)
-  /** The entries differ from the committed ones. */
+  /** The entries differ from the entries that the commitment names. */
   | { readonly result: 'mismatch'; readonly tree: readonly Uint8Array[] | null };
 
 /**

@@ -3,7 +3,7 @@ import { openThread } from '#platform/threads/worker-thread.ts';
 import { type Evaluation, type EvaluationRequest, evaluateRound } from './evaluate.ts';
 import type { RoundEvaluator } from './evaluator.ts';
 
-/** Maximum entries that are evaluated without a worker thread, because starting one would take longer. */
+/** Maximum entries that are evaluated without a worker thread, because starting a worker thread would take longer. */
 const MAX_INLINE = 2_000;
 
 /**
@@ -19,7 +19,7 @@ export async function evaluateInThread(expected: number, request: EvaluationRequ
     for await (const chunk of chunks) {
       await added;
       added = remote.add(request.parameters.round, chunk);
-      // The next `await added` reports the error; this handler prevents an unhandled rejection until then.
+      // The next `await added` throws the error. This handler prevents an unhandled rejection until then.
       added.catch(() => undefined);
     }
     await added;

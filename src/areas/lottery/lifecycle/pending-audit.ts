@@ -4,13 +4,13 @@ import { buildAudit } from '#lib/draw/build.ts';
 import { auditText } from '../audits.ts';
 import type { OpenedRound } from './rows.ts';
 
-/** A finalized commitment and the parameters of the beacon chain that it names. */
+/** A finalized commitment, and the beacon chain that the commitment names. */
 export interface CommitmentWithBeacon {
   readonly commitment: LandedCommitment;
   readonly chain: BeaconChain;
 }
 
-/** Returns the audit text of a round without a draw. The entries are not needed, because their root is known. */
+/** Returns the audit of a round without a draw, as text. The function does not need the entries, because the caller knows their root. */
 export function pendingAuditText(
   round: Pick<OpenedRound, 'parameters' | 'entries' | 'root'>,
   landed: CommitmentWithBeacon | null,

@@ -9,7 +9,7 @@ import { pendingAuditText } from './pending-audit.ts';
 import { lockInState, type OpenedRound, postponeRound, storeTree } from './rows.ts';
 import { voidUncommitted } from './void.ts';
 
-/** Delay before a retry while the entries are corrupt and must be restored by an operator, ms. */
+/** Delay before a retry when the stored entries are corrupt, ms. An operator must restore the entries. */
 const CORRUPT_RETRY_MS = 30_000;
 
 const setRoot = statement<{ id: string }>(
@@ -37,7 +37,7 @@ export async function buildRoot(app: App, round: OpenedRound): Promise<boolean> 
   });
 }
 
-/** Voids a closed round that has no entries: a successor of a round whose entries were lost. */
+/** Voids a closed round that has no entries. Only the successor of a round whose entries were lost can be closed without entries. */
 async function voidEmptyRound(app: App, round: OpenedRound): Promise<boolean> {
   return await app.tx(async (tx) => {
     if (await lockInState(tx, round.id, 'closing')) await voidUncommitted(tx, round, 'no-entries', pendingAuditText(round, null, 'no-entries'));

@@ -13,14 +13,20 @@ export const isOpened = (round: RoundRow): round is OpenedRound => round.paramet
 
 const lock = statement<{ id: string }>('lock_round_in_state', 'select id::text from rounds where id = $1 and state = $2 for update');
 
-/** Locks a round if it is still in the given state. @returns false when it is in another state */
+/**
+ * Locks a round if it is still in the given state.
+ * @returns false when the round is in another state
+ */
 export async function lockInState(tx: Tx, round: string, state: RoundState): Promise<boolean> {
   return (await tx.query(lock, [round, state])).length > 0;
 }
 
 const postpone = statement('postpone_round', `update rounds set look_at = app_now() + make_interval(secs => $2::float8 / 1000) where id = $1`);
 
-/** Sets the delay before the sweep enqueues a round again, ms. */
+/**
+ * Sets the delay before the sweep enqueues a round again.
+ * @param ms the delay, ms
+ */
 export async function postponeRound(tx: Tx, round: string, ms: number): Promise<void> {
   await tx.query(postpone, [round, ms]);
 }
@@ -31,7 +37,10 @@ const insertLevels = statement(
   'insert into round_levels (round, level, nodes) select $1, n - 1, nodes from unnest($2::bytea[]) with ordinality as l(nodes, n)',
 );
 
-/** Replaces the stored tree of a round. null removes it. */
+/**
+ * Replaces the stored tree of a round.
+ * @param tree null deletes the stored tree
+ */
 export async function storeTree(tx: Tx, round: string, tree: readonly Uint8Array[] | null): Promise<void> {
   await tx.query(deleteLevels, [round]);
   await tx.query(insertLevels, [round, (tree ?? []).map((level) => Buffer.from(level))]);

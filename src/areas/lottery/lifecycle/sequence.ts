@@ -3,7 +3,7 @@ import { type Commitment, commitmentHash, NO_PREVIOUS } from '#lib/draw/commitme
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** A commitment's position in the sequence of its committer's key. */
+/** The position of a round's commitment in the sequence of its committer's key. */
 interface CommitmentPosition {
   readonly committer: string;
   readonly sequence: number;
@@ -24,7 +24,7 @@ const newest = statement<CommitmentPosition>(
 );
 const at = statement<CommitmentPosition>('read_commitment_at', `select ${COLUMNS} from commitments where committer = $1 and sequence = $2`);
 const lock = statement('lock_commitments', `select pg_advisory_xact_lock(hashtext('coinop-commitments'))`);
-// Replaces an unused position in the sequence of a former key.
+// On conflict, replaces the round's position in the sequence of a former key, unless a commitment is recorded at this position.
 const insert = statement(
   'insert_commitment',
   `insert into commitments (committer, sequence, round, previous) values ($1, $2, $3, $4)
@@ -37,7 +37,10 @@ export async function readPosition(db: Queryable, round: string): Promise<Commit
   return (await db.query(ofRound, [round]))[0];
 }
 
-/** Reads a key's newest position, and its newest position with a recorded commitment: the same or the previous one. */
+/**
+ * Reads the newest position of a key (`last`), and its newest position whose commitment is recorded (`landed`). `landed` is the same position as
+ * `last` or the position before it.
+ */
 export async function readNewestPositions(
   db: Queryable,
   committer: string,

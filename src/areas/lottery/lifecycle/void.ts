@@ -40,7 +40,7 @@ const insertSuccessor = statement<{ entries: number }>(
      opens_at, closes_at, app_now(), id, (select count(*)::int from entries where round = $1)
    from rounds where id = $1 returning entries`,
 );
-// Entries get new indexes, so that the successor has no gap when entries of the void round are missing.
+// The copied entries get new indexes, so that the successor's indexes have no gap when entries of the void round are missing.
 const copyEntries = statement(
   'copy_entries',
   `insert into entries (round, index, id, wallet, numbers, source, message_id, at)
@@ -58,7 +58,10 @@ function successorId(round: string): string {
   return stringify(bytes);
 }
 
-/** Creates the successor of a void round with the same entries. @returns its id */
+/**
+ * Creates the successor of a void round with the same entries.
+ * @returns the id of the successor
+ */
 async function createSuccessor(tx: Tx, round: OpenedRound): Promise<string> {
   const id = successorId(round.id);
   const parameters = { ...round.parameters, round: id };

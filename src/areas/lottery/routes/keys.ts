@@ -6,7 +6,7 @@ import { receiptKey } from '../receipts.ts';
 import { KeysView } from '../results-schemas.ts';
 import { REVALIDATE } from './cache-control.ts';
 
-/** Returns an address as base58, or null when this process has no such setting. */
+/** Returns an address as base58, or null when the address is not configured in this process. */
 function addressOrNull(read: () => { toBase58(): string }): string | null {
   try {
     return read().toBase58();

@@ -11,20 +11,20 @@ import { titleOf } from './title.ts';
 /** Value of `created_by` in scheduled rounds. */
 const SCHEDULER = 'scheduler';
 
-/** Lease of the worker that starts the due round, seconds. */
+/** Duration of the lease of the worker that starts the due round, seconds. */
 const LEASE_SEC = 5;
-/** Maximum delay before a retry after a failed start, seconds. A shorter interval of the schedule takes precedence. */
+/** Delay before a retry after a failed start, seconds. If the schedule's interval is shorter, the delay is the interval. */
 const RETRY_SEC = 30;
 
 interface DueRound {
   template: unknown;
-  /** Number of the due round in the schedule. */
+  /** Number of the due round in the schedule: 1 for the first round. */
   n: number;
-  /** Id of the round that an earlier attempt created. */
+  /** Id of the round that an earlier attempt created; null when there is none. */
   pending: string | null;
-  /** Whether this round is still in state `pending`, so that its terms can be replaced. */
+  /** Whether the round with the id `pending` is still in state `pending`, so that its terms can be replaced. */
   isPending: boolean;
-  /** UTC, YYYY-MM-DD. */
+  /** The current UTC day, YYYY-MM-DD. */
   day: string;
 }
 const DUE = `s.next_at <= app_now() and s.look_at <= app_now()
@@ -45,15 +45,15 @@ const setTerms = statement(
   `update rounds set title = $2, picks = $3, range = $4, prizes = $5, duration_sec = $6, max_entries_per_wallet = $7 where id = $1 and state = 'pending'`,
 );
 
-// After a start: the next start time is the first one after the start on the schedule's grid, so that several missed times cause only one round.
-// A later start time that an administrator has set is kept.
+// Updates the schedule after a start. The next start time is the old start time plus a whole number of intervals, and is later than the start. So
+// several missed start times cause only one round. A later start time that an administrator has set is kept.
 const advance = statement(
   'advance_schedule',
   `update round_schedule s set pending = null, last_round = r.id, last_started_at = r.opens_at, last_error = null, look_at = app_now(),
      next_at = s.next_at + s.interval_sec * interval '1 second' * greatest(0, floor(extract(epoch from r.opens_at - s.next_at) / s.interval_sec) + 1)
    from rounds r where s.pending = $1 and r.id = s.pending and r.state <> 'pending'`,
 );
-// Applies only while this round is still the pending one.
+// Records a failed start and delays the retry. Changes nothing when the schedule's pending round is no longer this round.
 const refuse = statement<{ refused: boolean }>(
   'refuse_scheduled_round',
   `update round_schedule set last_error = $2, look_at = app_now() + make_interval(secs => least(${RETRY_SEC}, interval_sec))
@@ -71,7 +71,7 @@ export async function runScheduler(app: App): Promise<void> {
     await app.tx((tx) => tx.query(advance, [round]));
   } catch (error) {
     await app.tx(async (tx) => {
-      // An administrator or another worker may have started the round meanwhile.
+      // An administrator or another worker may have started the round in the meantime, so the schedule is updated if the round is started.
       await tx.query(advance, [round]);
       const refused = await tx.query(refuse, [round, toHttpError(error).message]);
       if (refused.length > 0) app.log.warn({ err: error, round }, 'the due round of the schedule cannot start; the start is retried');
@@ -80,13 +80,14 @@ export async function runScheduler(app: App): Promise<void> {
 }
 
 /**
- * Takes the lease and returns the id of the due round: a new round, or the one of an earlier attempt with the terms of the current template.
+ * Takes the lease of the due round and returns the round's id. Creates the round, or reuses the round of an earlier attempt and gives it the terms of
+ * the current template.
  * @returns null when no round has to be started
  */
 async function takeRound(tx: Tx): Promise<string | null> {
   const due = (await tx.query(take))[0];
   if (!due) return null;
-  // The pending round was started, but the worker stopped before it updated the schedule.
+  // The pending round was started, but the worker stopped before it updated the schedule. Only the update is missing.
   if (due.pending !== null && !due.isPending) {
     await tx.query(advance, [due.pending]);
     return null;

@@ -17,7 +17,8 @@ export async function scheduleStatus(db: Queryable): Promise<AutoStatus> {
   return (await db.query(read))[0] ?? NEVER_STARTED;
 }
 
-// A start while the schedule runs creates no additional round: the next start time stays, or becomes earlier if the new interval is shorter.
+// If the schedule runs already, a start without `startAt` creates no additional round: the next start time stays, or becomes earlier if the new
+// interval is shorter.
 const start = statement<AutoStatus>(
   'start_schedule',
   `insert into round_schedule as s (interval_sec, template, started_by, next_at) values ($1, $2, $3, coalesce($4::timestamptz, app_now()))
@@ -26,7 +27,7 @@ const start = statement<AutoStatus>(
    returning ${STATUS}`,
 );
 
-/** Starts the schedule, or changes the running one. */
+/** Starts the schedule, or changes the schedule that is running. */
 export async function startSchedule(db: Queryable, { intervalSec, template, startAt }: AutoStart, by: string): Promise<AutoStatus> {
   return (await db.query(start, [intervalSec, JSON.stringify(template), by, startAt ?? null]))[0] ?? NEVER_STARTED;
 }

@@ -11,7 +11,7 @@ const MIN_INTERVAL_SEC = 10;
 /** Maximum interval, seconds. */
 const MAX_INTERVAL_SEC = 30 * 86_400;
 
-// Checks the title's length with the longest possible number filled in.
+// Checks the title's length after the longest possible round number and a date are filled in.
 const fits = ({ title }: ChatRoundTerms) => titleOf(title, 2 ** 31 - 1, '1970-01-01').length <= MAX_TITLE;
 
 export const AutoStart = z

@@ -9,7 +9,7 @@ import { readableTime, titleOf, VOID_SENTENCES } from './wording.ts';
 /** Maximum characters of a picture's description on X. */
 const MAX_ALT_CHARACTERS = 1_000;
 
-/** Returns a round as a post for X. Shortens the title so that the text fits. */
+/** Returns a round as a post for X. Shortens the round's title if the post would be too long. */
 export function postOf(config: Pick<Config, 'publicUrl'>, round: SharedRound, decimals: Decimals) {
   const { summary: url, card } = linksOf(config, round);
   const lines = linesOf(round, decimals);
@@ -20,7 +20,7 @@ export function postOf(config: Pick<Config, 'publicUrl'>, round: SharedRound, de
   };
 }
 
-/** Returns the lines between the title and the link. */
+/** Returns the lines of the post between the title and the link. */
 function linesOf(round: SharedRound, decimals: Decimals): string[] {
   const { kind, state, closesAt, beaconDueAt, voidReason } = round;
   const sum = readableSum(prizesOf(round), decimals);

@@ -7,7 +7,7 @@ const NAMED_WINNERS = 3;
 
 /** A round for sharing: its row and the main results of its draw. */
 export interface SharedRound extends RoundRow {
-  /** null until the round is drawn. */
+  /** The main results of the draw; null until the round is drawn. */
   readonly result: {
     /** The winning numbers in ascending order; empty in a legacy round. */
     readonly numbers: readonly number[];
@@ -15,14 +15,15 @@ export interface SharedRound extends RoundRow {
     readonly ticket: number | null;
     /** Hex. */
     readonly seed: string;
-    /** The first winners by place; amounts in base units. */
+    /** The winners of the best places, at most `NAMED_WINNERS`, ordered by place. Amounts are in base units. */
     readonly winners: readonly { readonly place: number; readonly wallet: string; readonly amount: string }[];
-    /** Number of winners. */
+    /** Number of all winners. */
     readonly won: number;
   } | null;
 }
 
-// A CASE evaluates the result only for finalized rounds. With a join, PostgreSQL may compute it for audits without winners, which fails.
+// The CASE makes PostgreSQL compute the result only for finalized rounds. With a join, PostgreSQL may also compute the result for an audit without
+// winners, and the query fails.
 const SHARED = `select ${ROUND_COLUMNS}, case when r.state = 'finalized' then (
     select json_build_object('numbers', a #> '{draw,numbers}', 'ticket', case when r.kind = 'legacy' then a #> '{draw,drawn,0}' end, 'seed', a #>> '{draw,seed}',
       'winners', (select coalesce(json_agg(json_build_object('place', w -> 'place', 'wallet', w -> 'wallet', 'amount', w #> '{prize,amount}') order by n), '[]')
@@ -37,11 +38,17 @@ const latestFinalized = statement<SharedRound>(
 );
 const active = statement<SharedRound>('read_active_shared_round', `${SHARED} where r.kind = 'chat' and r.state = 'active'`);
 
-/** Reads a round of either kind. @throws 404 when it does not exist */
+/**
+ * Reads a round of either kind.
+ * @throws 404 when the round does not exist
+ */
 export const readSharedRound = async (db: Queryable, id: string): Promise<SharedRound> =>
   requireRound(await read(db, byId, [id]), `there is no round ${id}`);
 
-/** Reads the most recently drawn chat round, or the active one before the first draw. @throws 404 when neither exists */
+/**
+ * Reads the most recently drawn chat round. Before the first draw, reads the active chat round.
+ * @throws 404 when neither exists
+ */
 export async function readLatestSharedRound(db: Queryable): Promise<SharedRound> {
   return requireRound((await read(db, latestFinalized)) ?? (await read(db, active)), 'no chat round is drawn or active yet');
 }

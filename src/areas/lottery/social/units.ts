@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<Mint, string>> = { reward: 'tokens', usdc: 'USDC' }
 
 const DAY_MS = 86_400_000;
 
-/** Reads the decimals of a mint from the chain. They never change. */
+/** Reads the decimals of a mint from the chain. The decimals of a mint never change. */
 const decimalsOf = staleWhileRevalidate<string, number>({
   name: 'mint-decimals',
   keyOf: (mint) => mint,
@@ -37,7 +37,10 @@ const decimalsOf = staleWhileRevalidate<string, number>({
 /** Decimals by token. */
 export type Decimals = Readonly<Record<Mint, number>>;
 
-/** Reads the decimals of both tokens. @throws 503 when they are not cached and the RPC node does not answer */
+/**
+ * Reads the decimals of both tokens.
+ * @throws 503 when the decimals are not cached and the RPC node does not answer
+ */
 export async function readDecimals(app: App): Promise<Decimals> {
   const of = async (mint: PublicKey) => (await decimalsOf(app, mint.toBase58())).value;
   const [reward, usdc] = await Promise.all([of(app.chain.rewardMint), of(app.chain.usdcMint)]);

@@ -3,7 +3,10 @@ const MAX_WEIGHT = 280;
 /** Weight of any link, because X replaces each link with a short one. */
 const LINK_WEIGHT = 23;
 
-/** Code point ranges of weight 1: Latin, neighbouring scripts, punctuation. Any other character has weight 2; a whole emoji has weight 2. */
+/**
+ * Ranges of code points that have weight 1: Latin, neighbouring scripts, punctuation. Any other character has weight 2, and a whole emoji has weight
+ * 2.
+ */
 const LIGHT = [
   [0x0000, 0x10ff],
   [0x2000, 0x200d],
@@ -11,7 +14,7 @@ const LIGHT = [
   [0x2032, 0x2037],
 ] as const;
 const WITH_SCHEME = /https?:\/\/\S+/giu;
-/** Names with a dot, which X may treat as links. The heavier of both readings counts. */
+/** Matches names with a dot. X may count such a name as a link or as text, so the greater of the two weights is used. */
 const BARE_LINK = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+\S*/giu;
 const EMOJI = /\p{RGI_Emoji}/gv;
 
@@ -21,7 +24,7 @@ function weightOfCharacter(character: string): number {
 }
 const count = (text: string): number => [...text].reduce((sum, character) => sum + weightOfCharacter(character), 0);
 
-/** Returns the weight of a text as X counts it. Where X's reading is uncertain, the heavier one counts. */
+/** Returns the weight of a text as X counts it. Where X may count a name as a link or as text, the greater weight is used. */
 export function weightOf(text: string): number {
   let weight = 0;
   const rest = text
@@ -44,9 +47,9 @@ export function weightOf(text: string): number {
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * Returns a text within a maximum weight. Shortens one part of it, with an ellipsis, until the text fits.
+ * Returns a text whose weight is at most `max`. Shortens one part of the text, with an ellipsis, until the whole text fits.
  * @param part the part to shorten
- * @param write returns the whole text for a shortened part
+ * @param write returns the whole text with a shortened part
  */
 export function shortenToWeight(part: string, write: (part: string) => string, max: number = MAX_WEIGHT): string {
   const whole = write(part);

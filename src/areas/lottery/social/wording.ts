@@ -13,7 +13,7 @@ export function readableTime(instant: string): string {
 /** Formats a count with its noun: 1 entry, 1,234 entries. */
 export const counted = (n: number, one: string, many: string): string => `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 
-/** The reason why a round is void, in one sentence for people. */
+/** The reason why a round is void, as one sentence that is shown to users. */
 export const VOID_SENTENCES: Readonly<Record<VoidReason, string>> = {
   'no-entries': 'The round had no entries.',
   'late-block': 'Its commitment reached the chain too late for the beacon’s round.',
@@ -21,5 +21,5 @@ export const VOID_SENTENCES: Readonly<Record<VoidReason, string>> = {
   'entries-differ': 'The published entries differ from the committed ones.',
 };
 
-/** Returns the title of a round. A legacy round has no own title and gets one from its id. */
+/** Returns the title of a round. A legacy round has no title, so its title is made from its id. */
 export const titleOf = ({ title, id }: Pick<RoundRow, 'title' | 'id'>): string => title ?? `Ticket round ${id.slice(0, 8)}`;

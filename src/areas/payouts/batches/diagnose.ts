@@ -13,18 +13,19 @@ const WAIT_MS = 1_000;
 /** Delay before the retry when the fee payer may lack lamports, ms. */
 const FUNDS_MS = 5_000;
 
-/** Error code for insufficient funds; the token program and the system program use the same code. */
+/** Error code for insufficient funds. The token program and the system program both use this code. */
 const INSUFFICIENT = 1;
 
 const failed = (error: ChainError, name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { ...error, name, message } });
 
 /**
- * Decides what follows when the simulation of a batch fails. Nothing has been signed yet.
- * The error names an instruction but not the cause, so this function reads the token accounts.
+ * Decides whether a batch waits or fails after its simulation failed. The batch is not signed yet. The error names the failed instruction but not the
+ * cause, so this function also reads the token accounts of the treasury and the wallet.
  */
 export async function diagnose(app: App, batch: Batch, error: ChainError): Promise<ComposeOutcome> {
   const found = memberOfInstruction(batch.members, error.instruction);
-  // The RPC node lags behind, the nonce has just advanced, or the fee payer lacks lamports. `compose` checks the nonce again.
+  // The error belongs to no member: the RPC node lags behind, the nonce has just advanced, or the fee payer lacks lamports. After the delay,
+  // `compose` checks the nonce again.
   if (!found) return wait(app, error);
   if (found.what === 'opening' && error.code === INSUFFICIENT) return wait(app, error);
   return await diagnoseTransfer(app, batch, found.member, error);

@@ -3,16 +3,16 @@ import { ComputeBudgetProgram, PublicKey, SystemProgram, type TransactionInstruc
 import { parse } from 'uuid';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, transferChecked } from '#platform/solana/tokens.ts';
 
-/** One payment in a batch. */
+/** One payment in a batch, with its wallet. */
 export interface BatchMember {
   readonly payment: string;
   readonly wallet: string;
   readonly amount: bigint;
-  /** Whether the batch opens the wallet's token account; the fee payer pays the rent. */
+  /** Whether the batch opens the wallet's token account. The fee payer pays the rent of the account. */
   readonly opens: boolean;
 }
 
-/** The data of a batch besides its members. Terms and members determine every byte of the instructions. */
+/** The data of a batch without its members. Terms and members together determine every byte of the instructions. */
 export interface BatchTerms {
   readonly id: string;
   /** Address of the nonce account of the lane. */
@@ -24,23 +24,26 @@ export interface BatchTerms {
   readonly decimals: number;
 }
 
-/** Returns the first 16 bytes, as hex, of SHA-256 over the 16-byte payment ids in batch order. */
+/** Returns the hash of the members of a batch: the first 16 bytes, as hex, of SHA-256 over their 16-byte payment ids in batch order. */
 export function membersHash(payments: readonly string[]): string {
   const hash = createHash('sha256');
   for (const id of payments) hash.update(parse(id));
   return hash.digest('hex').slice(0, 32);
 }
 
-/** Returns the memo that identifies a batch on the chain. */
+/** Returns the memo that identifies a batch on the chain by its id and its members hash. */
 export const payoutMemo = (batch: string, hash: string): string => `coinop:payout:${batch}:${hash}`;
 
-/** Parses the memo of a batch. Returns null for any other memo. */
+/** Parses the memo of a batch into the batch id and the members hash. Returns null for any other memo. */
 export function readPayoutMemo(text: string): { batch: string; hash: string } | null {
   const [, batch, hash] = /^coinop:payout:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9a-f]{32})$/.exec(text) ?? [];
   return batch !== undefined && hash !== undefined ? { batch, hash } : null;
 }
 
-/** Builds the instructions of a batch: the memo, then for each member the opening of its token account (if needed) and the transfer. */
+/**
+ * Builds the instructions of a batch: first the memo, then for each member the transfer. If the batch opens the member's token account, that
+ * instruction precedes the transfer.
+ */
 export function batchInstructions(terms: BatchTerms, members: readonly BatchMember[]): TransactionInstruction[] {
   const [feePayer, owner, mint] = [new PublicKey(terms.feePayer), new PublicKey(terms.treasury), new PublicKey(terms.mint)];
   const from = associatedTokenAddress(owner, mint);
@@ -56,7 +59,10 @@ export function batchInstructions(terms: BatchTerms, members: readonly BatchMemb
   ];
 }
 
-/** Returns the member to which an instruction of a batch belongs, and the kind of instruction; null when it belongs to no member. */
+/**
+ * Returns the member to which an instruction of a batch belongs, and whether it opens the token account or transfers. Returns null when the
+ * instruction belongs to no member.
+ */
 export function memberOfInstruction(
   members: readonly BatchMember[],
   instruction: number | null,
@@ -74,7 +80,7 @@ export function memberOfInstruction(
 const MAX_BYTES = 1_232;
 const SIGNATURE_BYTES = 64;
 
-/** Returns whether a batch fits into one transaction, with the nonce and compute budget instructions that precede it. */
+/** Returns whether a batch fits into one Solana transaction, together with the nonce and compute budget instructions that every batch begins with. */
 export function fits(terms: BatchTerms, members: readonly BatchMember[]): boolean {
   const payer = new PublicKey(terms.feePayer);
   const before = [
@@ -84,19 +90,19 @@ export function fits(terms: BatchTerms, members: readonly BatchMember[]): boolea
   ];
   const message = new TransactionMessage({
     payerKey: payer,
-    // Uses the mint as the blockhash, because only the length of the message is measured.
+    // Uses the mint in place of a blockhash. Both have 32 bytes, and only the length of the message is measured.
     recentBlockhash: terms.mint,
     instructions: [...before, ...batchInstructions(terms, members)],
   }).compileToLegacyMessage();
   try {
     return 1 + SIGNATURE_BYTES * message.header.numRequiredSignatures + message.serialize().length <= MAX_BYTES;
   } catch {
-    // web3.js throws when the message exceeds its buffer.
+    // web3.js throws when the message is longer than its buffer, so the batch does not fit.
     return false;
   }
 }
 
-/** Returns the longest prefix of the members that fits into one transaction. */
+/** Returns as many members, from the start of the list, as fit into one Solana transaction. */
 export function packMembers(terms: BatchTerms, members: readonly BatchMember[]): readonly BatchMember[] {
   let fitting = 0;
   while (fitting < members.length && fits(terms, members.slice(0, fitting + 1))) fitting++;

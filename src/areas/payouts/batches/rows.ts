@@ -1,17 +1,17 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { BatchMember, BatchTerms } from './members.ts';
 
-/** A batch with its terms, nonce, state and members. */
+/** A batch of payments with its terms, nonce, state and members. */
 export interface Batch extends BatchTerms {
   readonly lane: number;
   readonly nonce: string;
   readonly state: 'live' | 'paid' | 'over';
   /** Rent of one token account, lamports. */
   readonly rent: bigint;
-  /** Number of earlier attempts that were given up; each doubles the priority fee. */
+  /** Urgency of the transaction: each unit doubles the priority fee. It is the highest number of expired batches that a member was in before. */
   readonly urgency: number;
   readonly members: readonly BatchMember[];
-  /** Whether all members are still in the state `batched`. */
+  /** Whether all members are still in the payment state `batched`. */
   readonly complete: boolean;
 }
 
@@ -41,7 +41,7 @@ const selectMembers = statement<MemberRow>(
    where m.batch = $1 order by m.position`,
 );
 
-/** Returns a batch with its members in batch order, or undefined. */
+/** Returns a batch with its members in batch order, or undefined when the batch does not exist. */
 export async function readBatch(db: Queryable, id: string): Promise<Batch | undefined> {
   const [batches, members] = await Promise.all([db.query(selectBatch, [id]), db.query(selectMembers, [id])]);
   const row = batches[0];

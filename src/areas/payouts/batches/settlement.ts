@@ -19,12 +19,12 @@ const retract = statement(
    from payout_batch_members m where m.batch = any($1::uuid[]) and m.live and p.id = m.payment and p.state = 'confirmed'`,
 );
 
-/** Marks the members of confirmed batches as `confirmed`. A fork can still drop the transactions. */
+/** Sets the payments of confirmed batches to `confirmed`. A fork can still drop the transactions of these batches. */
 export async function markConfirmed(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
   await tx.query(confirm, [landings.map(({ subject }) => subject), landings.map(({ signature }) => signature)]);
 }
 
-/** Sets the members of batches back to `batched` after a fork dropped their transactions. */
+/** Sets the payments of batches from `confirmed` back to `batched`, after a fork dropped the transactions of these batches. */
 export async function markRetracted(tx: Tx, batches: readonly string[]): Promise<void> {
   await tx.query(retract, [batches]);
 }
@@ -52,7 +52,10 @@ const complete = statement<{ id: string; wallet: string; currency: string; amoun
    returning p.id::text, p.wallet, p.currency, p.amount::text, p.signature`,
 );
 
-/** Completes the members of finalized batches, once each. Reconciliation frees the lane when it has read the new nonce. */
+/**
+ * Completes the payments of finalized batches and emits one event per payment. Idempotent. The lanes stay stale until reconciliation has read their
+ * new nonces.
+ */
 export async function settleFinalized(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
   const ids = landings.map(({ subject }) => subject);
   const signatures = landings.map(({ signature }) => signature);
@@ -65,12 +68,12 @@ export async function settleFinalized(tx: Tx, landings: readonly LandedTransacti
   tx.enqueue(planPayouts, {});
 }
 
-/** Maximum number of batches that a payment may make fail before it is moved to `manual`. */
+/** Number of failed batches, caused by the same payment, at which the payment is moved to `manual`. */
 const MAX_REFUSALS = 3;
 
-/** Errors that no member causes. The members return to `pending` after a short delay. */
+/** Names of errors that no single member causes. All members of the failed batch return to `pending`. */
 const SHARED_ERRORS: ReadonlySet<string> = new Set(['TreasuryShort', 'TreasuryFrozen', 'OverLimit', 'AccountGone']);
-/** The error that `diagnose` reports when it has seen on the chain that a member cannot be paid. */
+/** Name of the error with which `diagnose` reports that one member cannot be paid. */
 export const MEMBER_ERROR = 'Unpayable';
 
 const resetToPending = statement(
@@ -84,11 +87,12 @@ const countRefusal = statement<{ refusals: number }>(
   'update payments set refusals = refusals + 1 where id = $1 returning refusals::int',
 );
 
-/** Delay before members of a failed batch may be planned again, ms. */
+/** Delay before the members of a failed batch may be planned again, ms. */
 const RETRY_MS = 1_000;
 
 /**
- * Closes batches that did not land, or landed with an error. Moves an unpayable member to `manual`; the others return to `pending`.
+ * Closes batches that did not land or landed with an error. Moves the payment of an unpayable member to `manual`; the other payments return to
+ * `pending`.
  */
 export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[]): Promise<void> {
   for (const { subject, signature, error } of failures) {
@@ -101,15 +105,15 @@ export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[
     const unpayable = culprit !== null && (await isUnpayable(tx, culprit.payment, error));
     if (unpayable) await moveToManual(tx, [{ id: culprit.payment, reason: reasonOf(error) }]);
     const others = members.filter((id) => !unpayable || id !== culprit.payment);
-    // Members of an expired batch are planned at once, with a higher priority fee. If no member caused the failure, the members
-    // wait, because an immediate retry would fail again.
+    // The members of an expired batch are planned again at once, with a higher priority fee. If a member caused the failure, the others are also
+    // planned at once. If no member caused it, all members wait, because an immediate retry would fail again.
     const givenUp = error.name === 'Dead';
     await tx.query(resetToPending, [others, givenUp || culprit ? 0 : RETRY_MS, givenUp ? 1 : 0]);
   }
   tx.enqueue(planPayouts, {});
 }
 
-/** Counts a refusal. Returns whether the member cannot be paid or has caused the maximum number of refusals. */
+/** Counts one more failed batch for a payment. Returns whether the payment cannot be made or has reached the maximum number of failed batches. */
 async function isUnpayable(tx: Tx, payment: string, error: ChainError): Promise<boolean> {
   const refusals = (await tx.query(countRefusal, [payment]))[0]?.refusals ?? 0;
   return error.name === MEMBER_ERROR || refusals >= MAX_REFUSALS;

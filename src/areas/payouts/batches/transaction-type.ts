@@ -20,13 +20,13 @@ import { batchInstructions } from './members.ts';
 import { type Batch, readBatch } from './rows.ts';
 import { markConfirmed, markRetracted, settleFailed, settleFinalized } from './settlement.ts';
 
-/** The pause scope of payouts. While it is paused, no batch is signed. */
+/** Name of the pause scope of payouts. While this scope is paused, no batch is signed. */
 export const PAYOUTS_SCOPE = 'payouts';
 
 const chainError = (name: string, message: string): ChainError => ({ name, message, instruction: null, code: null });
 const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: chainError(name, message) });
 
-/** Returns the amounts that a batch spends: the tokens, and the rent of the token accounts that it opens. */
+/** Returns the amounts that a batch spends: the paid tokens, and the rent of the token accounts that the batch opens. */
 function spendsOf(batch: Batch): Spend[] {
   const tokens = batch.members.reduce((sum, { amount }) => sum + amount, 0n);
   const rents = batch.rent * BigInt(batch.members.filter(({ opens }) => opens).length);
@@ -38,8 +38,8 @@ function spendsOf(batch: Batch): Spend[] {
 }
 
 /**
- * Builds the transaction of a stored batch. Fails the batch when another transaction has used its nonce, because then the batch
- * can never land.
+ * Builds the transaction of a stored batch. If another transaction has used the nonce of the batch, fails the batch, because the batch can never land
+ * then.
  */
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const batch = await readBatch(app.db, subject);
@@ -52,9 +52,9 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
     rpc(() => app.chain.connection.getAccountInfoAndContext(account, 'finalized')),
     Promise.all([outflowLeft(app, batch.mint), outflowLeft(app, TOKEN_ACCOUNTS)]),
   ]);
-  if (decodeNonce(nonce.value)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction used the nonce of the batch');
+  if (decodeNonce(nonce.value)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction has used the nonce of the batch already');
   const spends = spendsOf(batch);
-  // Fails instead of waiting for the next day, because a smaller batch may still fit the limit.
+  // Fails the batch instead of waiting for the next day, because a smaller batch may still fit into the daily limit.
   const isOver = spends.some(({ asset, amount }) => (asset === batch.mint && amount > limits[0]) || (asset === TOKEN_ACCOUNTS && amount > limits[1]));
   if (isOver) return failed('OverLimit', 'the daily limit is reached');
   return {
@@ -83,11 +83,11 @@ const noncesOf = statement<{ lane: number; nonce: string }>(
   `select lane::int, nonce from payout_batches where id = any($1::uuid[]) and state = 'live'`,
 );
 
-/** The transaction type of a batch of treasury payments. At most one of all transactions signed with its nonce can land. */
+/** The transaction type of a batch of treasury payments. Of all transactions that are signed with the same nonce, at most one can land. */
 export const payoutBatch: TransactionType = {
   name: 'payout-batch',
   scope: PAYOUTS_SCOPE,
-  // A batch has one attempt. If it does not land, its members go into a new batch with a higher fee.
+  // A batch is signed once only. If it does not land, its payments go into a new batch with a higher priority fee.
   afterFailure: 'over',
   compose,
   simulationFailed: refused,
@@ -99,7 +99,7 @@ export const payoutBatch: TransactionType = {
   retracted: markRetracted,
   finalized: settleFinalized,
   failed: settleFailed,
-  /** Submits a transaction that only advances the nonce. When it is finalized, the batch can never land. */
+  /** Submits a transaction that only advances the nonce of the lane. When that transaction is finalized, the overdue batch can never land. */
   async overdue(tx, subjects) {
     const advances = (await tx.query(noncesOf, [subjects])).map(({ lane, nonce }) => advanceSubject(lane, nonce));
     await submit(tx, advanceNonce, advances);

@@ -10,10 +10,13 @@ import { markStale, selectLane } from './rows.ts';
 
 const WAIT_MS = 1_000;
 
-/** Urgency of an advance. It offers the priority fee of a fourth attempt, so that it lands before the batch that is stuck. */
+/**
+ * Urgency of a transaction that advances a nonce; each unit doubles the priority fee. It pays the fee of a fourth attempt, so that it lands before
+ * the batch that did not land in time.
+ */
 const URGENCY = 3;
 
-/** Returns the subject of an advance transaction: `<lane>:<nonce>`. */
+/** Returns the subject of the transaction that advances a nonce: `<lane>:<nonce>`. */
 export const advanceSubject = (lane: number, nonce: string): string => `${lane}:${nonce}`;
 
 const laneOf = (subject: string): number => Number(subject.slice(0, subject.indexOf(':')));
@@ -26,7 +29,10 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   const account = new PublicKey(lane.address);
   const info = await rpc(() => app.chain.connection.getAccountInfoAndContext(account, 'finalized'));
   if (decodeNonce(info.value)?.value !== value) {
-    return { do: 'fail', error: { name: 'NonceUsed', message: 'another transaction used the nonce', instruction: null, code: null } };
+    return {
+      do: 'fail',
+      error: { name: 'NonceUsed', message: 'another transaction has used the nonce of the lane already', instruction: null, code: null },
+    };
   }
   return {
     do: 'sign',
@@ -43,8 +49,8 @@ async function markLanesStale(tx: Tx, subjects: readonly string[]): Promise<void
 }
 
 /**
- * The transaction type that advances a lane's nonce and does nothing else, so that an older batch with this nonce can never land.
- * Its scope differs from that of payouts, so it is also signed while payouts are paused.
+ * The transaction type that advances the nonce of a lane and does nothing else. When it lands, an older batch with the same nonce can never land. Its
+ * pause scope is not the scope of payouts, so it is signed even while payouts are paused.
  */
 export const advanceNonce: TransactionType = {
   name: 'advance-nonce',

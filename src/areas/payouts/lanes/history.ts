@@ -7,10 +7,10 @@ import { MEMO_PROGRAM, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { readPayoutMemo } from '../batches/members.ts';
 import type { Lane } from './rows.ts';
 
-/** Signatures per page of the listing. */
+/** Signatures per page. RPC nodes return at most 1,000 per request. */
 const PAGE = 1_000;
 const MAX_PAGES = 20;
-/** Maximum transactions that one reconciliation reads per lane. */
+/** Maximum unknown transactions that one reconciliation reads per lane. */
 const MAX_READ = 100;
 const MAX_CONCURRENT_READS = 8;
 
@@ -24,50 +24,55 @@ const ADVANCE_NONCE = 4;
 /** Number of the instruction TransferChecked in the token program. */
 const TRANSFER_CHECKED = 12;
 
-/** A token transfer, as its instruction states it. */
+/** A token transfer, as the instruction TransferChecked gives it. */
 export interface Transfer {
   readonly to: string;
   readonly mint: string;
-  /** Base units, as text. */
+  /** Amount in base units, as text. */
   readonly amount: string;
 }
 
-/** A finalized transaction that names a lane's nonce account but was not in the database. It is read once and stored. */
+/**
+ * A finalized transaction that names the nonce account of a lane but is not among the attempts in the database. It is read from the RPC node once and
+ * then stored.
+ */
 export interface UnknownTransaction {
   readonly signature: string;
   readonly slot: number;
-  /** The nonce that it used; null when it used none. */
+  /** The nonce that the transaction used; null when it used no nonce of the lane. */
   readonly nonce: string | null;
-  /** Contents of its batch memo; null when it has none. */
+  /** Batch id and members hash from the transaction's memo; null when it has no batch memo. */
   readonly memo: { readonly batch: string; readonly hash: string } | null;
   readonly transfers: readonly Transfer[];
-  /** Reason why it needs no match with payments; null when it needs one. */
+  /** Reason why the transaction need not be matched with payments; null when it must be matched. */
   readonly harmless: string | null;
 }
 
-/** A use of a lane's nonce, by an attempt in the database or by an unknown transaction. */
+/** The use of a lane's nonce by a transaction: an attempt in the database, or an unknown transaction. */
 interface NonceUse {
   readonly signature: string;
   readonly slot: number;
   readonly nonce: string;
   readonly by: 'attempt' | 'unknown';
-  /** Whether the attempt is settled, or the unknown transaction has a verdict other than `unmatched`. */
+  /** Whether the result of the transaction is in the database: the attempt is finalized or failed, or the unknown transaction is not `unmatched`. */
   readonly settled: boolean;
 }
 
-/** The transactions that used a lane's nonces since the latest known one. */
+/** The transactions that used nonces of a lane after the transaction `lane.landed`. */
 export interface LaneHistory {
-  /** Oldest first. */
+  /** Uses of nonces, oldest first. */
   readonly uses: readonly NonceUse[];
-  /** Unknown transactions that are not stored yet. */
+  /** Unknown transactions that are not in the database yet. */
   readonly fresh: readonly UnknownTransaction[];
-  /** Whether the history was read to its end. If not, `fresh` is stored, so the next reconciliation gets further. */
+  /**
+   * Whether all transactions of the history were read. If false, the caller stores `fresh`, so the next reconciliation reads further transactions.
+   */
   readonly complete: boolean;
 }
 
 const selectAttempts = statement<{ signature: string; nonce: string | null; state: string }>(
   'known_attempts_of_lane',
-  // Excludes attempts marked dead, so that a dead attempt that landed nevertheless counts as an unknown transaction.
+  // Excludes attempts in the state `dead`. If a dead attempt has landed nevertheless, it counts as an unknown transaction.
   `select signature, case when nonce_account = $2 then nonce end as nonce, state from chain_attempts
    where signature = any($1::text[]) and state <> 'dead'`,
 );
@@ -76,7 +81,7 @@ const selectUnknownTransactions = statement<{ signature: string; nonce: string |
   'select signature, nonce, verdict from payout_findings where signature = any($1::text[])',
 );
 
-/** Extracts nonce, memo and transfers from a transaction, and decides whether it needs a match with payments. */
+/** Extracts the nonce, the memo and the transfers from a transaction, and decides whether the transaction must be matched with payments. */
 function classifyTransaction(address: PublicKey, signature: string, found: VersionedTransactionResponse): UnknownTransaction {
   const instructions = instructionsOf(found);
   const [first] = instructions;
@@ -97,8 +102,8 @@ function classifyTransaction(address: PublicKey, signature: string, found: Versi
 }
 
 /**
- * Reads the finalized transactions on a lane since its latest known one. Any wallet can name the nonce account in a
- * transaction; only the fee payer can use its nonce.
+ * Reads the finalized transactions that name a lane's nonce account, after the transaction `lane.landed`. Any wallet can name the nonce account in a
+ * transaction, but only the fee payer can use its nonce.
  * @param slot minimum slot that the RPC node must have reached
  */
 export async function readLaneHistory(app: App, lane: Lane, slot: number): Promise<LaneHistory> {
@@ -121,7 +126,8 @@ export async function readLaneHistory(app: App, lane: Lane, slot: number): Promi
     const { nonce, by, settled } = known.get(signature) ?? { nonce: null, by: 'unknown', settled: false };
     return nonce === null ? [] : [{ signature, slot: at, nonce, by, settled }];
   });
-  // The transaction that created the account must be listed. An empty list means that the RPC node lags behind.
+  // The list contains at least the transaction that created the nonce account. So before the first nonce is stored, an empty list means that the RPC
+  // node lags behind.
   const isPlausible = listed.length > 0 || lane.nonce !== null;
   return { uses, fresh, complete: isPlausible && fresh.length === unknown.length };
 }
@@ -131,14 +137,17 @@ interface ListedSignature {
   readonly slot: number;
 }
 
-/** Lists the signatures since the latest known transaction, oldest first. Returns null when the list exceeds the maximum. */
+/**
+ * Lists the signatures of transactions that name a lane's nonce account, after the transaction `lane.landed`, oldest first. Returns null when there
+ * are more than 20 pages of signatures.
+ */
 async function listSignatures(app: App, lane: Lane, minContextSlot: number): Promise<ListedSignature[] | null> {
   const found: ListedSignature[] = [];
   let before: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const options = { limit: PAGE, minContextSlot, ...(before ? { before } : {}), ...(lane.landed ? { until: lane.landed } : {}) };
     const rows = await rpc(() => app.chain.connection.getSignaturesForAddress(new PublicKey(lane.address), options, 'finalized'));
-    // A nonce can be used at most once per slot, so entries of the landed slot are known.
+    // A nonce can be used at most once per slot. So an entry of the slot `landedSlot` or an earlier slot uses no further nonce.
     const recent = rows.filter((row) => row.slot > lane.landedSlot);
     found.push(...recent.map(({ signature, slot }) => ({ signature, slot })));
     if (rows.length < PAGE || recent.length < rows.length) return found.reverse();
@@ -147,7 +156,7 @@ async function listSignatures(app: App, lane: Lane, minContextSlot: number): Pro
   return null;
 }
 
-/** Reads and classifies transactions. Leaves out transactions that the RPC node does not have. */
+/** Reads transactions and classifies them. Leaves out transactions that the RPC node does not have. */
 async function readTransactions(app: App, address: PublicKey, unknown: readonly ListedSignature[]): Promise<UnknownTransaction[]> {
   const options = { commitment: 'finalized' as const, maxSupportedTransactionVersion: 1 };
   const transactions: UnknownTransaction[] = [];

@@ -14,8 +14,8 @@ const FUNDS_MS = 5_000;
 const laneOf = (subject: string): number => Number(subject.slice(0, subject.indexOf(':')));
 
 /**
- * Builds the transaction that opens a lane's nonce account. It uses transfer, allocate and initialize instead of
- * CreateAccountWithSeed, because that instruction fails when a stranger has sent lamports to the address.
+ * Builds the transaction that opens the nonce account of a lane. It uses the instructions transfer, allocate and initialize instead of
+ * CreateAccountWithSeed, because CreateAccountWithSeed fails when a stranger has sent lamports to the address.
  */
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const feePayer = app.chain.key('feePayer').publicKey;
@@ -49,7 +49,10 @@ async function markLanesStale(tx: Tx, lanes: readonly number[]): Promise<void> {
   tx.enqueue(planPayouts, {});
 }
 
-/** The transaction type that opens the nonce account of a lane. The chain allows one account per address, so it opens once. */
+/**
+ * The transaction type that opens the nonce account of a lane. The chain allows one account per address, so a repeated transaction cannot open it
+ * twice.
+ */
 export const openPayoutLane: TransactionType = {
   name: 'open-payout-lane',
   scope: 'payout-lanes',
@@ -64,11 +67,11 @@ export const openPayoutLane: TransactionType = {
       tx,
       landings.map(({ subject }) => laneOf(subject)),
     ),
-  // Nothing to do: the planner submits the opening again while the lane has pending payments.
+  // A failed opening needs no action, because the planner submits the opening again while the lane has pending payments.
   failed: async () => undefined,
 };
 
-/** Inserts a lane and submits the opening of its nonce account. */
+/** Inserts a lane and submits the transaction that opens its nonce account. */
 export async function openLane(app: App, lane: number): Promise<void> {
   const feePayer = app.chain.key('feePayer').publicKey;
   const address = laneAddress(feePayer, lane).toBase58();
@@ -80,5 +83,5 @@ export async function openLane(app: App, lane: number): Promise<void> {
   });
 }
 
-/** Returns the address of the lane's nonce account under the present fee payer. */
+/** Returns the address of a lane's nonce account for the fee payer in the present configuration. */
 export const currentLaneAddress = (app: App, lane: number): string => laneAddress(app.chain.key('feePayer').publicKey, lane).toBase58();

@@ -6,11 +6,14 @@ import { type LaneHistory, readLaneHistory } from './history.ts';
 import { type Lane, selectLanes, selectStaleLanes, settleLane } from './rows.ts';
 import { insertUnknownTransactions, matchTransactions } from './unmatched-transactions.ts';
 
-/** The result of reconciling lanes with the chain. */
+/** The result of comparing lanes with the chain. */
 export interface LaneReconciliation {
-  /** Whether every transaction that landed on a lane is known and settled. */
+  /** Whether the database has every transaction that used a nonce of the lanes, and its result. */
   readonly clear: boolean;
-  /** Differences that an operator must resolve, one sentence each. A payment that is created later can also resolve one. */
+  /**
+   * Differences between the chain and the database, one sentence each. An operator must resolve them. A difference also ends when the payment that a
+   * transaction paid is created again.
+   */
   readonly problems: readonly string[];
 }
 
@@ -18,8 +21,8 @@ export interface LaneReconciliation {
 const MAX_ACCOUNTS_PER_REQUEST = 100;
 
 /**
- * Reads the finalized nonces of lanes, and frees each lane whose latest transaction is known. A nonce that advanced without a
- * known transaction is a sign of a restored database.
+ * Compares the finalized nonces of lanes with the database, and frees each lane whose latest transaction is in the database. If a nonce has advanced
+ * without a transaction in the database, an older state of the database was probably restored.
  * @param which `stale`: only lanes whose nonce may have been used; `all`: every lane
  */
 export async function reconcileLanes(app: App, which: 'stale' | 'all'): Promise<LaneReconciliation> {
@@ -39,14 +42,14 @@ export async function reconcileLanes(app: App, which: 'stale' | 'all'): Promise<
   return { clear, problems };
 }
 
-/** The result for one lane: `clear`, `waiting` when the chain does not give an answer yet, or the problems. */
+/** The result for one lane: `clear`; `waiting` when the RPC node does not have all data yet; or one sentence per difference. */
 type LaneResult = 'clear' | 'waiting' | readonly string[];
 
 async function reconcileLane(app: App, lane: Lane, value: string | null, slot: number): Promise<LaneResult> {
   if (slot < lane.nonceSlot || slot < lane.landedSlot) return 'waiting';
   if (value === null) return lane.nonce === null ? 'clear' : [`the nonce account ${lane.address} of lane ${lane.lane} does not exist any more`];
   if (value === lane.nonce && !lane.stale) return 'clear';
-  // `accepted`: an operator decided to continue with the present nonce.
+  // `accepted` means that an operator decided to continue with the nonce that the account has now.
   if (value === lane.nonce || lane.accepted) return await freeLane(app, lane, value, slot, null);
   const history = await readLaneHistory(app, lane, slot);
   const problems = await app.tx(async (tx) => {
@@ -55,14 +58,14 @@ async function reconcileLane(app: App, lane: Lane, value: string | null, slot: n
   });
   if (problems.length > 0) return problems;
   if (!history.complete || history.uses.some(({ by, settled }) => by === 'attempt' && !settled)) return 'waiting';
-  // Searches all uses, because after an operator accepted the lane the history still contains earlier uses.
+  // Searches all uses and not only the last one. After an operator accepted the lane, the history still contains uses of earlier nonces.
   if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await freeLane(app, lane, value, slot, history);
-  // The history of an RPC node may lag behind its accounts.
+  // The nonce advanced, but no listed transaction used it. The RPC node's transaction history may lag behind its accounts, so this waits first.
   if (lane.age < app.config.chain.submission.recheckMs) return 'waiting';
   return [`lane ${lane.lane}: the nonce ${lane.nonce} was used by an unknown transaction`];
 }
 
-/** Stores the nonce that was read, unless a batch still uses the lane. */
+/** Stores the nonce that the account has and marks the lane as free, unless a batch still uses the lane. */
 async function freeLane(app: App, lane: Lane, value: string, slot: number, history: LaneHistory | null): Promise<LaneResult> {
   const last = history?.uses.at(-1);
   await app.tx((tx) => tx.query(settleLane, [lane.lane, lane.address, value, slot, last?.signature ?? null, last?.slot ?? 0, lane.nonce]));

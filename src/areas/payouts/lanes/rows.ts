@@ -1,22 +1,22 @@
 import { statement } from '#platform/db/sql.ts';
 
-/** A lane: a durable nonce account, and the batch that uses it at present. */
+/** A lane of payouts: a durable-nonce account, and the batch that uses it at present. */
 export interface Lane {
   lane: number;
-  /** Address of the nonce account. Its authority is the fee payer at the time of opening. */
+  /** Address of the nonce account. Its authority is the fee payer that was configured when the account was opened. */
   address: string;
   authority: string;
-  /** Nonce for the next batch; null until it was read. */
+  /** Nonce for the next batch; null before the account was read for the first time. */
   nonce: string | null;
-  /** Finalized slot at which the nonce was read. */
+  /** Finalized slot at which `nonce` was read. */
   nonceSlot: number;
   batch: string | null;
-  /** Signature of the latest known transaction that used a nonce of the lane. */
+  /** Signature of the newest transaction in the database that used a nonce of the lane. */
   landed: string | null;
   landedSlot: number;
-  /** Whether a transaction may have used the nonce since it was read. */
+  /** Whether a transaction may have used `nonce` since it was read from the account. */
   stale: boolean;
-  /** Whether an operator decided to continue with the present nonce of the account. */
+  /** Whether an operator decided to continue with the nonce that the account has, although no known transaction used the nonce before it. */
   accepted: boolean;
   /** Time since the latest change of the row, ms. */
   age: number;
@@ -29,7 +29,10 @@ export const selectLanes = statement<Lane>('select_payout_lanes', `select ${COLU
 export const selectStaleLanes = statement<Lane>('select_stale_payout_lanes', `select ${COLUMNS} from payout_lanes where stale order by lane`);
 export const selectLane = statement<Lane>('select_payout_lane', `select ${COLUMNS} from payout_lanes where lane = $1`);
 
-/** Inserts a lane, or moves it to the account of the present fee payer when nothing of it is in flight. */
+/**
+ * Inserts a lane. If the lane exists with the account of an earlier fee payer, moves it to the account of the present one, but only when no batch
+ * uses the lane and it is not stale.
+ */
 export const insertLane = statement(
   'insert_payout_lane',
   `insert into payout_lanes as l (lane, address, authority) values ($1, $2, $3)
@@ -38,10 +41,10 @@ export const insertLane = statement(
    where l.address <> excluded.address and l.batch is null and not l.stale`,
 );
 
-/** Marks lanes whose nonce may have been used since it was read. */
+/** Marks lanes as stale, because a transaction may have used their nonce since it was read. */
 export const markStale = statement('mark_payout_lanes_stale', `update payout_lanes set stale = true where lane = any($1::smallint[]) and not stale`);
 
-/** Stores the nonce that was read, and clears `stale`. Skips a lane that changed meanwhile or that a batch uses. */
+/** Stores the nonce that the account has and clears `stale`. Skips a lane that a batch uses, or whose row was changed since it was read. */
 export const settleLane = statement<{ lane: number }>(
   'settle_payout_lane',
   `update payout_lanes set nonce = $3, nonce_slot = $4::int8, landed = coalesce($5, landed), landed_slot = greatest(landed_slot, $6::int8),
@@ -49,7 +52,7 @@ export const settleLane = statement<{ lane: number }>(
    where lane = $1 and address = $2 and nonce is not distinct from $7 and batch is null and nonce_slot <= $4::int8 returning lane::int`,
 );
 
-/** Selects the lanes with a pending payment that is due. Reads one index entry per lane and currency. */
+/** Selects the lanes that have a pending payment whose time has come. Reads one index entry per lane and currency. */
 export const selectLanesInDemand = statement<{ lane: number }>(
   'select_payout_lanes_in_demand',
   `select distinct n::int as lane
@@ -60,7 +63,7 @@ export const selectLanesInDemand = statement<{ lane: number }>(
    order by 1`,
 );
 
-/** Locks a lane if it is free and still has the planned nonce. */
+/** Locks a lane if no batch uses it, it is not stale and its nonce is still the planned one. */
 export const lockLane = statement<{ lane: number }>(
   'lock_payout_lane',
   `select lane::int from payout_lanes where lane = $1 and address = $2 and nonce = $3 and batch is null and not stale for update skip locked`,

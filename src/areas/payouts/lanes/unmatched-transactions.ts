@@ -9,7 +9,7 @@ import type { Currency } from '../payments.ts';
 import type { Transfer, UnknownTransaction } from './history.ts';
 import type { Lane } from './rows.ts';
 
-/** Maximum orders of equal payments that are compared with the hash in a memo. */
+/** Maximum orders of payments that are tried to find the order whose hash is in a memo. */
 const MAX_ORDERS = 20_000;
 
 const insertUnknown = statement(
@@ -21,7 +21,7 @@ const insertUnknown = statement(
    order by f.signature on conflict (signature) do nothing`,
 );
 
-/** Stores unknown transactions of a lane. Idempotent per signature. */
+/** Stores unknown transactions of a lane. A signature that is stored already is skipped. */
 export async function insertUnknownTransactions(tx: Tx, lane: Pick<Lane, 'lane' | 'address'>, unknown: readonly UnknownTransaction[]): Promise<void> {
   if (unknown.length === 0) return;
   await tx.query(insertUnknown, [
@@ -59,7 +59,7 @@ interface MatchCandidate {
   currency: Currency;
   completed: boolean;
 }
-// Includes batched and confirmed payments: the transaction has used the nonce of the lane, so their own batch can no longer land.
+// Includes batched and confirmed payments. The unknown transaction has used the nonce of the lane, so the batch of these payments can no longer land.
 const selectMatchCandidates = statement<MatchCandidate>(
   'select_payments_that_may_be_paid',
   `select p.id::text, p.wallet, p.amount::text, p.currency, false as completed from payments p
@@ -79,8 +79,8 @@ const completeMatched = statement<{ id: string; wallet: string; currency: string
 );
 
 /**
- * Matches a lane's unmatched transactions with payments. Completes the payments when the transfers of a transaction equal
- * theirs and its memo holds the hash of their ids.
+ * Matches the unmatched transactions of a lane with payments. A transaction matches when its transfers equal payments in wallet, token and amount,
+ * and its memo has the hash of their payment ids. Completes the matched payments.
  * @returns one sentence for each transaction that stays unmatched
  */
 export async function matchTransactions(app: App, tx: Tx, lane: Pick<Lane, 'lane'>): Promise<string[]> {
@@ -106,7 +106,7 @@ export async function matchTransactions(app: App, tx: Tx, lane: Pick<Lane, 'lane
   return problems;
 }
 
-/** Returns the payments that a transaction paid, in batch order, or the reason why there is no match. */
+/** Returns the payments that a transaction paid, in batch order. If there is no match, returns the reason. */
 async function matchTransaction(app: App, tx: Tx, transaction: UnmatchedTransaction): Promise<MatchCandidate[] | string> {
   const { members_hash: hash, transfers } = transaction;
   if (hash === null || transfers.length === 0) return 'it has no batch memo or no transfers';
@@ -141,9 +141,9 @@ function tokenAccountOf(app: App, wallet: string, currency: Currency): string {
 }
 
 /**
- * Selects one payment per position so that the hash of the ids equals `hash`. No payment is selected twice.
- * @param choices payment ids that are possible at each position
- * @returns null when there is no match, or when `MAX_ORDERS` orders were tried
+ * Selects one payment per transfer so that the hash of the payment ids equals `hash`. No payment is selected twice.
+ * @param choices one list per transfer, in batch order: the ids of the payments that the transfer may have paid
+ * @returns the selected payment ids; null when no selection has this hash, or when `MAX_ORDERS` orders were tried
  */
 export function findMemberOrder(choices: readonly (readonly string[])[], hash: string): string[] | null {
   let left = MAX_ORDERS;

@@ -1,7 +1,7 @@
 import type { BatchMember } from '../batches/members.ts';
 import type { ChainState } from './read-chain-state.ts';
 
-/** A pending payment that may become a member of the next batch. */
+/** A pending payment that may become a member of the next batch of a lane. */
 export interface Candidate {
   readonly id: string;
   readonly wallet: string;
@@ -9,21 +9,21 @@ export interface Candidate {
   readonly giveUps: number;
 }
 
-/** The amounts that limit a batch. */
+/** The amounts that the members of a batch must not exceed together. */
 export interface Limits {
-  /** Balance of the treasury minus payments in flight, base units. */
+  /** Balance of the treasury minus the payments in flight, base units. */
   readonly funds: bigint;
-  /** Remaining daily limit of the token, base units. */
+  /** Part of the daily limit of the token that is not spent yet, base units. */
   readonly dailyLimit: bigint;
-  /** Remaining daily budget for opening token accounts, lamports. */
+  /** Part of the daily budget for opening token accounts that is not spent yet, lamports. */
   readonly rentBudget: bigint;
 }
 
-/** A delay of payments, and its reason. */
+/** The reason why payments are delayed, and the time until they are planned again. */
 export interface Delay {
   readonly reason: string;
   readonly ms: number;
-  /** Whether an operator is alerted. */
+  /** Whether operators are alerted about the delay. */
   readonly alert: boolean;
 }
 
@@ -38,7 +38,7 @@ const REOPEN: Delay = {
 
 const OPENING: Delay = { reason: 'waits until another transaction has opened the token account of the wallet', ms: 1_000, alert: false };
 
-/** The decision about each candidate. */
+/** The decision about each candidate: a member of the batch, not payable, or delayed. */
 export interface BatchChoice {
   readonly members: readonly BatchMember[];
   readonly unpayable: readonly { readonly id: string; readonly reason: string }[];
@@ -46,9 +46,10 @@ export interface BatchChoice {
 }
 
 /**
- * Chooses the members of the next batch, in the given order. A payment that exceeds a limit is delayed without delaying the
- * others. Opens a wallet's token account at most once, and never again after the wallet closed it.
- * @param opened wallets whose token account the service opens; the value is false while the batch that opens it is in flight
+ * Chooses the members of the next batch from the candidates, in the given order. A payment that exceeds a limit is delayed, but does not delay the
+ * payments after it. The batch opens a wallet's token account only if the service has never opened it before.
+ * @param opened one entry per wallet whose token account the service has opened; the value is false while the batch that opens the account is in
+ * flight
  */
 export function chooseMembers(
   candidates: readonly Candidate[],

@@ -23,13 +23,16 @@ import {
   selectOpened,
 } from './rows.ts';
 
-/** Delay of payments while their mint cannot be paid at all, ms. */
+/** Delay of payments while the treasury cannot pay in their currency at all, ms. */
 const UNAVAILABLE_DELAY_MS = 5_000;
 
-/** Thrown when a claim opens the token account of a member at the same time. The batch is rolled back and planned again. */
+/**
+ * Thrown when another transaction, such as a claim, opens the token account of a member at the same time. The batch is rolled back, and its payments
+ * are planned again.
+ */
 class OpenedConcurrently extends Error {}
 
-/** The candidates of a lane in one currency. */
+/** The payments of a lane in one currency that may go into its next batch. */
 interface Plan {
   readonly lane: Lane & { readonly nonce: string };
   readonly currency: Currency;
@@ -37,7 +40,7 @@ interface Plan {
   readonly candidates: readonly Candidate[];
 }
 
-/** Returns the plans of a lane, one per currency with candidates; the one whose first candidate is due longest comes first. */
+/** Returns one plan per currency in which payments of the lane are due. The plan whose payment has been due for the longest time comes first. */
 async function plansFor(app: App, lane: Plan['lane'], mints: ReadonlyMap<Currency, PublicKey>): Promise<Plan[]> {
   const found = await Promise.all(
     [...mints].map(async ([currency, mint]) => {
@@ -53,8 +56,8 @@ async function plansFor(app: App, lane: Plan['lane'], mints: ReadonlyMap<Currenc
 }
 
 /**
- * Puts pending payments of a free lane into a batch, as many as fit into one Solana transaction. Reads the chain first, outside
- * the database transaction. If the chain changes afterwards, the simulation refuses the batch and its members are planned again.
+ * Puts pending payments of a free lane into a batch, as many as fit into one Solana transaction. Reads the chain before the database transaction
+ * begins. If the chain changes after this read, the simulation of the batch fails and the payments are planned again.
  * @returns whether a batch was stored
  */
 export async function planLane(app: App, lane: Lane, mints: ReadonlyMap<Currency, PublicKey>): Promise<boolean> {
@@ -69,7 +72,8 @@ async function planBatch(app: App, plan: Plan): Promise<boolean> {
   const { lane, mint, candidates } = plan;
   const treasury = app.chain.key('treasury').publicKey;
   const wallets = candidates.map(({ wallet }) => wallet);
-  // Read before the chain, so that an account that is opened between the two reads does not look closed.
+  // Reads the records of opened token accounts before the chain. In the other order, an account that is opened between the two reads would have a
+  // record but not exist, as if the wallet had closed it.
   const opened = await app.db.query(selectOpened, [wallets, mint.toBase58()]);
   const chain = await readChainState(app, lane, mint, treasury, wallets);
   if ('unavailable' in chain) {
@@ -102,7 +106,10 @@ async function planBatch(app: App, plan: Plan): Promise<boolean> {
   return choice !== null && choice.members.length > 0;
 }
 
-/** Stores a batch and its members, and submits it. @returns null when the lane is no longer free or payouts are paused */
+/**
+ * Stores a batch and its members, and submits its transaction.
+ * @returns the decision about each candidate; null when the lane is no longer free or payouts are paused
+ */
 async function storeBatch(
   tx: Tx,
   plan: Plan,

@@ -5,28 +5,28 @@ import { associatedTokenAddress, decodeMint, decodeTokenAccount, TOKEN_ACCOUNT_B
 import { decodeNonce, type FetchedAccount } from '../lanes/account.ts';
 import type { Lane } from '../lanes/rows.ts';
 
-/** The state of a wallet's token account: it can receive tokens, it does not exist, or the reason why it cannot receive. */
+/** State of a wallet's token account: `ready` to receive tokens, `missing` on the chain, or the reason why it cannot receive tokens. */
 export type Destination = 'ready' | 'missing' | { readonly unpayable: string };
 
-/** The confirmed chain state that a batch is planned with. */
+/** The confirmed chain state from which a batch is planned. */
 export interface ChainState {
-  /** Nonce of the lane; null when its nonce account does not exist. */
+  /** Nonce of the lane; null when the nonce account of the lane does not exist. */
   readonly nonce: string | null;
   readonly decimals: number;
   /** Balance of the treasury, base units. */
   readonly funds: bigint;
   readonly destinations: ReadonlyMap<string, Destination>;
-  /** Rent of a token account, lamports; 0 when no account must be opened. */
+  /** Rent of one token account, lamports; 0 when no token account must be opened. */
   readonly rent: bigint;
 }
 
-/** The reason why no payment in this mint is possible. */
+/** The reason why the treasury cannot pay any payment in this mint. */
 interface MintUnavailable {
   readonly unavailable: string;
 }
 
 function destination(wallet: PublicKey, mint: PublicKey, account: FetchedAccount): Destination {
-  // An account that only received lamports counts as missing, because it can still be opened as a token account.
+  // An account that only holds lamports counts as missing, because it can still be opened as a token account.
   if (account === null || (account.data.length === 0 && !account.owner.equals(TOKEN_PROGRAM))) return 'missing';
   const tokens = decodeTokenAccount(account);
   if (!tokens?.mint.equals(mint)) return { unpayable: 'the associated account of the wallet is not a token account of this mint' };
@@ -34,7 +34,7 @@ function destination(wallet: PublicKey, mint: PublicKey, account: FetchedAccount
   return tokens.frozen ? { unpayable: 'the token account of the wallet is frozen' } : 'ready';
 }
 
-/** Reads the nonce, the mint, the balance of the treasury and the token accounts of at most 90 wallets, in one RPC request. */
+/** Reads the nonce of a lane, the mint, the balance of the treasury and the token accounts of at most 90 wallets, in one RPC request for accounts. */
 export async function readChainState(
   app: App,
   lane: Pick<Lane, 'address' | 'nonceSlot'>,

@@ -1,6 +1,6 @@
 import { statement } from '#platform/db/sql.ts';
 
-/** Maximum candidates per lane and currency. More than fit into one transaction. */
+/** Maximum payments per lane and currency that are considered for one batch. One Solana transaction has space for fewer payments. */
 const MAX_CANDIDATES = 24;
 
 interface CandidateRow {
@@ -8,7 +8,7 @@ interface CandidateRow {
   wallet: string;
   amount: string;
   giveUps: number;
-  /** Time from which it may be paid, seconds since 1970. */
+  /** Time from which the payment may be planned, seconds since 1970. */
   due: number;
 }
 
@@ -24,23 +24,26 @@ export const lockCandidates = statement<{ id: string }>(
   `select id::text from payments where id = any($1::uuid[]) and state = 'pending' order by id for update skip locked`,
 );
 
-/** Serializes the planning of one currency, so that concurrent batches do not exceed the balance together. */
+/** Locks the planning of one currency, so that concurrent batches together do not exceed the balance of the treasury. */
 export const lockPlanning = statement('lock_payout_planning', `select pg_advisory_xact_lock(hashtext('coinop-payouts'), hashtext($1))`);
 
-/** Sums the batched payments, whose amount is still in the balance that the RPC node returns. */
+/** Sums the payments in the state `batched`. The balance that the RPC node returns still contains their amounts. */
 export const selectInFlight = statement<{ amount: string }>(
   'select_payouts_in_flight',
   `select coalesce(sum(amount), 0)::text as amount from payments where currency = $1 and state = 'batched' and payer = 'treasury'`,
 );
 
-/** Selects wallets whose token account a claim or payout opens. `landed` is false while that batch is in flight. */
+/**
+ * Selects wallets whose token account a claim or a payout batch opens or has opened. `landed` is false while a payout batch that opens the account is
+ * in flight.
+ */
 export const selectOpened = statement<{ wallet: string; landed: boolean }>(
   'select_accounts_opened_by_payouts',
   `select o.wallet, coalesce(b.state = 'paid', true) as landed from token_accounts_opened o left join payout_batches b on b.id = o.cause
    where o.wallet = any($1::text[]) and o.mint = $2`,
 );
 
-/** Records the token accounts that a batch opens. Omits from the result wallets that have such a row already. */
+/** Records the token accounts that a batch opens. Returns only the wallets for which no record existed before. */
 export const recordOpenings = statement<{ wallet: string }>(
   'record_openings_by_payouts',
   `insert into token_accounts_opened (wallet, mint, cause) select w, $2, $3::uuid from unnest($1::text[]) as w order by w

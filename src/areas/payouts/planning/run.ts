@@ -17,7 +17,7 @@ const selectLaneStatus = statement<{ stale: boolean; busy: boolean; paused: bool
      exists (select 1 from chain_pauses where scope = 'payouts') as paused`,
 );
 
-/** Returns the configured mints by currency. */
+/** Returns the mints that are configured, keyed by currency. */
 function mintsOf(app: App): Map<Currency, PublicKey> {
   const { usdcMint, rewardMint } = app.config.chain;
   const mints = new Map<Currency, PublicKey>();
@@ -27,8 +27,8 @@ function mintsOf(app: App): Map<Currency, PublicKey> {
 }
 
 /**
- * Reconciles stale lanes and plans batches for free lanes. Any number of processes may run it concurrently.
- * When the RPC node does not answer, it raises an alert and changes nothing.
+ * Reconciles stale lanes, and plans batches for free lanes. Several processes may run it concurrently. Raises an alert and returns false when the RPC
+ * node does not answer.
  * @returns whether another run is needed soon
  */
 export async function runPlanner(app: App): Promise<boolean> {
@@ -41,7 +41,7 @@ export async function runPlanner(app: App): Promise<boolean> {
   }
 }
 
-/** Compares the database with the chain. When the RPC node does not answer, it raises an alert and changes nothing. */
+/** Compares the lanes in the database with the chain. Raises an alert and changes nothing when the RPC node does not answer. */
 export async function runReconciliation(app: App): Promise<void> {
   try {
     await reconcile(app);
@@ -51,7 +51,7 @@ export async function runReconciliation(app: App): Promise<void> {
   }
 }
 
-/** Whether this process has reconciled since its start. */
+/** Whether this process has reconciled all lanes since it started. */
 const reconciled = perApp(() => ({ done: false }));
 
 async function plan(app: App): Promise<boolean> {
@@ -70,7 +70,7 @@ async function plan(app: App): Promise<boolean> {
 
 const isPaused = async (app: App): Promise<boolean> => (await app.db.query(selectLaneStatus))[0]?.paused ?? true;
 
-/** Plans a batch on a lane. Opens the lane first when it has no nonce account of the present fee payer. */
+/** Plans a batch on a lane. If the lane has no nonce account of the present fee payer, opens the account instead. */
 async function serveLane(app: App, number: number, mints: ReadonlyMap<Currency, PublicKey>): Promise<void> {
   const lane = (await app.db.query(selectLane, [number]))[0];
   if (!lane?.nonce || lane.address !== currentLaneAddress(app, number)) await openLane(app, number);

@@ -5,7 +5,7 @@ import { statement } from '#platform/db/sql.ts';
 import { applyPause } from './reconciliation.ts';
 import { lockReconciliation, updateManualReason } from './rows.ts';
 
-/** Pauses payouts until an operator resumes them. Transactions in flight are still followed until they settle. */
+/** Pauses payouts until an operator resumes them. Transactions that were sent before are still followed until they are finalized or expired. */
 export async function pausePayouts(app: App, by: string, reason: string): Promise<void> {
   await app.tx(async (tx) => {
     const state = (await tx.query(lockReconciliation))[0];
@@ -29,10 +29,10 @@ const acceptLanes = statement<{ lane: number }>(
 );
 
 /**
- * Removes the manual pause. If the next reconciliation finds a difference, it pauses payouts again.
- * @param acknowledge signatures of all unmatched transactions, so that an operator has seen each of them
- * @param lanes lanes to continue with their present nonce
- * @throws 409 when `acknowledge` differs from the unmatched transactions; 400 for an unknown lane
+ * Removes the pause that an operator set. If the next reconciliation finds a difference, it pauses payouts again.
+ * @param acknowledge signatures of all unmatched transactions; the full list proves that the operator has seen each of them
+ * @param lanes numbers of the lanes to continue with the nonce that their account has now
+ * @throws 409 when `acknowledge` differs from the unmatched transactions; 400 when a lane does not exist
  */
 export async function resumePayouts(app: App, by: string, acknowledge: readonly string[], lanes: readonly number[]): Promise<void> {
   await app.tx(async (tx) => {

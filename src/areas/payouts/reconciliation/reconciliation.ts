@@ -16,29 +16,32 @@ import {
 
 const PERMISSION_DENIED = '42501';
 
-/** Returns the identity of the database; null when our role may not read it. */
+/** Returns the identity of the database. Returns null when the PostgreSQL role may not read it. */
 async function readIdentity(app: App): Promise<DatabaseIdentity | null> {
   try {
     return (await app.db.query(selectIdentity))[0] ?? null;
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === PERMISSION_DENIED)) throw error;
     const warning = app.state(identityWarning);
-    if (!warning.logged) app.log.warn('the role may not read the identity of the database; a failover is detected by the nonces of lanes only');
+    if (!warning.logged)
+      app.log.warn(
+        'the PostgreSQL role may not read the identity of the database, so a failover is detected only by comparing the nonces of lanes with the chain',
+      );
     warning.logged = true;
     return null;
   }
 }
 
-/** Whether this process has logged the warning about the identity. */
+/** Whether this process has logged the warning that the identity of the database cannot be read. */
 const identityWarning = perApp(() => ({ logged: false }));
 
 const isSame = (state: ReconciliationState, identity: DatabaseIdentity | null): boolean =>
   identity === null || state.system === null || (state.system === identity.system && state.timeline === identity.timeline);
 
-const DATABASE_CHANGED = 'the database was restored or failed over; payouts are paused until all transactions on the chain are matched';
+const DATABASE_CHANGED = 'the database was restored or failed over; payouts are paused until all transactions on the chain are matched with payments';
 
 /**
- * Compares the database with the chain, and the identity of the database with the stored one. Pauses payouts when there is a
+ * Compares the lanes in the database with the chain, and the identity of the database with the stored identity. Pauses payouts when there is a
  * difference, and resumes them when there is none.
  */
 export async function reconcile(app: App): Promise<void> {
@@ -46,7 +49,7 @@ export async function reconcile(app: App): Promise<void> {
   const before = (await app.db.query(selectReconciliation))[0];
   if (!before) throw new Error('the table payout_watch is empty');
   const same = isSame(before, identity);
-  // Pauses before it reads the chain, so that nothing is signed while the RPC node answers slowly.
+  // Pauses payouts before reading the chain, so that no transaction is signed while the RPC node answers slowly.
   if (!same && before.mismatchReason === null) await app.tx((tx) => storeMismatch(tx, DATABASE_CHANGED));
   const lanes = await reconcileLanes(app, 'all');
   await app.tx((tx) => storeResult(app, tx, identity, lanes));
@@ -59,14 +62,17 @@ async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, 
   const reason = problems.length > 0 ? problems.slice(0, 3).join('; ') : clear ? null : same ? now.mismatchReason : DATABASE_CHANGED;
   if (reason !== null) alert(app, 'payouts', reason);
   if (now.mismatchReason !== null && reason === null)
-    app.log.warn({ reason: now.mismatchReason }, 'all transactions on the chain are matched; payouts resume');
-  // Stores the new identity only when everything is matched, so that after a crash the next run starts again.
+    app.log.warn(
+      { reason: now.mismatchReason },
+      'all transactions on the chain are matched with the database; payouts resume unless an operator paused them',
+    );
+  // Stores the new identity only when there is no difference. So after a crash, the next run still finds the identity changed and compares again.
   const known = reason === null && identity !== null ? identity : { system: now.system, timeline: now.timeline };
   await tx.query(updateReconciliation, [known.system, known.timeline, reason]);
   await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
-/** Stores a difference between the database and the chain, and pauses payouts. */
+/** Stores the reason of a difference between the database and the chain, and pauses payouts. */
 async function storeMismatch(tx: Tx, reason: string): Promise<void> {
   const now = (await tx.query(lockReconciliation))[0];
   if (!now) return;
@@ -74,7 +80,7 @@ async function storeMismatch(tx: Tx, reason: string): Promise<void> {
   await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
-/** Pauses the scope of payouts while there is a reason, and resumes it when there is none. */
+/** Pauses the scope of payouts while a difference or an operator is a reason, and resumes it when there is no reason. */
 export async function applyPause(
   tx: Tx,
   { mismatchReason, manualReason }: Pick<ReconciliationState, 'mismatchReason' | 'manualReason'>,
@@ -84,7 +90,7 @@ export async function applyPause(
   if (await resume(tx, PAYOUTS_SCOPE)) tx.enqueue(planPayouts, {});
 }
 
-/** Alerts operators about problems of stale lanes, and pauses payouts. */
+/** Alerts operators about differences that were found on stale lanes, and pauses payouts. Does nothing when there are none. */
 export async function reportProblems(app: App, { problems }: LaneReconciliation): Promise<void> {
   if (problems.length === 0) return;
   const reason = problems.slice(0, 3).join('; ');

@@ -1,12 +1,12 @@
 import { statement } from '#platform/db/sql.ts';
 
-/** The identity of a database: its system identifier, and its timeline, which grows with each restore and failover. */
+/** The identity of a PostgreSQL database: its system identifier, and the number of its timeline, which increases with each restore and failover. */
 export interface DatabaseIdentity {
   readonly system: string;
   readonly timeline: number;
 }
 
-/** The stored identity of the database, and the reasons why payouts are paused. */
+/** The identity of the database that was stored last, and the reasons why payouts are paused. */
 export interface ReconciliationState {
   system: string | null;
   timeline: number | null;

@@ -3,7 +3,7 @@ import type { Transfer } from '../lanes/history.ts';
 import { selectLanes } from '../lanes/rows.ts';
 import { selectReconciliation } from './rows.ts';
 
-/** A stored lane transaction that was found on the chain but not in the database, as the API returns it. */
+/** A transaction on a lane that was found on the chain but not among the attempts in the database, as the API returns it. */
 interface UnknownTransactionRow {
   signature: string;
   lane: number;
@@ -28,7 +28,7 @@ const countOpen = statement<{ state: string; n: number }>(
 );
 const selectPaused = statement<{ reason: string }>('select_payouts_pause', `select reason from chain_pauses where scope = 'payouts'`);
 
-/** Returns the state of payouts: pause reasons, number of open payments by state, lanes, and unknown transactions. */
+/** Returns the state of payouts: the reasons for a pause, the number of open payments by state, the lanes, and up to 100 unknown transactions. */
 export async function payoutsStatus(db: Queryable) {
   const [state, paused, lanes, findings, counts] = await Promise.all([
     db.query(selectReconciliation),

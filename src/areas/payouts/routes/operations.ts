@@ -10,7 +10,7 @@ export const getPayouts = route({
   method: 'get',
   path: '/admin/payouts',
   auth: { admin: 'money' },
-  summary: 'State of payouts: pause reasons, counts, lanes and unmatched transactions',
+  summary: 'State of payouts: pauses, open payments by status, lanes, unmatched transactions',
   returns: { 200: PayoutsView },
   fails: [],
   handler: async ({ app }) => reply(200, await payoutsStatus(app.db)),
@@ -21,7 +21,7 @@ export const postPause = route({
   path: '/admin/payouts/pause',
   auth: { admin: 'money' },
   summary: 'Pause payouts',
-  description: 'No further batch is signed. Transactions in flight are followed until they settle.',
+  description: 'No further batch is signed. Transactions that were sent before are followed until they are finalized or expired.',
   body: PauseRequest,
   returns: { 200: PayoutsView },
   fails: [],
@@ -37,7 +37,7 @@ export const postResume = route({
   auth: { admin: 'money' },
   summary: 'Resume payouts',
   description:
-    'Removes the manual pause. The request must acknowledge all unmatched transactions. If the next reconciliation finds another difference, it pauses payouts again.',
+    'Removes the pause that an operator set. The request must acknowledge all unmatched transactions. If the next reconciliation finds another difference, it pauses payouts again.',
   body: ResumeRequest,
   returns: { 200: PayoutsView },
   fails: [409],
@@ -47,14 +47,14 @@ export const postResume = route({
   },
 });
 
-/** Converts a row to its view. The jsonb columns are parsed, because their static type is `unknown`. */
+/** Converts the row of a transaction to the form that the API returns. Parses the jsonb columns, because their static type is `unknown`. */
 const transactionView = (row: ListedTransaction) => ({ ...row, error: z.json().parse(row.error), evidence: z.json().parse(row.evidence) });
 
 export const getTransactions = route({
   method: 'get',
   path: '/admin/transactions',
   auth: { admin: 'money' },
-  summary: 'Chain transactions in the state manual or failed',
+  summary: 'List chain transactions in the state manual or failed',
   query: PageQuery.extend(TransactionsQuery.shape),
   returns: { 200: z.array(TransactionView) },
   fails: [],
@@ -70,7 +70,7 @@ export const postTransactionRetry = route({
   auth: { admin: 'money' },
   summary: 'Retry a chain transaction in the state manual',
   description:
-    'Use it when the cause is removed. If the cause remains, the transaction returns to the state manual. The request fails with 409 when an earlier attempt may have landed; the error says what is missing to decide that.',
+    'Use this request after the cause of the failure is removed. If the cause remains, the transaction returns to the state manual. The request fails with 409 when an earlier attempt may have landed; the error says what information is missing to decide that.',
   params: TransactionPath,
   returns: { 200: TransactionView },
   fails: [404, 409],

@@ -7,7 +7,7 @@ import { resolveByHand, retryPayment } from '../decisions.ts';
 import { listPayments, readPayment } from '../payments.ts';
 import { CreatePaymentRequest, PaymentFilterQuery, PaymentPath, PaymentResolution, PaymentView } from '../schemas.ts';
 
-/** Cause kind of payments that operators create. The cause id is the reference. */
+/** Cause kind of payments that operators create. The cause id of such a payment is the field `reference` of the request. */
 const BY_HAND = 'by-hand';
 
 export const getPayments = route({
@@ -47,7 +47,7 @@ export const postPayment = route({
   auth: { admin: 'money' },
   summary: 'Create a payment to a wallet',
   description:
-    'One payment per reference. A repeated request returns the existing payment; it fails with 409 when wallet, currency or amount differ.',
+    'Creates at most one payment per reference. A repeated request returns the existing payment; it fails with 409 when its wallet, currency or amount differs from the existing payment.',
   body: CreatePaymentRequest,
   returns: { 200: PaymentView, 201: PaymentView },
   fails: [409],
@@ -84,7 +84,7 @@ export const postResolve = route({
   auth: { admin: 'money' },
   summary: 'Complete a payment in the state manual that an operator paid by hand',
   description:
-    'The transaction must be finalized. It must have paid the wallet this amount in addition to all other payments that it is recorded for.',
+    'The transaction must be finalized. It must have paid the wallet at least the amount of this payment plus the amounts of all other payments that have the same signature.',
   params: PaymentPath,
   body: PaymentResolution,
   returns: { 200: PaymentView },

@@ -9,7 +9,8 @@ export const myPayments = route({
   path: '/api/me/payments',
   auth: 'session',
   summary: 'Payments of the signed-in wallet',
-  description: 'Prizes and refunds, newest first, each with its status and, from confirmed on, the signature of its transaction.',
+  description:
+    'Lists prizes, refunds and other payments, newest first. Each payment has its status; a payment with the status confirmed or completed can have the signature of its transaction.',
   query: PageQuery,
   returns: { 200: z.array(PaymentView) },
   fails: [],
@@ -23,7 +24,7 @@ export const pendingUsdc = route({
   method: 'get',
   path: '/api/rewards/wallet/{wallet}/pending-usdc',
   auth: 'public',
-  summary: 'Sum of a wallet’s USDC payments that are not completed',
+  summary: 'Sum of a wallet’s USDC payments that are neither completed nor reversed',
   params: WalletPath,
   returns: { 200: PendingView },
   fails: [],

@@ -6,12 +6,12 @@ import { redisRunId } from './redis-run-id.ts';
 import { applyBoard, neighbourhoodOf } from './scripts.ts';
 
 /**
- * Returns the Redis keys of a board. Boards are sorted copies of the regular standings and can be rebuilt at any time.
- * All keys of a board share a hash tag, so they are on one node of a cluster.
- *   {prefix:board:<board>}:ready         run id of the Redis server on which the board was completed; missing = not complete
+ * Returns the Redis keys of a board. A board is a sorted copy of the standings in regular mode; it can be rebuilt from the database at any time. All
+ * keys of a board share a hash tag, so they are on one node of a cluster.
+ *   {prefix:board:<board>}:ready         run id of the Redis server when the board was completed; missing = not complete
  *   {prefix:board:<board>}:versions      hash wallet → version of the standing in the sorted sets
- *   {prefix:board:<board>}:all           sorted set, all time
- *   {prefix:board:<board>}:day:<bucket>  also week, month, year: the current bucket; expires two days after its end
+ *   {prefix:board:<board>}:all           sorted set of the all-time totals
+ *   {prefix:board:<board>}:day:<bucket>  sorted set of the current day; also week, month, year; expires two days after the bucket's end
  */
 export function boardKeys(prefix: string, board: string) {
   const tag = `{${prefix}:board:${board}}`;
@@ -25,11 +25,12 @@ export function boardKeys(prefix: string, board: string) {
 const DAY_MS = 86_400_000;
 
 /**
- * Copies standings to a board in Redis where their version is newer. Idempotent; calls may come in any order; totals may fall.
+ * Copies standings to a board in Redis. Skips a standing unless its version is newer than the version there. Idempotent; calls may come in any order,
+ * and totals may decrease.
  * @param day UTC day number on which the rows were written
  * @param rows standings of this board, at most one per wallet; rows in beta mode are skipped
  * @param wallets wallets whose all-time neighbourhoods are returned
- * @returns the neighbourhoods in the order of `wallets`; null while the board is not complete
+ * @returns the neighbourhoods in the order of `wallets`; null while the board is not complete in Redis
  */
 export async function applyToBoard(
   app: App,
@@ -39,7 +40,7 @@ export async function applyToBoard(
   wallets: readonly string[] = [],
 ): Promise<Neighbourhood[] | null> {
   const shown = rows.filter((row) => row.mode === 'regular' && row.board === board);
-  // A row has a later day than `day` when another writer changed it after midnight; its values belong to that later day.
+  // If another writer changed a row after midnight, the row has a later day than `day`, and its values belong to that later day.
   const current = shown.reduce((latest, row) => Math.max(latest, row.day), day);
   const keys = boardKeys(app.config.redis.prefix, board);
   const buckets = PERIODS.map((period) => ({ period, bucket: bucketOf(period, current) }));

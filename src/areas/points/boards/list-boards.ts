@@ -10,7 +10,7 @@ const selectBoards = statement<{ board: string }>(
    select board from hop where board is not null`,
 );
 
-/** Lists every board that has standings. */
+/** Returns the names of all boards that have standings. */
 export async function listBoards(db: Queryable): Promise<string[]> {
   return (await db.query(selectBoards)).map((row) => row.board);
 }

@@ -1,32 +1,37 @@
 import { type Neighbourhood, percentile, UNRANKED } from '#lib/ranking.ts';
 import { NEIGHBOURS, type RankedLine } from './scripts.ts';
 
-/** The lines of a page, and the number of wallets on the board. */
+/** The lines of a page of a board, and the number of wallets on the board. */
 export interface PageEntries {
   entries: RankedLine[];
   total: number;
 }
 
-/** A query of a board by SQL: a range of positions, or a wallet with `reach` positions on either side and the next better score. */
+/**
+ * Lines to read from a board by SQL: a range of positions; or a wallet with `reach` lines on either side, and the line with the next better score.
+ */
 export type PositionQuery = { offset: number; limit: number } | { wallet: string; reach: number };
 
-/** A line of a board with its unique position, 1 = first. */
+/** A line of a board with its position. Positions are unique, also for equal scores; 1 is the best. */
 export interface PositionRow extends RankedLine {
   position: number;
 }
 
-/** The lines that SQL found, by position, and the number of wallets on the board. */
+/** Lines of a board that SQL returned, by position, and the number of wallets on the board. */
 export interface BoardPositions {
   total: number;
   rows: ReadonlyMap<number, PositionRow>;
 }
 
-/** Indexes lines by position. @param total number of wallets on the board */
+/**
+ * Returns the lines of a board by their position.
+ * @param total number of wallets on the board
+ */
 export function boardPositions(total: number, lines: readonly PositionRow[]): BoardPositions {
   return { total, rows: new Map(lines.map((line) => [line.position, line])) };
 }
 
-/** Returns the lines of one page. */
+/** Returns the lines of one page, from lines that were read before. */
 export function pageOf({ total, rows }: BoardPositions, offset: number, limit: number): PageEntries {
   const entries: RankedLine[] = [];
   for (let position = offset + 1; position <= offset + limit; position++) {
@@ -42,13 +47,13 @@ export function positionOf({ rows }: BoardPositions, wallet: string): PositionRo
   return null;
 }
 
-/** Returns a wallet's neighbourhood. */
+/** Returns a wallet's neighbourhood: its rank and score, and the lines above and below it. */
 export function neighbourhoodAt(found: BoardPositions, wallet: string): Neighbourhood {
   const own = positionOf(found, wallet);
   if (!own) return UNRANKED;
   const offset = Math.max(own.position - 1 - NEIGHBOURS, 0);
   const { entries } = pageOf(found, offset, own.position + NEIGHBOURS - offset);
-  // The line just above the wallets that share this rank has the next better score.
+  // Wallets with equal scores share a rank. The line just above them, at position `rank - 1`, has the next better score.
   const better = own.rank > 1 ? found.rows.get(own.rank - 1) : undefined;
   return {
     rank: own.rank,

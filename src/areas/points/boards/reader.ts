@@ -12,7 +12,7 @@ import { boardPage, boardRank, boardRanks, neighbourhoodOf, rankedWindow } from 
 import { openSqlBoards, type SqlBoards } from './sql.ts';
 import type { BoardScope } from './values.ts';
 
-/** Selects all time or a period of a board. `at` is a UTC day number in the period; the current period by default. */
+/** Selects all time or one period of a board. `at`: any UTC day number in the period; by default, the current day. */
 export interface PeriodChoice {
   span: Span;
   at?: number | undefined;
@@ -21,13 +21,13 @@ export interface PeriodChoice {
 export interface PageRequest extends PeriodChoice {
   limit: number;
   offset: number;
-  /** Centres the page on this wallet and ignores `offset`. For a wallet that is not on the board, the page is the top. */
+  /** Centres the page on this wallet and ignores `offset`. If the wallet is not on the board, the page begins at the top. */
   around?: string | undefined;
 }
 
 /** A page of a board. */
 export interface BoardPage extends PageEntries {
-  /** Whether the page comes from stored finals, which never change. */
+  /** Whether the page comes from the stored final ranks of an ended period, which never change. */
   final: boolean;
 }
 
@@ -39,7 +39,7 @@ const sqlBoards = perApp(openSqlBoards);
 const rebuildRequests = perApp(() => new Map<string, number>());
 
 /**
- * Returns the part of the board that a request selects.
+ * Returns the part of the board that a request selects: all time, the current period or an ended period.
  * @throws 400 when `at` is in the future
  */
 function scopeOf(app: App, board: string, { span, at }: PeriodChoice): BoardScope {
@@ -51,7 +51,8 @@ function scopeOf(app: App, board: string, { span, at }: PeriodChoice): BoardScop
 }
 
 /**
- * Reads a page of a board: ended periods from their stored finals, other parts from Redis, or by SQL while the board is not complete there.
+ * Reads a page of a board. Reads an ended period from its stored final ranks, and other parts from Redis. Reads by SQL when the final ranks are not
+ * stored yet, or the board is not complete in Redis.
  * @throws 400 when `at` is in the future
  */
 export async function readPage(app: App, board: string, request: PageRequest): Promise<BoardPage> {
@@ -70,7 +71,7 @@ export async function readPage(app: App, board: string, request: PageRequest): P
 }
 
 /**
- * Reads a wallet's rank on a board, and the lines next to it.
+ * Reads a wallet's rank on a board, and the lines above and below it.
  * @throws 400 when `at` is in the future
  */
 export async function readRank(app: App, board: string, request: PeriodChoice & { wallet: string }): Promise<Neighbourhood> {
@@ -83,7 +84,10 @@ export async function readRank(app: App, board: string, request: PeriodChoice & 
   return neighbourhoodAt(found, request.wallet);
 }
 
-/** Reads all-time ranks from Redis. Null for a wallet that is not on the board, and for all wallets while the board is not complete. */
+/**
+ * Reads all-time ranks of wallets from Redis. Null for a wallet that is not on the board. Null for all wallets when Redis is down or the board is not
+ * complete there.
+ */
 export async function readRanks(app: App, board: string, wallets: readonly string[]): Promise<(number | null)[]> {
   if (wallets.length === 0) return [];
   const keys = redisKeys(app, { board, span: 'all', bucket: 0, past: false });
@@ -104,8 +108,8 @@ async function readRedisPage(app: App, scope: BoardScope, { offset, limit, aroun
 }
 
 /**
- * Runs a read of a board in Redis.
- * @returns null when Redis is down, or when the board is not complete there; an incomplete board gets a rebuild request
+ * Calls `read`, which reads a board from Redis, and checks that the board is complete. Requests a rebuild of an incomplete board.
+ * @returns null when Redis is down or the board is not complete
  */
 async function readRedis<T extends [ready: string, ...unknown[]]>(app: App, board: string, read: () => Promise<T>): Promise<T | null> {
   try {
@@ -130,8 +134,8 @@ function requestRebuild(app: App, board: string): void {
 }
 
 /**
- * Reads positions from stored finals, or by SQL.
- * @param readBySql replaces the default SQL read, for example by one that uses the page cache
+ * Reads positions from the stored final ranks of an ended period, or by SQL while no final ranks are stored.
+ * @param readBySql used in place of the default SQL query, for example to use the page cache
  */
 async function readPositions(
   app: App,

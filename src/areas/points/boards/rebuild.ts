@@ -9,12 +9,15 @@ import { listBoards } from './list-boards.ts';
 import { redisRunId } from './redis-run-id.ts';
 import { beginRebuild, finishRebuild, invalidateBoard } from './scripts.ts';
 
-/** Standings per database query. They are sent to Redis in the order of their totals, because Redis adds neighbours in a sorted set faster. */
+/**
+ * Standings per database query. They are sorted by total before they are sent to Redis, because Redis adds neighbouring entries to a sorted set
+ * faster.
+ */
 const ROWS_PER_QUERY = 20_000;
-/** Standings per Redis call. Redis serves no other client during a call. */
+/** Standings per Redis call. The number is small, because Redis serves no other client during a call. */
 const ROWS_PER_CALL = 200;
 
-// Reads the day after the rows, so that no row has a later day than the keys it is written to.
+// Reads the current day after the rows, so that no row has a later day than the Redis keys that it is written to.
 const selectChunk = statement<StandingRow & { currentDay: number }>(
   'select_board_chunk',
   `select ${STANDING_COLUMNS}, (select app_day()) as "currentDay" from standings s
@@ -31,9 +34,9 @@ export async function readToday(app: App): Promise<number> {
 }
 
 /**
- * Fills a board in Redis from its standings while scores are recorded; the newer version of a standing wins. The board
- * becomes complete only if Redis did not restart during the rebuild. Does nothing for a complete board.
- * @throws when Redis lost the board during the rebuild; the job retries
+ * Fills a board in Redis from its standings. Scores may be recorded meanwhile: of two versions of a standing, the newer one stays. Marks the board as
+ * complete only if Redis did not restart during the rebuild. Does nothing if the board is complete already.
+ * @throws when Redis lost the board during the rebuild; the job then retries
  */
 export async function rebuildBoard(app: App, board: string): Promise<void> {
   const started = performance.now();
@@ -59,16 +62,16 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
   }
   const outcome = await finishRebuild(app.redis, claim, [token]);
   if (outcome === 'lost') throw new Error(`Redis lost the board ${board} during its rebuild`);
-  // 'taken': a later rebuild owns the board.
-  if (outcome === 'done') app.log.info({ board, wallets, ms: Math.round(performance.now() - started) }, 'board is rebuilt');
+  // Logs nothing for 'taken', because another rebuild owns or completed the board.
+  if (outcome === 'done') app.log.info({ board, wallets, ms: Math.round(performance.now() - started) }, 'a board in Redis is rebuilt');
 }
 
-/** Enqueues rebuilds. The queue deduplicates jobs by board. */
+/** Enqueues rebuilds of boards. The queue deduplicates the jobs by board. */
 export async function enqueueRebuilds(app: App, boards: readonly string[]): Promise<void> {
   await app.queues.add(boards.map((board) => ({ job: rebuildJob, payload: { board } })));
 }
 
-/** Finds boards that Redis lost, or that were completed before its last restart, and enqueues their rebuilds. */
+/** Finds boards that are missing in Redis, or that were completed before Redis last restarted. Enqueues their rebuilds. */
 export async function detectLostBoards(app: App): Promise<void> {
   const runId = await redisRunId(app);
   const boards = await listBoards(app.db);

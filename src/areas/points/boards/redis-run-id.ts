@@ -1,12 +1,11 @@
 import { type App, perApp } from '#platform/app.ts';
 
-/** Run id of the Redis server behind the current connection; null until the first read. */
+/** Run id of the Redis server to which this process is connected; null until it is first read. */
 const cached = perApp(() => ({ runId: null as Promise<string> | null }));
 
 /**
- * Returns the run id of the Redis server. It changes with every restart and failover, even when Redis loads an older dump,
- * so a board that was completed under another run id is not complete.
- * Cached until the connection closes.
+ * Returns the run id of the Redis server, cached until the connection closes. Redis gets a new run id with every restart and failover, even when it
+ * loads an older dump. So a board that was completed under another run id is not complete any more.
  */
 export function redisRunId(app: App): Promise<string> {
   const state = app.state(cached);

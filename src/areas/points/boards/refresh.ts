@@ -4,7 +4,7 @@ import { readStandings } from '../standings.ts';
 import { applyToBoard } from './boards.ts';
 import { readToday } from './rebuild.ts';
 
-/** Marked standings per batch, and maximum batches per run. */
+/** Standings per batch, and maximum batches per run. */
 const BATCH = 500;
 const MAX_BATCHES = 100;
 
@@ -26,8 +26,8 @@ const deleteRefreshes = statement(
 );
 
 /**
- * Copies to the boards the standings that writers outside the score path marked. Deletes the marks last, so that a
- * run that fails is repeated.
+ * Copies marked standings to the boards in Redis. Writers outside the score path mark the standings that they change. Deletes the marks last, so that
+ * after a failed run the next run repeats the copy.
  */
 export async function refreshBoards(app: App): Promise<void> {
   for (let i = 0; i < MAX_BATCHES; i++) {

@@ -1,10 +1,10 @@
 import { type Neighbourhood, percentile, ranksOfPage } from '#lib/ranking.ts';
 import { script } from '#platform/redis/script.ts';
 
-/** Lines on either side of a wallet in its neighbourhood. */
+/** Number of lines above a wallet, and below it, in its neighbourhood. */
 export const NEIGHBOURS = 2;
 
-/** A line of a board. */
+/** A line of a board: a wallet with its rank and score. */
 export interface RankedLine {
   rank: number;
   wallet: string;
@@ -12,8 +12,8 @@ export interface RankedLine {
 }
 
 /**
- * Lua function: returns [position, rank of the window's first line, next better score, [wallet, score, …]] of a wallet in a
- * sorted set; [-1] when the wallet is not in the set.
+ * Lua function that reads the lines around a wallet in a sorted set. Returns [zero-based position, rank of the window's first line, next better
+ * score, [wallet, score, …]]; [-1] when the wallet is not in the set.
  */
 const NEIGHBOURHOOD = `
 local function neighbourhood(key, wallet)
@@ -33,7 +33,10 @@ local function neighbourhood(key, wallet)
 end
 `;
 
-/** KEYS: ready, sorted set. ARGV: offset, limit, wallet to centre on or ''. Returns [ready, n, offset, rank of the first line, [wallet, score, …]]. */
+/**
+ * Lua: reads a page of a board. KEYS: ready, sorted set. ARGV: offset, limit, wallet to centre on or ''.
+ * Returns [ready, number of wallets, offset, rank of the first line, [wallet, score, …]].
+ */
 export const boardPage = script<[ready: string, n: number, offset: number, first: number, window: string[]]>(`
 local from = tonumber(ARGV[1])
 local limit = tonumber(ARGV[2])
@@ -47,12 +50,12 @@ if from > 0 and window[2] then first = redis.call('ZCOUNT', KEYS[2], '(' .. wind
 return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), from, first, window }
 `);
 
-/** KEYS: ready, sorted set. ARGV: a wallet. Returns [ready, n, neighbourhood]. */
+/** Lua: reads a wallet's neighbourhood. KEYS: ready, sorted set. ARGV: a wallet. Returns [ready, number of wallets, neighbourhood]. */
 export const boardRank = script<[ready: string, n: number, found: WindowReply]>(`${NEIGHBOURHOOD}
 return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1]) }
 `);
 
-/** KEYS: ready, sorted set. ARGV: wallets. Returns [ready, rank or 0 per wallet]. */
+/** Lua: reads the ranks of wallets. KEYS: ready, sorted set. ARGV: wallets. Returns [ready, [one rank per wallet; 0 = not on the board]]. */
 export const boardRanks = script<[ready: string, ranks: number[]]>(`
 local ranks = {}
 for i, wallet in ipairs(ARGV) do
@@ -63,10 +66,11 @@ return { redis.call('GET', KEYS[1]) or '', ranks }
 `);
 
 /**
- * Applies standings whose version is newer than the version on the board. Sends a few commands for all standings together.
- * KEYS: ready, versions, all, day, week, month, year. ARGV: four expiry times (ms since 1970), number of standings, then for each
- * standing its wallet, version and five values ('' = not in the current bucket), then the wallets whose neighbourhoods are returned.
- * Each wallet has at most one standing. Returns [ready, n, one neighbourhood per requested wallet].
+ * Lua: writes the standings whose version is newer than the version on the board, with a few Redis commands for all standings together.
+ * KEYS: ready, versions, all, day, week, month, year.
+ * ARGV: four expiry times (ms since 1970); the number of standings; for each standing its wallet, version and five values ('' = not in the current
+ * bucket); then the wallets whose neighbourhoods are returned. Each wallet has at most one standing.
+ * Returns [ready, number of wallets, one neighbourhood per requested wallet].
  */
 export const applyBoard = script<[ready: string, n: number, ...found: WindowReply[]]>(`${NEIGHBOURHOOD}
 local n = tonumber(ARGV[5])
@@ -110,8 +114,8 @@ return out
 const RUN_ID = `local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
 
 /**
- * Deletes a board and claims it for a rebuild, unless it is complete. KEYS: ready, rebuilding, then the other keys of the board.
- * ARGV: token of the rebuild. Returns 1 when the rebuild must continue, 0 when the board is complete.
+ * Lua: deletes a board that is not complete, and claims it for a rebuild. KEYS: ready, rebuilding, then the other keys of the board.
+ * ARGV: token of the rebuild. Returns 1 when the caller must rebuild the board, 0 when the board is complete.
  */
 export const beginRebuild = script<0 | 1>(`${RUN_ID}
 if redis.call('GET', KEYS[1]) == run_id then return 0 end
@@ -121,8 +125,8 @@ return 1
 `);
 
 /**
- * Marks a board as complete if the caller's rebuild still owns it and Redis did not restart. KEYS: ready, rebuilding.
- * ARGV: token of the rebuild. Returns 'taken' when another rebuild owns or completed the board, 'lost' when Redis lost it.
+ * Lua: marks a board as complete if the caller's rebuild still owns it and Redis did not restart. KEYS: ready, rebuilding.
+ * ARGV: token of the rebuild. Returns 'taken' when another rebuild owns or completed the board, 'lost' when Redis lost the board.
  */
 export const finishRebuild = script<'done' | 'taken' | 'lost'>(`${RUN_ID}
 if redis.call('GET', KEYS[1]) == run_id then return 'taken' end
@@ -137,7 +141,7 @@ redis.call('DEL', KEYS[2])
 return 'done'
 `);
 
-/** Marks a board as incomplete if it was completed under another run id. KEYS: ready. ARGV: run id. Returns 1 when the board is not complete. */
+/** Lua: marks a board as incomplete if it was completed under another run id. KEYS: ready. ARGV: run id. Returns 1 when the board is not complete. */
 export const invalidateBoard = script<0 | 1>(`
 local ready = redis.call('GET', KEYS[1])
 if ready == ARGV[1] then return 0 end
@@ -149,7 +153,7 @@ return 1
 type WindowReply = [position: number, first?: number, next?: string, window?: string[]];
 
 /**
- * Adds ranks to the lines of a window.
+ * Converts a window, which is a list of consecutive lines of a board, into lines with ranks.
  * @param window [wallet, score, wallet, score, …]
  * @param first rank of the first line
  * @param offset zero-based position of the first line
@@ -165,7 +169,10 @@ export function rankedWindow(window: readonly string[], first: number, offset: n
   return shown.map(({ wallet, score }, i) => ({ rank: ranks[i] ?? 0, wallet, score }));
 }
 
-/** Converts a reply of the Lua function `neighbourhood`. @param n number of wallets on the board */
+/**
+ * Converts a reply of the Lua function `neighbourhood` into a Neighbourhood.
+ * @param n number of wallets on the board
+ */
 export function neighbourhoodOf([position, first = 1, next = '', window = []]: WindowReply, n: number): Neighbourhood {
   const offset = Math.max(position - NEIGHBOURS, 0);
   const listed = rankedWindow(window, first, offset);

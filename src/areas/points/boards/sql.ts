@@ -5,7 +5,7 @@ import { type Statement, statement } from '#platform/db/sql.ts';
 import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './positions.ts';
 import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './values.ts';
 
-/** Maximum waiting requests per part of a board; further requests are refused with 503. */
+/** Maximum requests that wait for a query of one part of a board. Further requests get 503. */
 const MAX_REQUESTS = 2_000;
 /** Maximum age of a cached page, ms. */
 const PAGE_MAX_AGE_MS = 1_000;
@@ -13,16 +13,16 @@ const PAGE_MAX_AGE_MS = 1_000;
 const LINE = `wallet, value::float8 as score, rank() over (order by value desc)::int as rank,
   row_number() over (order by value desc, wallet collate "C" desc)::int as position`;
 
-/** A row of a statement that left-joins lines to the count. Its line is null when no requested line exists. */
+/** A row of `topSql` or `aroundSql`: the number of wallets on the board, and a line. `position` is null if no requested line exists. */
 type RankedRow = { total: number } & (PositionRow | { position: null });
 
-/** Returns SQL that sorts a board only down to position $2 and returns the lines at positions $3. */
+/** Returns SQL for the lines at positions $3. The SQL sorts only the best $2 lines of the board. */
 const topSql = (values: string) => `
   select c.total, r.* from (select count(*)::int as total from (${values}) v) c
   left join (select ${LINE} from (select wallet, value from (${values}) v order by value desc, wallet collate "C" desc limit $2::int) top) r
     on r.position <@ $3::int4multirange`;
 
-/** Returns SQL for the lines at positions $2 and the lines around each wallet of $3, $4 positions on either side. */
+/** Returns SQL for the lines at positions $2, and the lines around each wallet of $3: $4 lines on either side, and the next better score. */
 const aroundSql = (values: string) => `
   with ranked as materialized (select ${LINE} from (${values}) v),
   own as (select position, rank from ranked where wallet = any($3::text[])),
@@ -52,11 +52,11 @@ const statements = new Map(
 
 function statementFor(form: QueryForm, { board, span, past }: BoardScope): Statement<RankedRow> {
   const found = statements.get(past ? `past_${form}_${boardKindOf(board)}_${span}` : `${form}_${span}`);
-  if (!found) throw new Error(`no statement ranks ${span}`);
+  if (!found) throw new Error(`no SQL statement is declared that ranks the board ${board} by ${span}`);
   return found;
 }
 
-/** Ranks a board by SQL from the standings. Slow, because it reads the whole board, but independent of Redis. */
+/** Ranks the standings of a board by SQL. Slow, because it reads the whole board, but works without Redis. */
 async function rankBySql(app: App, scope: BoardScope, queries: readonly PositionQuery[]): Promise<BoardPositions> {
   const pages = [];
   const wallets = [];
@@ -78,15 +78,15 @@ async function rankBySql(app: App, scope: BoardScope, queries: readonly Position
   );
 }
 
-/** SQL reads of boards. One process runs at most one SQL query at a time per part of a board. */
+/** Reads boards by SQL. One process runs at most one SQL query at a time per part of a board. */
 export interface SqlBoards {
   /** Returns a page that is at most one second old. */
   page(scope: BoardScope, query: { offset: number; limit: number }): Promise<BoardPositions>;
-  /** Returns positions that are read after the call. */
+  /** Returns positions that are read from the database after the call. */
   read(scope: BoardScope, queries: readonly PositionQuery[]): Promise<BoardPositions>;
 }
 
-/** Creates the SQL reads of boards of one application. */
+/** Creates the SQL reader of boards for one application. */
 export function openSqlBoards(app: App): SqlBoards {
   const recent = new Map<string, { until: number; found: BoardPositions }>();
   const run = coalesce<{ scope: BoardScope; queries: readonly PositionQuery[] }, BoardPositions>(

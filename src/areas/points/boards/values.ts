@@ -1,12 +1,15 @@
 import { bucketStart, type Period, type Span } from '#lib/periods.ts';
 
-/** Kinds of boards by their values: sums of all points, of quest points, of referral points, or best scores in a game. */
+/**
+ * Kinds of boards. The value of a wallet is the sum of all its points (global), quest points (quests) or referral points (referrals), or its best
+ * score in a game (game).
+ */
 export const BOARD_KINDS = ['global', 'quests', 'referrals', 'game'] as const;
 export type BoardKind = (typeof BOARD_KINDS)[number];
 
 export const boardKindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' || board === 'referrals' ? board : 'game');
 
-/** A part of a board: all time (`bucket` 0), the current bucket of a period, or an ended bucket (`past`). */
+/** A part of a board: all time (`bucket` is 0), or one bucket, which is a day, week, month or year. `past`: whether the bucket has ended. */
 export interface BoardScope {
   board: string;
   span: Span;
@@ -14,10 +17,10 @@ export interface BoardScope {
   past: boolean;
 }
 
-/** Returns the first and last UTC day number of a bucket. */
+/** Returns the first and the last UTC day number of a bucket. */
 const daysOf = (period: Period, bucket: number): [first: number, last: number] => [bucketStart(period, bucket), bucketStart(period, bucket + 1) - 1];
 
-/** SQL that recomputes a board's values between two days from the ledger or the scores, for the wallets in `overwritten`. */
+/** SQL by board kind that recomputes values between two days from the ledger or the scores, for the wallets in the SQL relation `overwritten`. */
 const RECOMPUTED: Record<BoardKind, (first: string, last: string) => string> = {
   global: (first, last) => summed(`l.kind <> 'conversion'`, first, last),
   quests: (first, last) => summed(`l.kind = 'quest'`, first, last),
@@ -35,9 +38,9 @@ const summed = (kinds: string, first: string, last: string) => `
     group by l.wallet`;
 
 /**
- * Returns SQL for the lines of a board: rows of (wallet, value), regular mode, values above 0.
- * A standing holds its current and its previous bucket. For wallets that wrote two later buckets, the SQL recomputes the value.
- * @param at number of the first parameter from `valueParams`; the board is $1
+ * Returns SQL for the lines of a board: rows of (wallet, value), regular mode, values above 0. A standing stores only its two latest buckets. If a
+ * wallet has written two later buckets, the SQL recomputes the value.
+ * @param at number of the first SQL parameter from `valueParams`; $1 is the board
  */
 export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number): string {
   const board = `s.board = $1::text and s.mode = 'regular'`;
@@ -53,7 +56,7 @@ export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number
     where value > 0`;
 }
 
-/** Returns the parameters of `valuesSql` after the board. */
+/** Returns the SQL parameters of `valuesSql` other than the board. */
 export function valueParams({ span, bucket, past }: Pick<BoardScope, 'span' | 'bucket' | 'past'>): number[] {
   if (span === 'all') return [];
   return past ? [bucket, ...daysOf(span, bucket)] : [bucket];

@@ -2,5 +2,5 @@ import { adminRoutes } from './admin.ts';
 import { publicRoutes } from './public.ts';
 import { walletRoutes } from './wallet.ts';
 
-/** The routes of quests and daily tasks, by caller. */
+/** The endpoints of quests and daily tasks, grouped by the callers that may use them. */
 export const questRoutes = { public: publicRoutes, session: walletRoutes, admin: adminRoutes };

@@ -5,13 +5,13 @@ import type { Quest } from '../rows.ts';
 import { presentQuest, QuestsQuery, QuestView } from '../schemas.ts';
 import { openQuests } from '../wallet-quests.ts';
 
-/** Cuts a page out of the full list. A list has at most 200 quests, so one statement reads it all. */
+/** Returns one page of a list that was read as a whole. A list has at most 200 quests, so one statement reads all of them. */
 export const paged = <T>(all: readonly T[], { limit, offset }: z.output<typeof PageQuery>) => ({
   page: all.slice(offset, offset + limit),
   headers: { 'X-Total-Count': String(all.length) },
 });
 
-/** Filters by category; undefined keeps all quests. */
+/** Returns the quests of a category; all quests when `category` is undefined. */
 export const inCategory = (quests: readonly Quest[], category: string | undefined): readonly Quest[] =>
   category === undefined ? quests : quests.filter(({ definition }) => definition.category === category);
 

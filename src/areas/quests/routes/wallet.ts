@@ -28,7 +28,7 @@ const getMultiplier = route({
   path: '/me/quest-multiplier',
   auth: 'session',
   summary: 'Read the multiplier of the caller’s quest points, with its factors',
-  description: 'The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. It applies to quest points only.',
+  description: 'The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. The multiplier applies to quest points only.',
   returns: { 200: MultiplierView },
   fails: [],
   handler: async ({ app, wallet }) => reply(200, presentMultiplier(await readMultiplierInputs(app, wallet))),

@@ -4,27 +4,27 @@ import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/me
 import { subtreeRoots } from '../epochs/tree-chunks.ts';
 import { type CurvePoint, distributionCurve } from '../projection/curve.ts';
 
-/** The sums over all wallets of a builder. */
+/** Number of wallets and leaves of an epoch, and the sum of their amounts. */
 export interface BuildResult {
   readonly wallets: number;
   readonly leaves: number;
   readonly total: bigint;
 }
 
-/** The result of an allocation by points. */
+/** The result of allocating a pool to wallets by their points. */
 interface AllocationResult extends BuildResult {
   readonly points: bigint;
   readonly shares: Shares;
   readonly curve: readonly CurvePoint[];
 }
 
-/** The leaf indexes and amounts of a page's wallets, in page order, as PostgreSQL array literals. */
+/** Leaf indexes and amounts of the wallets of one page, in the order of the page, as PostgreSQL array literals. */
 export interface BuiltPage {
   readonly indexes: string;
   readonly amounts: string;
 }
 
-/** A Merkle tree: its root, the hashes of its leaves, the roots of its subtrees. */
+/** A Merkle tree: its root, the hashes of its leaves, and the roots of its subtrees. */
 export interface BuiltTree {
   readonly root: Uint8Array;
   readonly leaves: Uint8Array;
@@ -35,16 +35,16 @@ const NO_AMOUNTS = new BigUint64Array(0);
 
 function walletKey(wallet: string): Uint8Array {
   const key = bs58.decode(wallet);
-  if (key.length !== WALLET_BYTES) throw new Error(`${wallet} is not a wallet address, so it has no leaf hash`);
+  if (key.length !== WALLET_BYTES) throw new Error(`wallet must be a base58 address of 32 bytes, not ${wallet}`);
   return key;
 }
 
 /**
- * Builds amounts, leaves and tree of an epoch from pages of wallets. It holds up to a million wallets in memory as text and
- * typed arrays, and does no I/O, so that it can run in a worker thread.
+ * Builds the amounts, the leaves and the Merkle tree of an epoch from pages of wallets. The builder holds up to a million wallets in memory, as text
+ * and typed arrays. It does no I/O, so it can run in a worker thread.
  */
 export class EpochBuilder {
-  /** Comma-separated addresses of each page. */
+  /** One entry per page: comma-separated wallet addresses. */
   readonly #wallets: string[] = [];
   readonly #values: BigUint64Array[] = [];
   #amounts: BigUint64Array = NO_AMOUNTS;
@@ -53,7 +53,7 @@ export class EpochBuilder {
   /**
    * Adds a page of wallets.
    * @param wallets comma-separated addresses
-   * @param values comma-separated points or amounts: whole numbers of at least 0
+   * @param values comma-separated points or amounts of these wallets: whole numbers of at least 0
    */
   add(wallets: string, values: string): void {
     const numbers = BigUint64Array.from(values.split(','), BigInt);
@@ -62,7 +62,7 @@ export class EpochBuilder {
     this.#count += numbers.length;
   }
 
-  /** Allocates a pool by points. Precondition: the wallets were added in ascending order of their addresses. */
+  /** Allocates a pool to the added wallets by their points. Precondition: the wallets were added in ascending order of their addresses. */
   allocate(rules: Rules): AllocationResult {
     this.#expectAscending();
     const points = new BigInt64Array(this.#flat().buffer);
@@ -73,7 +73,7 @@ export class EpochBuilder {
     return { ...this.#built(total), points: sum, shares, curve: distributionCurve(amounts, rules.pool) };
   }
 
-  /** Uses the added values as amounts. */
+  /** Takes the values that were added with the wallets as their amounts. Imports use it, because an import gives amounts instead of points. */
   useValuesAsAmounts(): BuildResult {
     this.#amounts = this.#flat();
     let total = 0n;
@@ -81,7 +81,10 @@ export class EpochBuilder {
     return this.#built(total);
   }
 
-  /** Returns indexes and amounts of each page. Paid wallets have the first indexes, in their order; unpaid wallets follow. */
+  /**
+   * Returns the leaf indexes and amounts of each page. The paid wallets get the first indexes, in the order in which they were added. The unpaid
+   * wallets get the indexes after them.
+   */
   pages(): BuiltPage[] {
     let at = 0;
     let paid = 0;
@@ -94,7 +97,7 @@ export class EpochBuilder {
     });
   }
 
-  /** Builds the tree of the paid wallets. Returns null when no wallet is paid. */
+  /** Builds the Merkle tree of the paid wallets. Returns null when no wallet is paid. */
   tree(epoch: number): BuiltTree | null {
     const count = this.#leaves();
     if (count === 0) return null;
@@ -145,12 +148,12 @@ export class EpochBuilder {
     return '';
   }
 
-  /** Checks the order, because it determines the leaf indexes and which of two equal remainders is rounded up. */
+  /** Throws when the wallets are not in ascending order. Their order determines the leaf indexes, and which of two equal remainders is rounded up. */
   #expectAscending(): void {
     let last = '';
     for (const page of this.#wallets) {
       for (const wallet of page.split(',')) {
-        if (wallet <= last) throw new Error(`wallets must be in ascending order: ${wallet} came after ${last}`);
+        if (wallet <= last) throw new Error(`wallets must be added in ascending order, but ${wallet} came after ${last}`);
         last = wallet;
       }
     }

@@ -3,14 +3,14 @@ import type { WalletPage } from '../epochs/snapshot.ts';
 import { EpochBuilder } from './builder.ts';
 
 /**
- * Maximum characters of addresses that are built without a worker thread: about 9,000 wallets. Their projection takes 10 ms and
- * their tree 100 ms; starting a thread takes 300 ms of CPU time.
+ * Maximum length of the addresses of a page that is built without a worker thread, characters: about 9,000 wallets. For 9,000 wallets, the projection
+ * takes 10 ms and the tree 100 ms, but starting a thread takes 300 ms of CPU time.
  */
 const MAX_INLINE_CHARS = 400_000;
 
 /**
- * Opens a builder, in a worker thread when there are many wallets, so that the event loop is not blocked.
- * @param first addresses of the first page; a short first page means that there are few wallets
+ * Opens a builder. Uses a worker thread when there are many wallets, so that the event loop is not blocked.
+ * @param first comma-separated addresses of the first page; a first page that is not full contains all wallets
  */
 function openBuilder(first: string): Thread<EpochBuilder> {
   if (first.length <= MAX_INLINE_CHARS) return withoutThread(new EpochBuilder());
@@ -18,8 +18,8 @@ function openBuilder(first: string): Thread<EpochBuilder> {
 }
 
 /**
- * Adds pages to a builder, then calls `work` with the builder and the pages, and closes the builder.
- * Reads the next page while the builder adds the current one.
+ * Adds all pages to a new builder, then calls `work` with the builder and the pages, and closes the builder at the end. Reads the next page while the
+ * builder adds the current page.
  */
 export async function buildFromPages<T>(
   from: AsyncIterable<WalletPage>,

@@ -6,7 +6,7 @@ import { rpc } from '#platform/solana/solana.ts';
 
 export type FetchedAccount = AccountInfo<Buffer> | null;
 
-/** Accounts in the requested order, all at one slot. */
+/** Accounts in the order of the requested keys, all read at the same slot. */
 interface AccountsAtSlot {
   readonly slot: number;
   readonly accounts: readonly FetchedAccount[];
@@ -21,18 +21,21 @@ interface AccountsRequest {
 
 const RENT_AGE_MS = 3_600_000;
 
-/** Joins the concurrent reads of a process into common RPC requests, per commitment. */
+/** Functions that join the concurrent reads of this process into shared RPC requests, one function per commitment. */
 const accountReaders = perApp((app) => ({
   confirmed: coalesce((requests: readonly AccountsRequest[]) => readAll(app, 'confirmed', requests)),
   finalized: coalesce((requests: readonly AccountsRequest[]) => readAll(app, 'finalized', requests)),
 }));
 
-/** Caches rents by account size. */
+/** Cache of rent-exempt minimum balances by account size in bytes. */
 const rents = perApp((app) =>
   ttlCache(RENT_AGE_MS, async (bytes: number) => BigInt(await rpc(() => app.chain.connection.getMinimumBalanceForRentExemption(bytes)))),
 );
 
-/** Reads accounts in as few RPC requests as possible. The accounts of one request stay together, so that they have one slot. */
+/**
+ * Reads the accounts of several requests with as few RPC requests as possible. One `AccountsRequest` is never split over two RPC requests, so all its
+ * accounts have the same slot.
+ */
 async function readAll(app: App, commitment: Commitment, requests: readonly AccountsRequest[]): Promise<Map<AccountsRequest, AccountsAtSlot>> {
   const batches: { requests: AccountsRequest[]; keys: Map<string, PublicKey> }[] = [];
   for (const request of requests) {
@@ -57,14 +60,14 @@ async function readAll(app: App, commitment: Commitment, requests: readonly Acco
 }
 
 /**
- * Reads at most 100 accounts, all at one slot. Concurrent calls in the process share RPC requests.
+ * Reads at most 100 accounts, all at the same slot. Concurrent calls in this process share RPC requests.
  * @throws 503 when the RPC node does not answer
  */
 export async function readAccounts(app: App, commitment: 'confirmed' | 'finalized', keys: readonly PublicKey[]): Promise<AccountsAtSlot> {
   if (keys.length > MAX_ACCOUNTS) throw new RangeError(`keys must have at most ${MAX_ACCOUNTS} entries, not ${keys.length}`);
   const request: AccountsRequest = { keys };
   const read = (await app.state(accountReaders)[commitment]('accounts', request)).get(request);
-  if (!read) throw new Error('the result lacks the requested accounts');
+  if (!read) throw new Error('the RPC results do not contain the requested accounts');
   return read;
 }
 

@@ -10,12 +10,13 @@ import { readAccounts } from './accounts.ts';
 import { addressesOf, type FollowedEpoch } from './epoch-accounts.ts';
 import { type AccountHistory, claimedIndexes, readHistory, readTransaction } from './history.ts';
 
-/** Maximum transactions of other senders that one run reads. */
+/** Maximum transactions of other senders that one run reads from the RPC node. */
 const MAX_READ = 500;
 const MAX_CONCURRENT_READS = 8;
 /**
- * Score at which the bitmap is read instead of the history. A run that finds no claim adds 10 when it reached the end of the
- * history, and 1 when it did not, because any wallet can fill the history with transactions that claim nothing.
+ * Gap score of an epoch at which a run reads the bitmap. A run that finds no missing claim adds 10 to the score. It adds only 1 if it read a part of
+ * the history, because the next run reads on. It adds 1 and not 0, so that a wallet that fills the history with transactions without claims cannot
+ * delay the bitmap forever.
  */
 const MAX_GAP_SCORE = 20;
 const GAP_SCORE = { wholeHistory: 10, partOfHistory: 1 };
@@ -30,19 +31,19 @@ const selectUnclaimed = statement<{ index: number }>(
   `select i as index from unnest($2::int[]) as i
    where not exists (select 1 from claims c where c.epoch = $1 and c.index = i and c.state = 'claimed') order by i`,
 );
-// Compares the old cursor, so that the statement changes nothing when another process has already moved it.
+// Compares the stored cursor with the old cursor, so that the statement changes nothing when another process has moved the cursor already.
 const moveCursor = statement(
   'move_epoch_cursor',
   `update epoch_accounts set cursor = $3, cursor_slot = $4::int8, gaps = $5::int, cursor_claims = claims
    where epoch = $1 and cursor is not distinct from $2`,
 );
 
-/** Number of newest signatures in which `skipHistory` searches for a signature at or before its slot. */
+/** Number of newest signatures of the epoch account that `skipHistory` lists. It moves the cursor to the newest one at or before the given slot. */
 const MAX_COMPARED = 100;
 
 /**
  * Moves the history cursor of an epoch forward without reading the transactions.
- * Precondition: all claims of the epoch up to the slot are known.
+ * Precondition: the database has all claims of the epoch up to the slot.
  * @param slot a finalized slot
  */
 export async function skipHistory(app: App, row: FollowedEpoch, slot: number): Promise<void> {
@@ -52,8 +53,8 @@ export async function skipHistory(app: App, row: FollowedEpoch, slot: number): P
 }
 
 /**
- * Finds the claims that the chain has but the database lacks. The transaction history gives leaves and signatures. When the
- * history does not give the missing claims in several runs, the bitmap gives the leaves without signatures.
+ * Finds and stores the claims that are on the chain but not in the database. The transaction history gives the claimed leaves and the signatures. If
+ * several runs do not find the missing claims in the history, the bitmap gives the claimed leaves without signatures.
  */
 export async function attributeClaims(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
   const addresses = addressesOf(row);
@@ -71,12 +72,12 @@ export async function attributeClaims(app: App, row: FollowedEpoch, account: Epo
   });
   if (history.isWhole && (found > 0 || gaps < MAX_GAP_SCORE)) return;
   await readBitmap(app, row, account);
-  // The bitmap contains all claims, so the cursor skips the unread part of the history.
+  // The bitmap shows all claims, so the cursor skips the part of the history that was not read.
   const newest = history.entries.at(-1);
   await app.tx((tx) => tx.query(moveCursor, [row.epoch, cursor.signature, newest?.signature ?? cursor.signature, newest?.slot ?? cursor.slot, 0]));
 }
 
-/** Returns the leaves that a history claims, and the entries that were read. */
+/** Returns the leaves that the transactions of a history claim, and the history entries up to the first transaction that could not be read. */
 async function matchHistory(
   app: App,
   row: FollowedEpoch,
@@ -96,7 +97,7 @@ async function matchHistory(
       const subject = subjects.get(signature);
       const index = subject === undefined ? undefined : ours.get(subject);
       const indexes = subject === undefined ? byForeign.get(signature) : index === undefined ? [] : [index];
-      // The transaction was not read in this run, or the RPC node does not have it. The next run continues here.
+      // This run did not read the transaction, or the RPC node does not have it. The next run continues at this transaction.
       if (!indexes) break;
       for (const index of indexes) claimed.push({ index, signature });
     }
@@ -105,7 +106,9 @@ async function matchHistory(
   return { claimed, read };
 }
 
-/** Returns the leaf indexes that transactions of other senders claimed, by signature. Omits transactions that the RPC node lacks. */
+/**
+ * Returns the leaf indexes that transactions of other senders claimed, keyed by signature. Leaves out transactions that the RPC node does not have.
+ */
 async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly ConfirmedSignatureInfo[]): Promise<Map<string, number[]>> {
   const addresses = addressesOf(row);
   const indexes = new Map<string, number[]>();
@@ -121,7 +124,7 @@ async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly
   return indexes;
 }
 
-/** Records a claim without a signature for each bit that is set in the finalized bitmap and unknown to the database. */
+/** Records a claim without a signature for each leaf whose bit is set in the finalized bitmap and whose claim is not in the database. */
 async function readBitmap(app: App, row: FollowedEpoch, { leaves }: EpochAccount): Promise<void> {
   const { program, account } = addressesOf(row);
   const pages = Array.from({ length: Math.ceil(leaves / CLAIMS_PER_PAGE) }, (_, page) => page);
@@ -151,5 +154,8 @@ async function readBitmap(app: App, row: FollowedEpoch, { leaves }: EpochAccount
       );
     }
   }
-  app.log.warn({ epoch: row.epoch, found }, 'the transaction history lacks claims; they are read from the bitmap and have no signature');
+  app.log.warn(
+    { epoch: row.epoch, found },
+    'claims are missing in the transaction history; they were read from the bitmap and stored without signatures',
+  );
 }

@@ -11,14 +11,14 @@ const RETRY_MS = 1_000;
 /** Delay before a retry when the simulation failed, ms. */
 const REFUSED_RETRY_MS = 30_000;
 
-/** Returns the subject for closing a page: `<epoch>:<page>`. */
+/** Returns the subject of the transaction that closes a bitmap page: `<epoch>:<page>`. */
 export const pageSubject = (epoch: number, page: number): string => `${epoch}:${page}`;
 
 interface EpochChainState {
   readonly addresses: EpochAddresses;
-  /** The account at finalized. */
+  /** Epoch account at the commitment `finalized`; null when the account does not exist. */
   readonly final: EpochAccount | null;
-  /** The account at confirmed. */
+  /** Epoch account at the commitment `confirmed`; null when the account does not exist. */
   readonly account: EpochAccount | null;
   readonly state: string;
   readonly opened: boolean;
@@ -39,13 +39,13 @@ async function readChainState(app: App, epoch: number): Promise<EpochChainState 
 const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
 const done: ComposeOutcome = { do: 'done', signature: null, slot: null };
 
-/** Logs the refusal and retries, because the end of an epoch must not be given up. */
+/** Logs the failed simulation and schedules a retry. An epoch must be settled or closed at some time, so the transaction is never given up. */
 const refused: TransactionType['simulationFailed'] = async (app, subject, error) => {
-  app.log.warn({ subject, error }, 'the chain refuses to settle or close an epoch; the transaction is retried');
+  app.log.warn({ subject, error }, 'the simulation of settling or closing an epoch failed; the transaction is retried');
   return wait(error.message, REFUSED_RETRY_MS);
 };
 
-/** Builds a settle or close transaction. Only `settle` needs the signature of the authority. */
+/** Builds a transaction that settles or closes an epoch. Only the instruction `settleEpoch` needs the signature of the epoch authority. */
 function draft({ addresses }: EpochChainState, { vault, refund }: EpochAccount, by: typeof settleEpoch | typeof closeEpoch): TransactionDraft {
   const { program, account: epochAccount, authority } = addresses;
   const signers = by === settleEpoch ? (['epochAuthority'] as const) : [];
@@ -53,8 +53,8 @@ function draft({ addresses }: EpochChainState, { vault, refund }: EpochAccount, 
 }
 
 /**
- * The transaction type that settles an epoch before its expiry. The rest of the vault returns to the treasury.
- * Waits when the root is not finalized yet.
+ * The transaction type that settles an epoch before its expiry. The unclaimed tokens in the vault return to the treasury. The transaction waits while
+ * the root is not finalized yet.
  */
 export const epochSettle: TransactionType = {
   ...SETTLE,
@@ -73,12 +73,12 @@ export const epochSettle: TransactionType = {
     return draft(found, account, settleEpoch);
   },
   simulationFailed: refused,
-  // `followEpochs` settles the epoch in the database, because all claims must be known first.
+  // The transaction does not settle the epoch in the database. `followEpochs` does, because it first stores all claims of the epoch.
   finalized: async (tx) => tx.enqueue(followEpochs, {}),
   failed: async () => undefined,
 };
 
-/** The transaction type that closes an expired or settled epoch. The rest of the vault returns to the treasury. */
+/** The transaction type that closes the account of an expired or settled epoch. The unclaimed tokens in the vault return to the treasury. */
 export const epochClose: TransactionType = {
   name: 'epoch-close',
   scope: 'roots',
@@ -97,7 +97,7 @@ export const epochClose: TransactionType = {
   failed: async () => undefined,
 };
 
-/** The transaction type that closes a bitmap page of a closed epoch and recovers its rent. A subject is `<epoch>:<page>`. */
+/** The transaction type that closes a bitmap page of a closed epoch and recovers the rent of the page. A subject is `<epoch>:<page>`. */
 export const epochPageClose: TransactionType = {
   name: 'epoch-page-close',
   scope: 'roots',
@@ -111,7 +111,7 @@ export const epochPageClose: TransactionType = {
     const { accounts } = await readAccounts(app, 'finalized', [epochAccount, address]);
     const account = decodeEpoch(program, accounts[0] ?? null);
     if (account?.state !== 'closed') return wait('the closing of the epoch is not finalized yet');
-    // The page does not exist if no claim needed it, or if it was closed already.
+    // The bitmap page does not exist if no claim needed it, or if it was closed already.
     if (!decodePage(program, accounts[1] ?? null)) return done;
     return { do: 'sign', feePayer: 'feePayer', instructions: [closePage({ program, epochAccount, authority, page })], spends: [] };
   },

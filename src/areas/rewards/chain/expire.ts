@@ -4,7 +4,7 @@ import { retry, submit } from '#platform/solana/submission/index.ts';
 import { epochClose, epochPageClose, epochSettle } from './end.ts';
 import { epochRoot } from './root.ts';
 
-/** Maximum epochs or transactions per run. */
+/** Maximum epochs that one run expires, and maximum failed transactions that it retries. */
 const MAX_PER_RUN = 100;
 
 const expire = statement<{ epoch: number }>(
@@ -14,7 +14,7 @@ const expire = statement<{ epoch: number }>(
    returning epoch`,
 );
 
-// Waits 10 minutes after the failure, because an operator may have to remove the cause first.
+// Selects transactions that failed at least 10 minutes ago. The delay gives an operator time to remove the cause.
 const selectFailed = statement<{ kind: string; subject: string }>(
   'select_failed_epoch_transactions',
   `select t.kind, t.subject from chain_transactions t
@@ -23,7 +23,10 @@ const selectFailed = statement<{ kind: string; subject: string }>(
    order by t.changed_at limit ${MAX_PER_RUN}`,
 );
 
-/** Expires committed epochs and submits their closing, which returns the rest to the treasury. Retries failed epoch transactions. */
+/**
+ * Sets committed epochs to `expired` after their expiry time, and submits the transactions that close their accounts. These transactions return the
+ * unclaimed tokens to the treasury. Then retries failed transactions of epochs.
+ */
 export async function expireEpochs(app: App): Promise<void> {
   await app.tx(async (tx) => {
     const epochs = await tx.query(expire);
@@ -37,7 +40,7 @@ export async function expireEpochs(app: App): Promise<void> {
   const rows = await app.db.query(selectFailed, [kinds.map(({ name }) => name), epochRoot.name]);
   for (const [name, ofKind] of Map.groupBy(rows, ({ kind }) => kind)) {
     const subjects = ofKind.map(({ subject }) => subject);
-    app.log.error({ kind: name, subjects }, 'transactions of epochs have failed; they are retried');
+    app.log.error({ kind: name, subjects }, 'transactions of epochs have failed; these transactions are retried');
     await app.tx((tx) => retry(tx, { name }, subjects));
   }
 }

@@ -6,7 +6,7 @@ import { epochClose, epochPageClose, pageSubject } from './end.ts';
 import type { FollowedEpoch } from './epoch-accounts.ts';
 import { markSettled } from './settlement.ts';
 
-// A settlement request locks this row too, so that no request can arrive between this read and the commit.
+// A settlement request locks the same row, so no settlement request can be stored between this read and the commit.
 const lockEpoch = statement<{ settling: boolean }>(
   'lock_epoch_to_finish',
   'select settle_requested_at is not null as settling from epochs where epoch = $1 for update',
@@ -19,8 +19,8 @@ const closeAccount = statement('close_epoch_account', 'update epoch_accounts set
 const expire = statement('expire_closed_epoch', `update epochs set state = 'expired' where epoch = $1 and state = 'committed'`);
 
 /**
- * Settles or expires an epoch in the database, and submits the closing of its accounts on the chain.
- * Precondition: the finalized account is settled or closed, and all claims are known.
+ * Settles or expires an epoch in the database, and submits the transactions that close its accounts on the chain.
+ * Precondition: the finalized epoch account is settled or closed, and the database has all claims of the epoch.
  */
 export async function finishEpoch(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
   if (row.ended && account.state === 'settled') return;

@@ -7,11 +7,11 @@ import { attributeClaims, skipHistory } from './attribute.ts';
 import { addressesOf, type FollowedEpoch } from './epoch-accounts.ts';
 import { finishEpoch } from './finish.ts';
 
-/** Maximum epochs per run. An epoch is open for at most 400 days, so this includes all. */
+/** Maximum epochs per run. An epoch is open for at most 400 days and there is one epoch per day, so one run includes all open epochs. */
 const MAX_FOLLOWED = 1_000;
 const ACCOUNTS_PER_REQUEST = 100;
 const MAX_CONCURRENT_EPOCHS = 4;
-/** Number of known claims after which the history cursor is moved forward. */
+/** Number of claims stored since the history cursor last moved, at which the cursor is moved forward. */
 const MAX_UNREAD = 500;
 
 const selectFollowed = statement<FollowedEpoch>(
@@ -24,9 +24,9 @@ const selectFollowed = statement<FollowedEpoch>(
 const selectClaimed = statement<{ claimed: string }>('select_claimed_of_epoch', 'select claimed::text from epoch_accounts where epoch = $1');
 
 /**
- * Brings the database to the finalized state of the chain for all epochs that can still change: claims of any sender,
- * settlements and closings. Needs one RPC request per 100 unchanged epochs. Any number of processes may run it concurrently.
- * @param only one epoch; null for all
+ * Updates the database to the finalized state of the chain, for all epochs that can still change: stores the claims of any sender, the settlements
+ * and the closings. Needs one RPC request per 100 unchanged epochs. Several processes may run it concurrently.
+ * @param only number of the only epoch to update; null for all epochs
  */
 export async function followEpochs(app: App, only: number | null = null): Promise<void> {
   const followed = await app.db.query(selectFollowed, [only]);
@@ -48,16 +48,16 @@ export async function followEpochs(app: App, only: number | null = null): Promis
 
 const epochFollower = perApp((app) => coalesce<number, void>(([epoch]) => followEpochs(app, epoch)));
 
-/** Follows one epoch. Concurrent calls for an epoch share one run. */
+/** Updates one epoch to the finalized state of the chain. Concurrent calls for the same epoch share one run. */
 export const followEpoch = (app: App, epoch: number): Promise<void> => app.state(epochFollower)(String(epoch), epoch);
 
-/** An account, and the slot at which it was read. */
+/** The fetched account of an epoch, and the slot at which it was read. */
 interface FetchedEpoch {
   readonly slot: number;
   readonly raw: FetchedAccount;
 }
 
-/** Follows an epoch and logs an error, so that the other epochs are still followed. */
+/** Calls `follow` and logs an error instead of throwing it, so that the run continues with the other epochs. */
 async function followSafely(app: App, row: FollowedEpoch, seen: FetchedEpoch): Promise<void> {
   try {
     await follow(app, row, seen);
@@ -68,7 +68,7 @@ async function followSafely(app: App, row: FollowedEpoch, seen: FetchedEpoch): P
 
 async function follow(app: App, row: FollowedEpoch, { slot, raw }: FetchedEpoch): Promise<void> {
   const account: EpochAccount | null = decodeEpoch(addressesOf(row).program, raw);
-  // The opening was finalized, so a missing account means that the RPC node lags behind.
+  // The transaction that opened the account is finalized. So if the account is missing, this RPC node lags behind.
   if (!account) return;
   if (!account.root.equals(row.root) || account.total !== BigInt(row.total)) {
     app.log.error(
@@ -82,6 +82,6 @@ async function follow(app: App, row: FollowedEpoch, { slot, raw }: FetchedEpoch)
     await attributeClaims(app, row, account);
     known = BigInt((await app.db.query(selectClaimed, [row.epoch]))[0]?.claimed ?? '0');
   } else if (account.claimed === known && row.unread >= MAX_UNREAD) await skipHistory(app, row, slot);
-  // The database may be ahead of this RPC node. The epoch is finished only when both have the same claimed amount.
+  // The database may be ahead of this RPC node. So the epoch is finished only when the database and the account have the same claimed amount.
   if (account.claimed === known && account.state !== 'open') await finishEpoch(app, row, account);
 }

@@ -5,33 +5,33 @@ import { parseClaim } from '#platform/solana/distributor/index.ts';
 import { rpc } from '#platform/solana/solana.ts';
 import type { EpochAddresses } from './epoch-accounts.ts';
 
-/** Signatures per RPC response, the maximum of RPC nodes. */
+/** Signatures per page. RPC nodes return at most 1,000 per request. */
 const PAGE = 1_000;
-/** Maximum pages of an account's history per run. For a longer history, the bitmap is read instead. */
+/** Maximum pages of an account's history per run. If the history is longer, the bitmap is read in addition. */
 const MAX_PAGES = 20;
-/** Maximum transactions of an epoch's account that are searched for its opening, oldest first. */
+/** Maximum transactions of an epoch account that are searched for the transaction that opened it, oldest first. */
 const MAX_SEARCHED = 20;
 
-/** First byte of the program's instruction `open`. */
+/** First byte of the data of the program's instruction `open`. */
 const OPEN = 0;
-/** Index of the epoch account among the accounts of `open`. */
+/** Index of the epoch account in the account list of the instruction `open`. */
 const OPENED_EPOCH = 3;
 
-/** The position up to which the history of an account was read. */
+/** Signature and slot of the last transaction of an account that was read. */
 interface HistoryCursor {
   readonly signature: string | null;
   readonly slot: number;
 }
 
-/** The finalized transactions that name an account. */
+/** The finalized transactions that name an account, after a cursor. */
 export interface AccountHistory {
-  /** Oldest first. */
+  /** Transactions, oldest first. */
   readonly entries: readonly ConfirmedSignatureInfo[];
-  /** Whether it reaches back to the cursor. If not, it contains only the newest part. */
+  /** Whether `entries` reaches back to the cursor. If false, `entries` contains only the newest transactions. */
   readonly isWhole: boolean;
 }
 
-/** Lists the finalized transactions of an account after a cursor. */
+/** Lists the finalized transactions that name an account and are newer than a cursor. */
 export async function readHistory(app: App, account: PublicKey, since: HistoryCursor): Promise<AccountHistory> {
   const entries: ConfirmedSignatureInfo[] = [];
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -43,7 +43,7 @@ export async function readHistory(app: App, account: PublicKey, since: HistoryCu
         'finalized',
       ),
     );
-    // An RPC node that does not know the cursor returns older entries too; they are dropped by slot.
+    // An RPC node that does not have the transaction of the cursor returns older entries too. The slot filter drops them.
     const recent = found.filter(({ slot }) => slot >= since.slot);
     entries.push(...recent);
     if (found.length < PAGE || recent.length < found.length) return { entries: entries.reverse(), isWhole: true };
@@ -51,7 +51,7 @@ export async function readHistory(app: App, account: PublicKey, since: HistoryCu
   return { entries: entries.reverse(), isWhole: false };
 }
 
-/** Reads a finalized transaction; null when the RPC node does not have it. */
+/** Reads a finalized transaction. Returns null when the RPC node does not have it. */
 export async function readTransaction(app: App, signature: string): Promise<VersionedTransactionResponse | null> {
   return await rpc(() => app.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
 }
@@ -62,7 +62,7 @@ interface Instruction {
   readonly data: Uint8Array;
 }
 
-/** Yields the instructions of a transaction, including inner instructions. */
+/** Yields the instructions of a transaction, including its inner instructions. */
 function* instructionsOf({ transaction, meta }: VersionedTransactionResponse): Generator<Instruction> {
   const { message } = transaction;
   const loaded = meta?.loadedAddresses;
@@ -78,7 +78,7 @@ function* instructionsOf({ transaction, meta }: VersionedTransactionResponse): G
   }
 }
 
-/** Returns the leaf indexes of an epoch that a transaction claimed; none when it failed. */
+/** Returns the indexes of the leaves of an epoch that a transaction claimed. Returns none when the transaction failed. */
 export function claimedIndexes(found: VersionedTransactionResponse, addresses: EpochAddresses): number[] {
   if (found.meta?.err !== null) return [];
   return [...instructionsOf(found)].flatMap(({ program, keys, data }) => {
@@ -89,8 +89,8 @@ export function claimedIndexes(found: VersionedTransactionResponse, addresses: E
 }
 
 /**
- * Finds the transaction that opened an epoch; null when the RPC node's history lacks it.
- * It checks the instructions, because other transactions may have named the address before.
+ * Finds the transaction that opened the account of an epoch. Returns null when the RPC node does not have it. Checks the instructions of each
+ * transaction, because an older transaction can name the address without opening the account.
  */
 export async function findOpening(app: App, addresses: EpochAddresses): Promise<{ signature: string; slot: number } | null> {
   const { entries } = await readHistory(app, addresses.account, { signature: null, slot: 0 });

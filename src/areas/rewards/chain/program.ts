@@ -7,13 +7,13 @@ import { rpc } from '#platform/solana/solana.ts';
 
 const FILE = join(import.meta.dirname, '../../../../programs/distributor/distributor.so');
 
-/** Maximum age of a positive check, ms. An upgradeable program may be replaced after it. */
+/** Maximum age of a positive result, ms. An upgradeable program can be replaced later, so the check is repeated. */
 const MAX_AGE_MS = 600_000;
 
 const programCheck = perApp((app) => ttlCache(MAX_AGE_MS, (_key: 'program') => compareProgram(app)));
 
 /**
- * Returns whether the deployed program equals the committed file byte for byte. Caches a positive result only.
+ * Returns whether the program on the chain equals the committed file `distributor.so` byte for byte. Caches only a positive result.
  * @throws 503 when the RPC node does not answer
  */
 export async function isProgramOurs(app: App): Promise<boolean> {

@@ -21,9 +21,9 @@ import { findOpening } from './history.ts';
 import { isProgramOurs } from './program.ts';
 import { SETTLED_ERROR, settleUncommitted } from './settlement.ts';
 
-/** Delay before a retry when the root cannot be signed, ms. */
+/** Delay before a retry when the root transaction cannot be sent at present, ms. */
 const REFUSED_RETRY_MS = 30_000;
-/** Delay before a retry when the opening is not finalized yet, ms. */
+/** Delay before a retry when the epoch account exists but is not finalized yet, ms. */
 const RETRY_MS = 1_000;
 
 interface EpochRow {
@@ -40,8 +40,8 @@ const selectEpoch = statement<EpochRow>(
   `select state, root, total::text, leaves, settle_requested_at is not null as settling, commit_signature as signature from epochs where epoch = $1`,
 );
 
-// The expiry is 3 hours later than the configured days, because the program counts from the opening by the clock of the chain. An expiry
-// that was chosen within the last hour stays, so that two concurrent processes use the same one.
+// Adds 3 hours to the configured days, because the epoch opens later than this statement runs, by the clock of the chain, and because the expiry is
+// rounded down to the hour. An expiry that was chosen within the last hour stays, so that two concurrent processes use the same expiry.
 const upsertEpochAccounts = statement<EpochAddressesRow & { expiry: number }>(
   'upsert_epoch_accounts',
   `insert into epoch_accounts as a (epoch, program, authority, mint, address, vault, expires_at)
@@ -82,17 +82,17 @@ const commitEpochs = statement<Committed>(
 );
 
 /**
- * The transaction type that opens an epoch on the chain: creates the vault, transfers the total and stores the root, in one
- * transaction. The address of the epoch account is used once, so the epoch cannot be opened twice.
+ * The transaction type that opens an epoch on the chain. One transaction creates the vault, transfers the total to it and stores the root. Each epoch
+ * has one account address, so the epoch cannot be opened twice.
  */
 export const epochRoot: TransactionType = {
   name: 'epoch-root',
   scope: 'roots',
   afterFailure: 'again',
   compose,
-  // The root is retried until it lands, because an epoch must not be given up. The log line alerts operators.
+  // The root is retried until it lands, because every computed epoch must reach the chain. The log line alerts operators.
   async simulationFailed(app, subject, error) {
-    app.log.error({ epoch: subject, error }, 'the chain refuses the root of an epoch; the transaction is retried');
+    app.log.error({ epoch: subject, error }, 'the simulation of the root transaction of an epoch failed; the transaction is retried');
     return { do: 'wait', ms: REFUSED_RETRY_MS, reason: error.message };
   },
   async signed(tx, { subject, draft }) {
@@ -140,9 +140,9 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   if (left < total) {
     app.log.error(
       { epoch: subject, held: String(held), free: String(left), total: epoch.total },
-      'the treasury holds less than an epoch needs; the root is retried',
+      'the treasury has fewer unreserved tokens than an epoch needs; the root transaction is retried',
     );
-    const reason = `the epoch needs ${total}, but of the ${held} that the treasury holds only ${left} are not reserved for rounds or payments`;
+    const reason = `the epoch needs ${total} base units; the treasury holds ${held}, of which ${left} are not reserved for rounds or payments`;
     return { do: 'wait', ms: REFUSED_RETRY_MS, reason };
   }
   const token = decodeMint(mint);
@@ -155,10 +155,13 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   return drafted;
 }
 
-/** Checks that run before a draft is signed. Each check verifies that no round has reserved the tokens of the draft meanwhile. */
+/**
+ * One check per composed draft. It runs in the database transaction that signs the draft, and throws 409 when a round or payment has reserved the
+ * tokens since the draft was composed.
+ */
 const checksBeforeSigning = new WeakMap<TransactionDraft, (tx: Tx) => Promise<void>>();
 
-/** Stores and returns the addresses and the expiry of an epoch. Precondition: the epoch is not open on the chain yet. */
+/** Stores and returns the addresses and the expiry of an epoch. Precondition: the epoch was not opened on the chain. */
 async function chooseAddresses(app: App, epoch: number): Promise<{ addresses: EpochAddresses; expiry: number }> {
   const { programId: program, rewardMint: mint } = app.chain;
   const authority = app.chain.key('epochAuthority').publicKey;
@@ -192,7 +195,8 @@ async function draft(
     feePayer: 'feePayer',
     signers: ['treasury', 'epochAuthority'],
     instructions: [
-      // A stranger may have created the vault or sent tokens to it. The instruction is idempotent, and the transfer is the full total.
+      // Any wallet may have created the vault or sent tokens to it. So the vault is created only if it is missing, and the transfer always has the
+      // full total.
       createAssociatedTokenAccount(payer, addresses.account, mint),
       transferChecked({ from, to: addresses.vault, owner: treasury, mint, decimals, amount: total }),
       openEpoch({
@@ -217,8 +221,8 @@ async function draft(
 }
 
 /**
- * Handles an epoch account that exists already. Only our authority can have created it.
- * @returns `done` when it is finalized, `wait` when it is not, `manual` when root, total or leaves differ
+ * Handles an epoch account that exists on the chain already. Only the epoch authority can have created it.
+ * @returns `done` when the account is finalized, `wait` when it is not, `manual` when its root, total or number of leaves differs
  */
 async function confirmOpened(app: App, addresses: EpochAddresses, epoch: EpochRow, existing: EpochAccount): Promise<ComposeOutcome> {
   const isSame = existing.root.equals(epoch.root) && existing.total === BigInt(epoch.total) && existing.leaves === epoch.leaves;

@@ -5,14 +5,14 @@ import type { ChainError } from '#platform/solana/submission/index.ts';
 import { submissionStatuses, submit } from '#platform/solana/submission/index.ts';
 import { epochSettled } from '../events.ts';
 
-/** Names of transaction types. Declared here because the files of the types import this file. */
+/** Names of transaction types. They are declared in this file, because the files of the two types import this file. */
 const ROOT = { name: 'epoch-root' };
 export const SETTLE = { name: 'epoch-settle' };
 
-/** The error of transactions for an epoch that is settled off-chain. */
+/** The error with which transactions fail when their epoch is settled off-chain. */
 export const SETTLED_ERROR: ChainError = { name: 'Settled', message: 'the epoch is settled off-chain', instruction: null, code: null };
 
-/** The settlement of an epoch: `settling` until it is finalized on the chain. */
+/** The settlement status of an epoch. It is `settling` until the settlement is finalized on the chain. */
 interface Settlement {
   epoch: number;
   status: 'settled' | 'settling';
@@ -49,8 +49,9 @@ const selectUncommitted = statement<{ epoch: number }>(
 );
 
 /**
- * Marks epochs as settled. Idempotent.
- * Precondition: no reward can be claimed on the chain any more, and all claims are known.
+ * Marks epochs as settled and emits their events. Idempotent.
+ * Precondition: no reward of these epochs can be claimed on the chain any more, and the database has all their claims.
+ * @returns the settlement times of the epochs that this call settled, keyed by epoch
  */
 export async function markSettled(tx: Tx, epochs: readonly number[]): Promise<Map<number, string>> {
   if (epochs.length === 0) return new Map();
@@ -59,7 +60,7 @@ export async function markSettled(tx: Tx, epochs: readonly number[]): Promise<Ma
   return new Map(rows.map((row) => [row.epoch, row.settled_at]));
 }
 
-/** Settles the given epochs that have a settlement request. Precondition: none of their roots is in flight or on the chain. */
+/** Settles each given epoch that has a settlement request. Precondition: the roots of the given epochs are neither in flight nor on the chain. */
 export async function settleUncommitted(tx: Tx, epochs: readonly number[]): Promise<void> {
   const due = await tx.query(selectUncommitted, [epochs]);
   await markSettled(
@@ -69,13 +70,13 @@ export async function settleUncommitted(tx: Tx, epochs: readonly number[]): Prom
 }
 
 /**
- * Settles epochs off-chain. An epoch whose root is on the chain or in flight is first settled on the chain. Any other epoch is
- * settled at once and is never committed. Idempotent.
- * @throws 404 when one of them does not exist; then none is settled
+ * Settles epochs off-chain. An epoch whose root is on the chain or in flight is first settled on the chain. Any other epoch is settled at once and is
+ * never committed. Idempotent.
+ * @throws 404 when one of the epochs does not exist; then no epoch is settled
  */
 export async function settleOffChain(tx: Tx, epochs: readonly number[]): Promise<Settlement[]> {
   const wanted = [...new Set(epochs)].sort((a, b) => a - b);
-  // Signing a root locks the row of the epoch until the attempt is stored, so after this lock every root in flight is visible.
+  // Signing a root locks the row of the epoch until the attempt is stored. So after this lock, the query below returns every root in flight.
   const locked = await tx.query(lockEpochs, [wanted]);
   const known = new Map(locked.map((row) => [row.epoch, row]));
   const unknown = wanted.find((epoch) => !known.has(epoch));

@@ -5,18 +5,18 @@ import { type EpochState, STATUS } from '../epochs/epochs.ts';
 interface Claimable {
   epoch: number;
   amount: string;
-  /** Index of the leaf. */
+  /** Index of the leaf in the Merkle tree. */
   index: number;
   /**
-   * `computed`: claimable as soon as the root is on the chain; `committed`: claimable; `claiming`: a claim is in flight;
-   * `settled`: settled off-chain.
+   * `computed`: claimable as soon as the root is on the chain; `committed`: claimable; `claiming`: a claim is in flight; `settled`: the epoch is
+   * settled off-chain, so the reward is not claimable.
    */
   status: EpochState | 'claiming';
   expiresAt: string | null;
 }
 
-// `offset 0` forces one index lookup per epoch, even when PostgreSQL made the plan while the table was small.
-// A fork can drop a confirmed claim; then the reward is listed again.
+// `offset 0` forces one index lookup per epoch, even when PostgreSQL made the plan while the table was small. The statement leaves out rewards whose
+// claim is confirmed. If a fork drops that claim, the reward is listed again.
 const unclaimedStatement = (name: string, states: string) =>
   statement<{ total: number } & (Claimable | { epoch: null })>(
     name,
@@ -36,8 +36,8 @@ const statements = {
 };
 
 /**
- * Returns one page of a wallet's unclaimed, unexpired rewards in the order of their epochs, and the total number.
- * @param which `all` includes epochs that were settled off-chain
+ * Returns one page of a wallet's unclaimed, unexpired rewards in the order of their epochs, and the total number of these rewards.
+ * @param which `all` includes epochs that were settled off-chain; `unsettled` excludes them
  */
 export async function listClaimable(
   db: Queryable,

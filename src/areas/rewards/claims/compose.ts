@@ -23,7 +23,7 @@ import { RELAY_MARGIN } from './request.ts';
 import type { ClaimState } from './rows.ts';
 import { checkOpening } from './token-accounts.ts';
 
-/** Delay before a retry when the chain state is not visible or not finalized yet, ms. */
+/** Delay before a retry when the RPC node does not have the needed chain state yet, ms. */
 export const RETRY_MS = 1_000;
 /** Delay before a retry while another claim creates the bitmap page, ms. */
 const PAGE_RETRY_MS = 250;
@@ -53,7 +53,7 @@ const selectToCompose = statement<ClaimToCompose>(
 const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
 const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { name, message, instruction: null, code: null } });
 
-/** Builds the transaction of a claim, or returns why there is none to sign. */
+/** Builds the transaction of a claim. When there is none to sign, returns what to do instead: wait, fail, finish or leave it to an operator. */
 export async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const claim = (await app.db.query(selectToCompose, [subject]))[0];
   if (!claim) return { do: 'manual', reason: `claim ${subject} does not exist` };
@@ -78,7 +78,7 @@ function isBitSet({ program }: EpochAddresses, raw: FetchedAccount, index: numbe
   return page !== null && isClaimed(page, index);
 }
 
-/** Handles a leaf that a transaction has claimed already. When it is finalized, `followEpoch` finds its signature. */
+/** Handles a claim whose leaf a transaction has claimed already. When that transaction is finalized, `followEpoch` finds and stores its signature. */
 async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochAddresses, pageKey: PublicKey): Promise<ComposeOutcome> {
   const { accounts } = await readAccounts(app, 'finalized', [pageKey]);
   if (!isBitSet(addresses, accounts[0] ?? null, claim.index)) return wait('the leaf is claimed but not finalized yet');
@@ -89,7 +89,10 @@ async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochA
     : wait('the leaf is claimed, but its transaction is not known yet');
 }
 
-/** Handles an epoch that is settled or closed at confirmed: fails the claim when that is finalized. */
+/**
+ * Handles a claim when the epoch account is settled or closed at the commitment `confirmed`. Fails the claim if the account is also settled or closed
+ * at `finalized`; otherwise the claim waits.
+ */
 async function epochEnded(app: App, { program, account }: EpochAddresses): Promise<ComposeOutcome> {
   const { accounts } = await readAccounts(app, 'finalized', [account]);
   return decodeEpoch(program, accounts[0] ?? null)?.state === 'open'
@@ -143,7 +146,7 @@ async function draft(
   };
 }
 
-/** Returns whether no account exists at an address, or only lamports that a stranger sent there. */
+/** Returns whether an address has no account, or only an account without data that a stranger created by sending lamports. */
 const isVacant = (account: FetchedAccount) => account === null || (account.owner.equals(SystemProgram.programId) && account.data.length === 0);
 
 const nodesOf = (proof: Buffer): Buffer[] =>

@@ -3,7 +3,7 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CLAIMS_PER_PAGE, pageOf } from '#platform/solana/distributor/index.ts';
 
-// Considers the last 3 seconds only, so that a claim that does not land does not block the other claims of its page.
+// Selects only claims that changed in the last 3 seconds, so that a claim that does not land does not block the other claims of its bitmap page.
 const selectOpener = statement<{ id: string }>(
   'select_page_opener',
   `select id::text from claims where epoch = $1 and index between $2 and $3 and id <> $4
@@ -17,13 +17,17 @@ interface OnPage {
   readonly index: number;
 }
 
-/** Returns whether another claim is creating the same bitmap page. Only that claim pays the rent, so the others do not reserve it. */
+/** Returns whether another claim is creating the same bitmap page. Only that claim pays the rent of the page, so this claim must wait. */
 export async function isBeingOpened(db: Queryable, { id, epoch, index }: OnPage): Promise<boolean> {
   const first = pageOf(index) * CLAIMS_PER_PAGE;
   return (await db.query(selectOpener, [epoch, first, first + CLAIMS_PER_PAGE - 1, id])).length > 0;
 }
 
-/** Reserves the creation of a bitmap page for a claim before it is sent. @throws 409 when another claim is creating the page */
+/**
+ * Checks, before a claim is sent, that no other claim is creating the bitmap page. The lock makes the claims of an epoch run this check one after
+ * another.
+ * @throws 409 when another claim is creating the page
+ */
 export async function recordPageOpening(tx: Tx, claim: OnPage): Promise<void> {
   await tx.query(lockPages, [claim.epoch]);
   if (await isBeingOpened(tx, claim)) throw fail(409, 'another claim is creating the bitmap page');

@@ -7,7 +7,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { retry, submit } from '#platform/solana/submission/index.ts';
 import { CLAIM, type ClaimRow, insertClaim, lockClaim, requeueClaim } from './rows.ts';
 
-/** Time before the expiry of an epoch from which claims are not relayed any more, because they might land too late. */
+/** Time before the expiry of an epoch in which no claim is sent any more, because it might land after the expiry. */
 export const RELAY_MARGIN = `interval '10 minutes'`;
 
 interface Leaf {
@@ -25,7 +25,7 @@ const selectLeaf = statement<Leaf>(
    from reward_leaves l join epochs e on e.epoch = l.epoch where l.epoch = $1 and l.wallet = $2 and l.amount > 0 and e.root is not null`,
 );
 
-/** A request to claim the caller's leaf of an epoch. */
+/** A request of the signed-in wallet to claim its leaf of an epoch. */
 export interface ClaimRequest {
   readonly epoch: number;
   /** Sibling hashes from the leaf to the root, 32 bytes each. */
@@ -33,9 +33,9 @@ export interface ClaimRequest {
 }
 
 /**
- * Creates and submits the claim of a wallet's leaf. Returns the existing claim while it is in flight; retries a failed claim.
+ * Creates and submits the claim of a wallet's leaf. If a claim is in flight already, returns its id. If the earlier claim failed, retries it.
  * @returns the id of the claim
- * @throws 404 when there is no such leaf; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
+ * @throws 404 when the wallet has no leaf in this epoch; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
  * expired or not committed
  */
 export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: ClaimRequest): Promise<string> {
@@ -59,7 +59,7 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
     await submit(tx, CLAIM, [id]);
     return id;
   }
-  // A concurrent request inserted the claim and has committed.
+  // The insert returned no row, because a concurrent request inserted the claim and committed first.
   const first = (await tx.query(lockClaim, [epoch, leaf.index]))[0];
   if (!first) throw new Error(`the claim of leaf ${leaf.index} of epoch ${epoch} was neither inserted nor found`);
   return first.state === 'claimed' ? refuseClaimed(first) : first.id;

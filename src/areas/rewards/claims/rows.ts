@@ -1,13 +1,16 @@
 import { instant, statement } from '#platform/db/sql.ts';
 
-/** States of a claim. A fork can drop a `confirmed` claim; `claimed` is finalized; a `failed` claim can be requested again. */
+/**
+ * States of a claim. `confirmed`: a fork can still drop its transaction; `claimed`: its transaction is finalized; `failed`: the wallet can request
+ * the claim again.
+ */
 export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'failed'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];
 
-/** Name of the transaction type of claims. Declared here because the file of the type imports this file. */
+/** Name of the transaction type of claims. It is declared in this file, because `transaction-type.ts` imports this file. */
 export const CLAIM = { name: 'claim' };
 
-/** A claim, as the API returns it. Amounts: base units as text. */
+/** A claim, as the database stores it. Amounts: base units as text. */
 export interface ClaimRow {
   id: string;
   epoch: number;

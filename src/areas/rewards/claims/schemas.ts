@@ -11,10 +11,10 @@ const EpochNumber = z
 
 const Node = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');
 
-/** Maximum length of a proof that the program accepts, hashes. */
+/** Maximum number of hashes in a proof that the program accepts. */
 const MAX_NODES = 32;
 
-/** The body of a claim request. The proof endpoint returns these values. */
+/** The body of a claim request. The proof endpoint returns both values. */
 export const ClaimBody = z
   .strictObject({
     epoch: EpochNumber.meta({ description: 'The epoch: UTC days since 1970-01-01.', example: 20_777 }),
@@ -25,10 +25,10 @@ export const ClaimBody = z
 const Status = z.enum(CLAIM_STATES).meta({
   description:
     'queued: not signed yet. submitted: sent to the chain. confirmed: the transaction is confirmed but not finalized. claimed: finalized. ' +
-    'failed: ended without effect; the claim can be requested again.',
+    'failed: the reward was not paid; the wallet can request the claim again.',
 });
 
-/** The state of a claim. */
+/** The state of a claim, as the response to a claim request returns it. */
 export const ClaimReceipt = z
   .strictObject({
     claimId: Id,
@@ -36,7 +36,7 @@ export const ClaimReceipt = z
     wallet: Wallet,
     amount: TokenAmount.meta({ description: 'Amount of the reward, base units.', example: '2500000' }),
     signature: z.string().nullable().meta({
-      description: 'Signature of the transaction that claims or claimed the reward; null while there is none or when it is unknown.',
+      description: 'Signature of the transaction that claims or claimed the reward; null while there is no transaction or its signature is unknown.',
       example: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
     }),
     status: Status,
@@ -46,12 +46,12 @@ export type ClaimReceipt = z.output<typeof ClaimReceipt>;
 
 /** A claim with the reason of its failure and its times. */
 export const ClaimView = ClaimReceipt.extend({
-  reason: z.string().nullable().meta({ description: 'Reason of the failure.', example: null }),
+  reason: z.string().nullable().meta({ description: 'Reason why the claim failed; null when it has not failed.', example: null }),
   requestedAt: Instant,
   changedAt: Instant,
 }).meta({ id: 'Claim' });
 
-/** Converts a claim to its receipt. */
+/** Converts the row of a claim to the receipt that the API returns. */
 export const receiptOf = ({ id, epoch, wallet, amount, signature, state }: ClaimRow): ClaimReceipt => ({
   claimId: id,
   epoch,
@@ -72,7 +72,7 @@ export const SettleRequest = z
   })
   .meta({ id: 'SettleRequest' });
 
-/** Epochs that are settled off-chain or being settled. */
+/** The given epochs, each settled off-chain or being settled. */
 export const Settlements = z
   .strictObject({
     epochs: z.array(

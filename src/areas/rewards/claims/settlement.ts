@@ -13,7 +13,7 @@ interface MovedClaim {
 }
 const MOVED = 'c.id::text, c.epoch, c.wallet, c.amount::text, c.signature, c.reason';
 
-// Every statement that updates several claims locks them in the order of epoch and index, so that there are no deadlocks.
+// Every statement that updates several claims locks them in the order of epoch and index, so that two statements cannot deadlock.
 const lockedById = (conditions: string) => `
   given as (select * from unnest($1::uuid[], $2::text[]) as g(id, value)),
   locked as (select c.id, g.value from given g join claims c on c.id = g.id where ${conditions} order by c.epoch, c.index for update of c)`;
@@ -81,15 +81,18 @@ export async function finishClaims(tx: Tx, landings: readonly LandedTransaction[
   await tx.query(setSignatures, [ids(landings), signatures(landings)]);
 }
 
-/** A leaf that is claimed in the finalized bitmap. `signature` is null when the transaction is unknown. */
+/** A leaf that is claimed on the finalized chain. `signature` is null when the transaction that claimed it is not known. */
 export interface ClaimedIndex {
   readonly index: number;
   readonly signature: string | null;
 }
 
-/** Marks leaves of an epoch as claimed by transactions of any sender. @returns the number of claims that were new */
+/**
+ * Marks leaves of an epoch as claimed, whichever wallet sent the transaction.
+ * @returns the number of leaves that were not marked before
+ */
 export async function finishLeaves(tx: Tx, epoch: number, claimed: readonly ClaimedIndex[]): Promise<number> {
-  // Keeps one entry per leaf, because only one transaction can have paid it.
+  // Keeps one entry per leaf, because the statement must not update the same row twice.
   const byIndex = new Map(claimed.map((one) => [one.index, one]));
   const given = [epoch, [...byIndex.keys()], [...byIndex.values()].map(({ signature }) => signature)];
   const moved = await tx.query(finishByIndex, given);
@@ -98,13 +101,19 @@ export async function finishLeaves(tx: Tx, epoch: number, claimed: readonly Clai
   return moved.length;
 }
 
-/** Marks claims as `failed` and emits their events. Does not change claims that are `claimed`. */
+/**
+ * Marks claims as `failed` and emits their events. Does not change claims that are `claimed`.
+ * @param reasonOf returns the text that is stored and sent to the wallet
+ */
 export async function failClaims(tx: Tx, failures: readonly FailedTransaction[], reasonOf: (failure: FailedTransaction) => string): Promise<void> {
   const rows = await tx.query(fail, [failures.map(({ subject }) => subject), failures.map(reasonOf)]);
   for (const { id, epoch, wallet, reason } of rows) tx.emit(claimFailed, { claimId: id, epoch, wallet, reason: reason ?? '' }, wallet);
 }
 
-/** Adds finalized claims to the totals of their epochs, in the order of epochs, and emits their events. */
+/**
+ * Adds finalized claims to the totals of their epochs and emits their events. Updates the epochs in ascending order, so that two calls cannot
+ * deadlock.
+ */
 async function addToEpochTotals(tx: Tx, moved: readonly MovedClaim[]): Promise<void> {
   const byEpoch = [...Map.groupBy(moved, ({ epoch }) => epoch)].sort(([a], [b]) => a - b);
   for (const [epoch, rows] of byEpoch) {

@@ -4,7 +4,7 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type ComposeOutcome, outflowLeft, TOKEN_ACCOUNTS } from '#platform/solana/submission/index.ts';
 
-/** The reason of a claim that fails because we do not open the wallet's token account. */
+/** The reason of a claim that fails because the service does not open the wallet's token account. */
 export const OPEN_FIRST = 'the wallet must open a token account for the reward token first';
 
 const selectOpened = statement<{ cause: string; over: boolean }>(
@@ -22,9 +22,9 @@ const deleteOpened = statement('delete_opened_token_account', 'delete from token
 const openFirst: ComposeOutcome = { do: 'fail', error: { name: 'NoDestination', message: OPEN_FIRST, instruction: null, code: null } };
 
 /**
- * Decides whether the service opens a wallet's token account and pays its rent: once per wallet and mint, for claims of at least the
- * minimum amount, within the daily budget. Once only, because a wallet could close its account repeatedly to collect the rent.
- * @returns null when the account may be opened, otherwise the outcome of composing
+ * Decides whether the service opens a wallet's token account and pays the rent of the account. It does so for claims of at least the minimum amount,
+ * within the daily budget. It does so once per wallet and mint, because a wallet could otherwise close its account repeatedly to collect the rent.
+ * @returns null when the service may open the account, otherwise the outcome with which the claim waits or fails
  */
 export async function checkOpening(
   app: App,
@@ -40,12 +40,18 @@ export async function checkOpening(
   return (await outflowLeft(app, TOKEN_ACCOUNTS)) < rent ? openFirst : null;
 }
 
-/** Records that a claim opens the wallet's token account, before it is sent. @throws 409 when another claim opens it */
+/**
+ * Records, before a claim is sent, that the claim opens the wallet's token account.
+ * @throws 409 when another claim opens the account
+ */
 export async function recordOpening(tx: Tx, claimId: string, mint: string): Promise<void> {
   if ((await tx.query(insertOpened, [claimId, mint])).length === 0) throw fail(409, 'another claim of the wallet is opening the token account');
 }
 
-/** Deletes the opening that an earlier attempt of a claim recorded. Precondition: that attempt has expired. */
+/**
+ * Deletes the row that an earlier attempt of a claim stored with `recordOpening`. Precondition: that attempt has expired, so it can no longer open
+ * the token account.
+ */
 export async function deleteOpening(tx: Tx, claimId: string): Promise<void> {
   await tx.query(deleteOpened, [claimId]);
 }

@@ -31,7 +31,7 @@ const submitClaim = statement<Submitted>(
    where c.id = b.id and a.epoch = c.epoch returning c.epoch, c.index, c.wallet, c.amount::text, a.mint, b.state = 'queued' as first`,
 );
 
-/** Reasons for program errors that concern the wallet's token account or the epoch. */
+/** Texts that clients see, by the name of the program error. Each error concerns the wallet's token account or the epoch. */
 const REASONS: Readonly<Record<string, string>> = {
   NoDestination: OPEN_FIRST,
   BadDestination: 'the token account of the wallet has another owner',
@@ -50,8 +50,8 @@ function reasonOf({ error }: FailedTransaction): string {
 }
 
 /**
- * The transaction type of a claim. The service pays the fees; the program pays only the wallet in the leaf. The bitmap on the
- * chain allows one payment per leaf, so retries and claims of other senders cannot pay it twice.
+ * The transaction type of a claim. The service pays the transaction fees; the program pays the tokens only to the wallet in the leaf. The bitmap on
+ * the chain allows one payment per leaf, so neither a retry nor a claim of another sender can pay a leaf twice.
  */
 export const claim: TransactionType = {
   ...CLAIM,
@@ -63,7 +63,7 @@ export const claim: TransactionType = {
     if (!known) return undefined;
     const reason = REASONS[known.name];
     if (reason !== undefined) return { do: 'fail', error: { ...error, name: known.name, message: reason } };
-    // The next `compose` checks whether the claim or the end of the epoch is finalized.
+    // The next call of `compose` finds out whether the claim, or the end of the epoch, is finalized.
     if (known.name === 'AlreadyClaimed' || known.name === 'NotOpen') return { do: 'wait', ms: RETRY_MS, reason: known.message };
     return undefined;
   },
@@ -72,7 +72,7 @@ export const claim: TransactionType = {
     if (!row) throw fail(409, 'the claim is no longer queued or submitted');
     const { epoch, index, wallet, amount, mint, first } = row;
     const tokenAccount = spentOn(draft, TOKEN_ACCOUNTS);
-    // SOL beyond the rent of the token account is the rent of the bitmap page.
+    // The draft spends SOL for two rents only: the token account and the bitmap page. So any SOL above the rent of the token account is for the page.
     if (spentOn(draft, 'sol') > tokenAccount) await recordPageOpening(tx, { id: subject, epoch, index });
     if (tokenAccount > 0n) await recordOpening(tx, subject, mint);
     else await deleteOpening(tx, subject);

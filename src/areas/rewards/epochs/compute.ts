@@ -11,7 +11,10 @@ import { storeLeaves, storeTree } from './leaf-store.ts';
 import { onComputed } from './on-computed.ts';
 import { pagesOfImport, pointsOfDay, type WalletPage } from './snapshot.ts';
 
-/** A day without points has no closing row. It counts as closed this long after its end, when no transaction of the day is in flight. */
+/**
+ * A day without points has no row in `closed_periods`. Such a day counts as closed 10 minutes after its end, because by then no database transaction
+ * can still add points to it.
+ */
 const EMPTY_DAY_GRACE = '10 minutes';
 
 interface EpochToCompute {
@@ -27,7 +30,7 @@ interface EpochToCompute {
 export const IS_DAY_CLOSED = `case when exists (select from closed_periods c where c.period = 'day' and c.bucket = e.epoch) then true
   else app_now() > to_timestamp((e.epoch + 1) * 86400.0) + interval '${EMPTY_DAY_GRACE}' and not exists (select from ledger l where l.day = e.epoch) end`;
 
-// `skip locked`: a second worker finds no row and stops, so only one worker computes an epoch.
+// With `skip locked`, a second worker finds no row and stops. So only one worker computes an epoch at a time.
 const lockEpoch = statement<EpochToCompute>(
   'lock_epoch_to_compute',
   `select source, pool::text, cap::text, dust::text, settle_requested_at is not null as "settleRequested",
@@ -41,10 +44,13 @@ const finishEpoch = statement<{ undistributed: string }>(
    where epoch = $1 returning undistributed::text`,
 );
 const analyze = { text: 'analyze reward_leaves, reward_trees' };
-/** Minimum number of wallets for an immediate `analyze`, so that the query planner knows the new size of the tables. */
+/**
+ * Minimum number of wallets of an epoch for an immediate `analyze`. It updates the table statistics, so that PostgreSQL chooses good query plans for
+ * the larger tables.
+ */
 const ANALYZE_FROM_WALLETS = 1_000;
 
-/** The result of computing an epoch. */
+/** The number of wallets and leaves of a computed epoch, and the sum of its amounts in base units. */
 interface ComputeResult {
   wallets: number;
   leaves: number;
@@ -52,8 +58,8 @@ interface ComputeResult {
 }
 
 /**
- * Computes amounts, leaves and tree of an epoch in the state `computing`, in one transaction. A crash stores nothing.
- * When two workers run it at once, one does the work. Does nothing while the day is not closed.
+ * Computes and stores the amounts, the leaves and the Merkle tree of an epoch in the state `computing`. All of it is one database transaction, so a
+ * crash stores nothing. When two workers run it at the same time, only one of them computes. Does nothing while the day is not closed.
  */
 export async function computeEpoch(app: App, epoch: number): Promise<void> {
   const begin = performance.now();
@@ -70,21 +76,21 @@ export async function computeEpoch(app: App, epoch: number): Promise<void> {
   if (!result) return;
   app.log.info({ epoch, ...result, total: String(result.total), ms: Math.round(performance.now() - begin) }, 'an epoch is computed');
   if (result.wallets >= ANALYZE_FROM_WALLETS)
-    await app.db.query(analyze).catch((err) => app.log.warn({ err }, 'analyze of the reward tables failed; autovacuum runs it later'));
+    await app.db.query(analyze).catch((err) => app.log.warn({ err }, 'analyze of the reward tables failed; autovacuum analyzes the tables later'));
 }
 
-/** Computes an imported epoch. If the tree does not have the announced root, refuses the import and deletes the epoch. */
+/** Computes an imported epoch. If the root of its tree is not the announced root, refuses the import, deletes the epoch and returns null. */
 async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToCompute): Promise<ComputeResult | null> {
   const imported = await findBuildingImport(tx, epoch);
   if (!imported) throw new Error(`epoch ${epoch} is imported, but its import row does not exist`);
   return await buildFromPages(pagesOfImport(tx, imported.id), async (builder, pages) => {
     const sums = await builder.useValuesAsAmounts();
-    // When the caller announced a root, the tree is built and compared before anything is stored.
+    // If the caller announced a root, the tree is built and its root is compared before any leaf is stored.
     const tree = imported.root === null ? undefined : await builder.tree(epoch);
     const root = tree && Buffer.from(tree.root).toString('hex');
     if (imported.root !== null && imported.root !== root) {
-      await closeImport(tx, imported.id, { refusedBecause: `root must be that of the distribution, which is ${root}` });
-      app.log.warn({ epoch, root }, 'an import is refused because its root differs from the computed root');
+      await closeImport(tx, imported.id, { refusedBecause: `root must be the root of the distribution, which is ${root}` });
+      app.log.warn({ epoch, root }, 'an import is refused because the announced root differs from the computed root');
       return null;
     }
     const stored = await storeEpoch(tx, { epoch, ...row }, builder, pages, { ...sums, points: null, ...(tree === undefined ? {} : { tree }) });
@@ -93,7 +99,7 @@ async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToComput
   });
 }
 
-/** Stores leaves and tree, and sets the epoch to `computed` or `empty`. */
+/** Stores the leaves and the Merkle tree of an epoch, and sets its state to `computed`, or to `empty` when it has no leaves. */
 async function storeEpoch(
   tx: Tx,
   { epoch, source, settleRequested }: Pick<EpochToCompute, 'source' | 'settleRequested'> & { epoch: number },
@@ -103,7 +109,7 @@ async function storeEpoch(
 ): Promise<ComputeResult> {
   const { wallets, leaves, total, points } = built;
   const builtPages = await builder.pages();
-  // The tree is built while the database stores the leaves.
+  // The builder builds the tree while the database stores the leaves.
   const buildingTree = built.tree === undefined ? builder.tree(epoch) : Promise.resolve(built.tree);
   buildingTree.catch(() => undefined);
   await storeLeaves(tx, epoch, source, pages, builtPages);

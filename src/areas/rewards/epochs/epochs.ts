@@ -11,7 +11,7 @@ export type EpochState = (typeof EPOCH_STATES)[number];
 export const EPOCH_SOURCES = ['computed', 'import'] as const;
 export type EpochSource = (typeof EPOCH_SOURCES)[number];
 
-/** The addresses of an epoch on the chain, and the sum and number of its finalized claims. */
+/** The addresses of an epoch on the chain, and the sum and number of its finalized claims, as the API returns them. */
 interface EpochOnChain {
   program: string;
   authority: string;
@@ -22,7 +22,7 @@ interface EpochOnChain {
   claims: number;
 }
 
-/** An epoch, as the API returns it. Amounts: base units as text. Times: ISO 8601. Hashes: hex. Null: not known yet. */
+/** An epoch, as the database returns it. Amounts: base units as text. Times: ISO 8601. Hashes: hex. A field is null while its value is not known. */
 export interface Epoch {
   epoch: number;
   status: EpochState;
@@ -46,11 +46,13 @@ export interface Epoch {
   expiresAt: string | null;
   settleRequestedAt: string | null;
   settledAt: string | null;
-  /** Null until the transaction with its root is finalized. */
+  /** Null until the transaction that opens the epoch on the chain is finalized. */
   onChain: EpochOnChain | null;
 }
 
-/** SQL expression: the present status. A committed epoch counts as expired from `expires_at` on, even before the row is updated. */
+/**
+ * SQL expression: the present status of an epoch. A committed epoch counts as expired after `expires_at`, even while its row still says `committed`.
+ */
 export const STATUS = `case when e.state = 'committed' and e.expires_at <= app_now() then 'expired' else e.state end`;
 
 const COLUMNS = `e.epoch, ${STATUS} as status, e.source, e.pool::text, e.cap::text, e.dust::text, e.expiry_days as "expiryDays",
@@ -86,7 +88,7 @@ const lists = {
 };
 
 /**
- * Returns one page of epochs in the order of their numbers, and the total number.
+ * Returns one page of epochs in the order of their numbers, and the total number of epochs.
  * @param which `committed`: only epochs whose root is on the chain and that are not settled off-chain
  */
 export async function listEpochs(
@@ -107,8 +109,8 @@ const insertEpochs = statement<{ epoch: number }>(
 );
 
 /**
- * Inserts the rows of epochs. Skips epochs that exist, so each day has one epoch.
- * @param under the rules of the epochs; by default the rules in force
+ * Inserts the rows of new epochs. Skips epochs that exist already, so each day has one epoch.
+ * @param under the rules that the new epochs use; by default the rules in force
  * @returns the epochs that were inserted
  */
 export async function createEpochs(tx: Tx, epochs: readonly number[], source: EpochSource, under?: StoredRules): Promise<number[]> {
@@ -123,18 +125,18 @@ const selectCurrentDay = statement<{ day: number }>('select_reward_day', 'select
 /** Returns the current day by the clock of the database: UTC days since 1970-01-01. */
 export async function currentDay(db: Queryable): Promise<number> {
   const row = (await db.query(selectCurrentDay))[0];
-  if (!row) throw new Error('the database returned no day');
+  if (!row) throw new Error('the database returned no row with the current day');
   return row.day;
 }
 
-// A missing epoch is a row too, because the wait must also end when an import is refused and its epoch deleted.
+// Returns an entry for a missing epoch too, because the wait must also end when an import is refused and its epoch is deleted.
 const pollEpoch = pollUntil(
   (app, ids) => Promise.all(ids.map(async (id) => ({ id, epoch: await readEpoch(app.db, Number(id)) }))),
   ({ epoch }) => epoch?.status !== 'computing',
 );
 
 /**
- * Waits, outside any transaction, until an epoch leaves the state `computing`.
+ * Waits until an epoch is no longer in the state `computing`. Precondition: the caller has no open transaction.
  * @param withinMs maximum wait, ms
  * @returns the epoch at the end of the wait; null when it does not exist
  */

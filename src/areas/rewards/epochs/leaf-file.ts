@@ -4,10 +4,10 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { readEpoch } from './epochs.ts';
 
-/** Rows per page, about 100 KB of text, so that building a page does not delay other requests. */
+/** Rows per page of the file: about 100 KB of text. The pages are small, so that building one page does not delay other requests. */
 const ROWS_PER_PAGE = 1_000;
 
-// PostgreSQL builds the JSON lines, because parsing rows and serializing them here costs ten times the CPU.
+// PostgreSQL builds the JSON lines, because parsing and serializing each row in this process would cost ten times the CPU time.
 const selectLines = statement<{ lines: string; next: number }>(
   'select_leaf_lines',
   `select string_agg(
@@ -16,15 +16,16 @@ const selectLines = statement<{ lines: string; next: number }>(
    from reward_leaves where epoch = $1 and index >= $2 and index < $2 + ${ROWS_PER_PAGE} having count(*) > 0`,
 );
 
-/** The immutable leaf file of an epoch: its ETag, and a function that opens the stream. */
+/** The leaf file of an epoch, which never changes: its ETag, and a function that opens a stream of its text. */
 interface LeafFile {
   etag: string;
   open(): Readable;
 }
 
 /**
- * Returns the leaf file of an epoch as NDJSON: a line with rules and sums, then one line per wallet with points, in the order
- * of the leaf indexes; unpaid wallets follow. The stream reads the next page on demand, so a slow reader holds no transaction.
+ * Returns the leaf file of an epoch as NDJSON. The first line has the rules and the sums. Then follows one line per wallet with points: first the
+ * paid wallets in the order of their leaf indexes, then the unpaid wallets. The stream queries each page only when the reader needs it, so a slow
+ * reader keeps no transaction open.
  * @throws 404 when the epoch does not exist or is still being computed
  */
 export async function leafFile(app: App, epoch: number): Promise<LeafFile> {

@@ -5,7 +5,7 @@ import type { EpochSource } from './epochs.ts';
 import type { WalletPage } from './snapshot.ts';
 import { CHUNK_BYTES, CHUNK_LEVELS } from './tree-chunks.ts';
 
-/** Maximum subtrees per statement. */
+/** Maximum subtrees that one statement inserts. */
 const CHUNKS_PER_STATEMENT = 512;
 const BYTES_PER_STATEMENT = CHUNKS_PER_STATEMENT * CHUNK_BYTES;
 
@@ -19,7 +19,7 @@ const insertImported = statement(
   `insert into reward_leaves (epoch, index, wallet, amount) select $1, l.* from unnest($2::int[], $3::text[], $4::numeric[]) as l(index, wallet, amount)`,
 );
 
-/** Inserts the leaves of an epoch, one statement per page. At most two statements are in flight. */
+/** Inserts the leaves of an epoch with one statement per page. At most two statements are in flight at a time. */
 export async function storeLeaves(
   tx: Tx,
   epoch: number,
@@ -49,7 +49,7 @@ const insertRoots = statement('insert_tree_roots', `insert into reward_trees (ep
 
 const bytes = (array: Uint8Array) => Buffer.from(array.buffer, array.byteOffset, array.length);
 
-/** Inserts a tree: the leaf hashes of each subtree, and one row with the roots of all subtrees. */
+/** Inserts a Merkle tree: one row per subtree with its leaf hashes, and one row with the roots of all subtrees. */
 export async function storeTree(tx: Tx, epoch: number, { leaves, roots }: BuiltTree): Promise<void> {
   for (let at = 0; at < leaves.length; at += BYTES_PER_STATEMENT) {
     await tx.query(insertChunks, [epoch, at / CHUNK_BYTES, bytes(leaves.subarray(at, at + BYTES_PER_STATEMENT))]);

@@ -4,21 +4,23 @@ import { epochRoot } from '../chain/root.ts';
 import { markSettled } from '../chain/settlement.ts';
 import { epochComputed } from '../events.ts';
 
-/** An epoch whose leaves, total and root were just computed. */
+/** A computed epoch, before the transaction that stores its leaves, total and root commits. */
 interface ComputedEpoch {
   epoch: number;
   state: 'computed' | 'empty';
   leaves: number;
-  /** Base units as text. */
+  /** Sum of all leaves, base units as text. */
   total: string;
   undistributed: string;
-  /** Hex; null when there are no leaves. */
+  /** Root of the Merkle tree, hex; null when the epoch has no leaves. */
   root: string | null;
-  /** Whether an operator requested its settlement during the computation. */
+  /** Whether an operator requested to settle the epoch while it was being computed. */
   settleRequested: boolean;
 }
 
-/** Emits the event of a computed epoch, and submits its root or settles it, in the same transaction. */
+/**
+ * Emits the event of a computed epoch. In the same transaction, settles the epoch if that was requested; otherwise submits its root if it has leaves.
+ */
 export async function onComputed(tx: Tx, computed: ComputedEpoch): Promise<void> {
   const { epoch, state, leaves, total, undistributed, root } = computed;
   tx.emit(epochComputed, { epoch, status: state, leaves, total, undistributed, root });

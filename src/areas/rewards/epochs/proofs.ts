@@ -5,12 +5,12 @@ import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { CHUNK_LEAVES, CHUNK_LEVELS, proofThrough } from './tree-chunks.ts';
 
-/** A wallet's leaf of an epoch and its Merkle proof. Immutable. */
+/** A wallet's leaf of an epoch and the Merkle proof of this leaf. Neither ever changes. */
 export interface RewardProof {
   epoch: number;
   wallet: string;
   index: number;
-  /** Base units as text. */
+  /** Amount of the leaf, base units as text. */
   amount: string;
   /** Sibling hashes from the leaf to the root, hex. */
   proof: string[];
@@ -29,7 +29,7 @@ interface ProofRequest {
   wallet: string;
 }
 
-// Three index lookups per request: the epoch, the wallet's leaf, the hashes of its subtree.
+// Needs three index lookups per request: the row of the epoch, the wallet's leaf, and the leaf hashes of its subtree.
 const selectProofs = statement<ProofRow & { n: number }>(
   'select_proofs',
   `select a.n::int as n, e.state, e.root, l.index, l.amount::text as amount, t.hashes
@@ -39,7 +39,7 @@ const selectProofs = statement<ProofRow & { n: number }>(
    left join lateral (select hashes from reward_trees where epoch = e.epoch and level = 0 and chunk = l.index / ${CHUNK_LEAVES} offset 0) t on true`,
 );
 
-/** Maximum proofs per query. Concurrent requests share one query, because that costs a fraction of single queries. */
+/** Maximum proofs per query. Concurrent requests share one query, because separate queries would cost much more CPU time. */
 const MAX_PER_QUERY = 2_000;
 const proofReader = perApp((app) =>
   coalesce(async (requests: readonly ProofRequest[]) => {
@@ -58,16 +58,16 @@ const selectRoots = statement<{ hashes: Buffer }>(
   `select hashes from reward_trees where epoch = $1 and level = ${CHUNK_LEVELS} and chunk = 0`,
 );
 
-/** Maximum cached upper trees per process. One takes 2 MB for a million leaves. */
+/** Maximum trees of subtree roots that one process caches. The tree of an epoch with a million leaves takes 2 MB. */
 const MAX_CACHED_TREES = 16;
 type UpperTree = readonly Uint8Array[];
 const upperTrees = perApp(() => new Map<number, Promise<UpperTree>>());
 
-/** Returns the tree of an epoch's subtree roots. Caches the trees used latest. */
+/** Returns the upper part of an epoch's Merkle tree: the tree whose leaves are the subtree roots. Caches the 16 trees that were used last. */
 function upperTreeOf(app: App, epoch: number, root: Buffer): Promise<UpperTree> {
   const trees = app.state(upperTrees);
   const tree = trees.get(epoch) ?? loadUpperTree(app, epoch, root);
-  // Deleting first moves the entry to the end of the map, so that the first entries are those unused longest.
+  // Deleting and setting the entry moves it to the end of the map. So the map starts with the entries that were unused for the longest time.
   trees.delete(epoch);
   trees.set(epoch, tree);
   tree.catch(() => trees.delete(epoch));
@@ -81,14 +81,14 @@ function upperTreeOf(app: App, epoch: number, root: Buffer): Promise<UpperTree> 
 async function loadUpperTree(app: App, epoch: number, root: Buffer): Promise<UpperTree> {
   const roots = (await app.db.query(selectRoots, [epoch]))[0]?.hashes;
   const tree = roots && buildTree(new Uint8Array(roots));
-  if (!tree || !root.equals(rootOf(tree))) throw new Error(`the stored tree of epoch ${epoch} does not have its root`);
+  if (!tree || !root.equals(rootOf(tree))) throw new Error(`the stored tree of epoch ${epoch} does not have the stored root of the epoch`);
   return tree;
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 
 /**
- * Returns the proof of a wallet's leaf.
+ * Returns the Merkle proof of a wallet's leaf of an epoch.
  * @throws 404 when the epoch does not exist, is still being computed, or has no leaf of this wallet
  */
 export async function readProof(app: App, epoch: number, wallet: string): Promise<RewardProof> {
@@ -98,7 +98,7 @@ export async function readProof(app: App, epoch: number, wallet: string): Promis
   if (row.state === 'computing') throw fail(404, `epoch ${epoch} is still being computed`);
   const { root, index, amount, hashes } = row;
   if (root === null || index === null || amount === null) throw fail(404, `epoch ${epoch} has no reward for this wallet`);
-  if (hashes === null) throw new Error(`the tree of epoch ${epoch} has no subtree for leaf ${index}`);
+  if (hashes === null) throw new Error(`the stored tree of epoch ${epoch} has no subtree for leaf ${index}`);
   const upperTree = await upperTreeOf(app, epoch, root);
   return { epoch, wallet, index, amount, proof: proofThrough(new Uint8Array(hashes), upperTree, index).map(hex), root: hex(root) };
 }

@@ -1,19 +1,22 @@
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** A page of an epoch's wallets: comma-separated addresses, and comma-separated points or amounts. */
+/** A page of an epoch's wallets: their addresses, comma-separated, and their points or amounts, comma-separated in the same order. */
 export interface WalletPage {
   wallets: string;
   values: string;
 }
 
-/** Wallets per page. PostgreSQL packs a page into two strings, because single rows cost ten times the CPU. */
+/** Wallets per page. PostgreSQL packs a page into two strings, because reading one row per wallet would cost ten times the CPU time. */
 const PAGE_WALLETS = 16_384;
 
-/** SQL condition: the ledger rows that an epoch counts. Conversions are excluded, because they count for all-time points only. */
+/**
+ * SQL condition for the ledger rows whose points an epoch counts. Rows of the kind `conversion` are excluded, because their points count only for the
+ * all-time points.
+ */
 export const COUNTED = `mode = 'regular' and rewards and kind <> 'conversion'`;
 
-/** Raises the memory limit, so that PostgreSQL sorts the wallets of a day without temporary files. */
+/** Raises the memory limit of the transaction, so that PostgreSQL sorts the wallets of a day without temporary files. */
 const memory = statement('snapshot_memory', `set local work_mem = '64MB'`);
 const openDayCursor = (day: number) => ({
   text: `declare day_points no scroll cursor for
@@ -27,13 +30,13 @@ const fetchPage = { text: 'fetch 1 from day_points' };
 const closeCursor = { text: 'close day_points' };
 
 /**
- * Yields the wallets with more than 0 points on a day, in ascending order of their addresses, from one snapshot.
+ * Yields the wallets with more than 0 points on a day, in ascending order of their addresses. All pages come from the same database snapshot.
  * Precondition: the caller runs no other query in the transaction until the iteration ends.
  */
 export async function* pointsOfDay(tx: Tx, day: number): AsyncGenerator<WalletPage> {
   await tx.query(memory);
   await tx.query(openDayCursor(day));
-  // The next page is fetched while the caller works on the current one.
+  // Fetches the next page while the caller works on the present page.
   let next = tx.query<WalletPage>(fetchPage);
   for (;;) {
     const page = (await next)[0];
@@ -50,7 +53,7 @@ const selectImportPage = statement<WalletPage>(
   `select wallets, amounts as values from reward_import_pages where import = $1 and page = $2`,
 );
 
-/** Yields the wallets of an import in their original order. */
+/** Yields the wallets of an import in the order in which they were uploaded. */
 export async function* pagesOfImport(tx: Tx, importId: string): AsyncGenerator<WalletPage> {
   for (let number = 0; ; number++) {
     const page = (await tx.query(selectImportPage, [importId, number]))[0];

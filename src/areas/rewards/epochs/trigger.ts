@@ -7,15 +7,15 @@ import { readRules } from '../config.ts';
 import { IS_DAY_CLOSED } from './compute.ts';
 import { createEpochs, currentDay, readEpoch } from './epochs.ts';
 
-/** Maximum epochs per sweep. */
+/** Maximum epochs that one sweep creates, and maximum computations that it enqueues. */
 const MAX_PER_SWEEP = 10;
 
 const selectClosed = statement<{ closed: boolean }>('select_epoch_closed', `select ${IS_DAY_CLOSED} as closed from epochs e where e.epoch = $1`);
 
 /**
- * Creates an epoch, if it does not exist, and enqueues its computation from the points of its day.
+ * Creates an epoch, if it does not exist, and enqueues the computation of the epoch from the points of its day.
  * @param requested the epoch; by default the latest ended day
- * @returns `begun`: whether this call created the epoch; `closed`: whether its day is closed, so that it is computed at once
+ * @returns `begun`: whether this call created the epoch; `closed`: whether the points of its day are final, so that the job can compute it at once
  * @throws 400 when the day has not ended; 409 when the epoch was imported
  */
 export async function triggerEpoch(tx: Tx, requested: number | undefined): Promise<{ epoch: number; begun: boolean; closed: boolean }> {
@@ -23,9 +23,9 @@ export async function triggerEpoch(tx: Tx, requested: number | undefined): Promi
   const epoch = requested ?? today - 1;
   if (epoch >= today) throw fail(400, 'epoch must be a day that has ended');
   const created = (await createEpochs(tx, [epoch], 'computed')).length > 0;
-  // A computed epoch is not computed again, because the points of a closed day never change.
+  // An epoch in another state than `computing` is not computed again, because the points of a closed day never change.
   const existing = created ? null : await readEpoch(tx, epoch);
-  if (existing?.source === 'import') throw fail(409, `epoch ${epoch} was imported`);
+  if (existing?.source === 'import') throw fail(409, `epoch ${epoch} was imported, so it cannot be computed from points`);
   if (created || existing?.status === 'computing') tx.enqueue(computeEpoch, { epoch });
   return { epoch, begun: created, closed: (await tx.query(selectClosed, [epoch]))[0]?.closed ?? false };
 }
@@ -41,8 +41,8 @@ const selectUnfinished = statement<{ epoch: number }>(
 );
 
 /**
- * Creates the epochs of closed days, oldest first, at most `MAX_PER_SWEEP`. Enqueues the computation of all epochs in the
- * state `computing` again, in case a job was lost.
+ * Creates the epochs of closed days, oldest day first. Also enqueues the computation of epochs that are in the state `computing`, because their
+ * earlier job may be lost.
  */
 export async function sweepEpochs(app: App): Promise<void> {
   await app.tx(async (tx) => {

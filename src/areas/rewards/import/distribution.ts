@@ -5,12 +5,12 @@ import { decodeBase58 } from '#lib/scalars.ts';
 import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
 import { MAX_AMOUNT } from '../rules.ts';
 
-/** Maximum rows per import. */
+/** Maximum rows of one import. */
 const MAX_ROWS = 1_000_000;
 const PAGE_ROWS = 16_384;
-/** Maximum invalid rows that the error lists. */
+/** Maximum invalid rows that the error sentence names. */
 const MAX_REPORTED = 10;
-/** Number of invalid rows after which the reader stops. */
+/** Number of invalid rows at which the reader stops parsing an upload. */
 export const MAX_ERRORS = 1_000;
 /** Maximum length of a line, characters. */
 const MAX_LINE = 1_024;
@@ -19,23 +19,23 @@ const ROW_BYTES = WALLET_BYTES + AMOUNT_BYTES;
 
 const Root = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');
 
-/** The header of an import, which precedes its rows. */
+/** The header of an import. In NDJSON it is the first line. */
 export const ImportHeader = z.strictObject({
   epoch: z
     .int()
     .min(0)
     .max(2 ** 31 - 1)
     .meta({ description: 'The epoch: UTC days since 1970-01-01. The day must have ended.', example: 20_777 }),
-  root: Root.optional().meta({ description: 'Root that the caller computed, hex. The import is refused when our root differs.' }),
+  root: Root.optional().meta({ description: 'Root that the caller computed, hex. The import is refused when the service computes another root.' }),
 });
 export type ImportHeader = z.output<typeof ImportHeader>;
 
-/** The result of reading a distribution. It is valid when `errorCount` is 0. */
+/** The result of parsing a distribution. The distribution is valid when `errorCount` is 0. */
 export interface Distribution {
   readonly header: ImportHeader | null;
   readonly rows: number;
   readonly total: bigint;
-  /** SHA-256 of wallet (32 bytes) ‖ amount (u64 LE) of all rows, in their order. */
+  /** SHA-256 over all rows in their order. Each row is hashed as its wallet (32 bytes) followed by its amount (u64 LE). */
   readonly hash: Uint8Array;
   readonly pages: number;
   /** One sentence for each of the first ten invalid rows. */
@@ -43,7 +43,7 @@ export interface Distribution {
   readonly errorCount: number;
 }
 
-/** Comma-separated addresses and amounts of a page. */
+/** The addresses of one page of rows, comma-separated, and the amounts of these rows, comma-separated. */
 export interface DistributionPage {
   readonly wallets: string;
   readonly amounts: string;
@@ -58,7 +58,7 @@ interface DistributionRow {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses a row. Returns the error as a string. Does not use zod, because an import has up to a million rows. */
+/** Parses one row. Returns an error sentence when the row is invalid. Does not use zod, because zod is too slow for a million rows. */
 function readRow(value: unknown): DistributionRow | string {
   if (!isObject(value)) return 'must be an object with wallet and amount';
   const { wallet, amount, ...others } = value;
@@ -73,8 +73,8 @@ function readRow(value: unknown): DistributionRow | string {
 }
 
 /**
- * Parses a distribution, either single rows or an NDJSON stream whose first line is the header. Keeps the valid rows as text
- * and the errors of the first ten invalid rows. A million rows take about 400 MB.
+ * Parses a distribution: single rows, or an NDJSON stream whose first line is the header. Stores the valid rows as text, and an error sentence for
+ * each of the first ten invalid rows. A million rows take about 400 MB of memory.
  */
 export class DistributionReader {
   readonly #decoder = new TextDecoder();
@@ -96,17 +96,20 @@ export class DistributionReader {
   readonly #maxRows: number;
 
   /**
-   * @param placeOf returns the name of a row in error sentences, by row number
-   * @param maxRows maximum rows
+   * @param placeOf returns the name that error sentences use for a row, given the row number
+   * @param maxRows maximum rows of the distribution
    */
   constructor(placeOf = (row: number) => `line ${row}`, maxRows = MAX_ROWS) {
     this.#placeOf = placeOf;
     this.#maxRows = maxRows;
   }
 
-  /** Parses a chunk of NDJSON. @returns false when the reader has stopped because of too many errors or rows */
+  /**
+   * Parses a chunk of NDJSON.
+   * @returns false when the reader has stopped, because there are too many invalid rows or too many rows
+   */
   push(bytes: Uint8Array): boolean {
-    // The decoder replaces invalid UTF-8 with U+FFFD, which no valid row contains.
+    // The decoder replaces invalid UTF-8 with U+FFFD. A row with this character is refused as invalid.
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split('\n');
     this.#rest = lines.pop() ?? '';
     for (const line of lines) if (!this.#takeLine(line)) return false;
@@ -117,7 +120,10 @@ export class DistributionReader {
     return true;
   }
 
-  /** Parses one row. */
+  /**
+   * Checks one row and adds it to the pages, or records why it is invalid.
+   * @param number number of the row in error sentences
+   */
   row(value: unknown, number: number): void {
     const row = readRow(value);
     const before = typeof row === 'string' ? undefined : this.#seen.get(row.wallet);
@@ -126,7 +132,7 @@ export class DistributionReader {
     else this.#take(row, number);
   }
 
-  /** Parses the last line and returns the result. */
+  /** Parses the last line, if it has no line break, and returns the result. */
   finish(): Distribution {
     this.#rest += this.#decoder.decode();
     if (this.#rest !== '' || this.#isTooLong) this.#takeLine(this.#rest);
@@ -144,7 +150,7 @@ export class DistributionReader {
     };
   }
 
-  /** Returns one page of the valid rows. */
+  /** Returns one page of the valid rows. The first page has the number 0. */
   page(number: number): DistributionPage {
     const page = this.#pages[number];
     if (!page) throw new Error(`page ${number} does not exist`);
@@ -172,7 +178,7 @@ export class DistributionReader {
     }
     if (this.#offending >= MAX_ERRORS) return false;
     if (this.#rows >= this.#maxRows) {
-      this.#offend(this.#line, `must not exist: the maximum is ${this.#maxRows} rows`);
+      this.#offend(this.#line, `must not exist, because an import has at most ${this.#maxRows} rows`);
       return false;
     }
     let value: unknown;

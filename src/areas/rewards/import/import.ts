@@ -8,13 +8,16 @@ import { awaitEpoch, createEpochs, currentDay, type Epoch, readEpoch } from '../
 import { type Distribution, type DistributionPage, MAX_ERRORS } from './distribution.ts';
 import { findAcceptedImport, insertImportRows, readImport } from './rows.ts';
 
-/** The result of an import: created by this request, already present, or still being built. */
+/** The result of an import: this request created the epoch, an earlier request created it, or it is still being computed. */
 export interface ImportResult {
   outcome: 'created' | 'existing' | 'building';
   epoch: Epoch;
 }
 
-/** Validates a distribution. @throws 400 that names the first ten invalid rows, or the missing part */
+/**
+ * Checks that a distribution is valid and returns its header.
+ * @throws 400 when rows are invalid or missing, or the header is missing
+ */
 function checkDistribution({ header, rows, errors, errorCount }: Distribution): NonNullable<Distribution['header']> {
   if (errorCount > 0) {
     const others = errorCount - errors.length;
@@ -27,11 +30,11 @@ function checkDistribution({ header, rows, errors, errorCount }: Distribution): 
 }
 
 /**
- * Creates an epoch from a distribution that was computed elsewhere. The leaves are its rows, in the given order.
- * Waits until the epoch is computed, at most `waitMs`; after that a worker completes it.
- * @param page returns a page of the rows
- * @throws 400 when the distribution is invalid, exceeds the pool, is of a day that has not ended, or does not have the announced root;
- * 409 when the epoch exists with another distribution or was computed from points
+ * Creates an epoch from a distribution that the caller computed. Each row becomes a leaf, in the given order. Waits at most `waitMs` for the
+ * computation of the epoch; after that, the job continues without the request.
+ * @param page returns a page of the rows, by page number
+ * @throws 400 when the distribution is invalid or exceeds the pool, when its day has not ended, or when its root is not the announced root; 409 when
+ * the epoch exists with another distribution or was computed from points
  */
 export async function importDistribution(
   app: App,
@@ -46,7 +49,7 @@ export async function importDistribution(
     const { pool } = stored.rules;
     if (distribution.total > BigInt(pool))
       throw fail(400, `the total of the distribution must be at most the pool: it is ${distribution.total}, the pool is ${pool}`);
-    // Passes the rules that were checked, because an operator may set a smaller pool at the same time.
+    // Passes the rules whose pool was just checked. Without them, the epoch could get a smaller pool that an operator set since the check.
     if ((await createEpochs(tx, [epoch], 'import', stored)).length === 0) return null;
     return await storeImport(tx, epoch, distribution, root, page);
   });
@@ -54,9 +57,9 @@ export async function importDistribution(
   const built = await awaitEpoch(app, epoch, waitMs);
   const row = await readImport(app.db, importId);
   if (row?.state === 'refused') throw fail(400, row.reason ?? 'distribution was refused');
-  if (!built) throw fail(409, `the import of epoch ${epoch} was refused at the same time, send it again`);
+  if (!built) throw fail(409, `the import of epoch ${epoch} was refused at the same time; send the import again`);
   if (built.status === 'computing') return { outcome: 'building', epoch: built };
-  if (root !== undefined && built.root !== root.toLowerCase()) throw fail(400, `root must be that of the distribution, which is ${built.root}`);
+  if (root !== undefined && built.root !== root.toLowerCase()) throw fail(400, `root must be the root of the distribution, which is ${built.root}`);
   return { outcome: id === null ? 'existing' : 'created', epoch: built };
 }
 
@@ -73,7 +76,10 @@ async function storeImport(
   return id;
 }
 
-/** Returns the import of an epoch if it has the same rows. @throws 409 when it has other rows or the epoch was computed */
+/**
+ * Returns the import of an epoch if its rows equal the given distribution.
+ * @throws 409 when the rows differ or the epoch was computed from points
+ */
 async function findSameImport(app: App, epoch: number, { hash }: Distribution): Promise<{ id: string }> {
   const existing = await readEpoch(app.db, epoch);
   if (existing?.source === 'computed') throw fail(409, `epoch ${epoch} was computed from points already`);

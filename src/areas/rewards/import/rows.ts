@@ -2,13 +2,13 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { DistributionPage } from './distribution.ts';
 
-/** An import of an epoch and its state. Hashes are hex. */
+/** An import of an epoch, with its state. Hashes are hex. */
 interface ImportRow {
   id: string;
   epoch: number;
   state: 'building' | 'done' | 'refused';
   hash: string;
-  /** Root that the caller announced; null when none. */
+  /** Root that the caller announced; null when the caller announced none. */
   root: string | null;
   rows: number;
   reason: string | null;
@@ -25,10 +25,10 @@ const selectAccepted = statement<ImportRow>(
 );
 const selectImport = statement<ImportRow>('select_import', `select ${COLUMNS} from reward_imports where id = $1`);
 
-/** Returns the import that an epoch is being built from, or null. */
+/** Returns the import of an epoch while the epoch is being computed from it, or null. */
 export const findBuildingImport = async (db: Queryable, epoch: number): Promise<ImportRow | null> =>
   (await db.query(selectBuilding, [epoch]))[0] ?? null;
-/** Returns the import that an epoch was or is being built from, or null. */
+/** Returns the import of an epoch that was not refused, or null. The epoch can still be computing. */
 export const findAcceptedImport = async (db: Queryable, epoch: number): Promise<ImportRow | null> =>
   (await db.query(selectAccepted, [epoch]))[0] ?? null;
 export const readImport = async (db: Queryable, id: string): Promise<ImportRow | null> => (await db.query(selectImport, [id]))[0] ?? null;
@@ -36,7 +36,7 @@ export const readImport = async (db: Queryable, id: string): Promise<ImportRow |
 const insertImport = statement('insert_import', `insert into reward_imports (id, epoch, hash, root, rows) values ($1, $2, $3, $4, $5)`);
 const insertPage = statement('insert_import_page', `insert into reward_import_pages (import, page, wallets, amounts) values ($1, $2, $3, $4)`);
 
-/** Inserts an import and the pages of its rows. */
+/** Inserts an import and all pages of its rows. */
 export async function insertImportRows(
   tx: Tx,
   row: { id: string; epoch: number; hash: Uint8Array; root: Uint8Array | null; rows: number },
@@ -58,11 +58,11 @@ const updateState = statement<{ epoch: number }>(
 const deletePages = statement('delete_import_pages', 'delete from reward_import_pages where import = $1');
 const deleteRefusedEpoch = statement('delete_refused_epoch', `delete from epochs where epoch = $1 and state = 'computing' and source = 'import'`);
 
-/** Closes an import and deletes its rows. For a refused import, stores the reason and deletes its epoch. */
+/** Stores the result of an import and deletes the pages of its rows. If the import is refused, also deletes its epoch. */
 export async function closeImport(tx: Tx, id: string, result: 'done' | { refusedBecause: string }): Promise<void> {
   const refused = result !== 'done';
   const closed = (await tx.query(updateState, [id, refused ? 'refused' : 'done', refused ? result.refusedBecause : null]))[0];
-  if (!closed) throw new Error(`import ${id} is closed already`);
+  if (!closed) throw new Error(`import ${id} has a result already`);
   await tx.query(deletePages, [id]);
   if (refused) await tx.query(deleteRefusedEpoch, [closed.epoch]);
 }

@@ -6,19 +6,18 @@ import { MAX_JSON_BYTES } from '#platform/http/body.ts';
 import { openThread, type Remote, withoutThread } from '#platform/threads/worker-thread.ts';
 import { type Distribution, DistributionReader } from './distribution.ts';
 
-/** Maximum size of an import after decompression, bytes. */
+/** Maximum size of an uploaded distribution after decompression, bytes. */
 export const MAX_UPLOAD_BYTES = 256 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
-/** Whether this process is reading an upload. It reads one at a time, because each takes about 400 MB. */
+/** Whether this process is reading an upload. A process reads one upload at a time, because an upload takes about 400 MB of memory. */
 const uploadLock = perApp(() => ({ held: false }));
 
 /**
- * Reads an uploaded distribution and calls `work` with it. A large upload is parsed in a worker thread.
- * An incomplete upload stores nothing.
- * @param work receives the result and the reader, whose pages exist until `work` returns
- * @throws 400 when gzip data is invalid or incomplete; 413 when the body is too large after decompression; 415 for another
- * encoding; 503 while this process reads another upload
+ * Reads an uploaded distribution and calls `work` with it. A large or compressed upload is parsed in a worker thread.
+ * @param work receives the parsed distribution, and the reader that returns its pages until `work` ends
+ * @throws 400 when gzip data is invalid or incomplete; 413 when the body is too large after decompression; 415 when the Content-Encoding is neither
+ * gzip nor identity; 503 while this process reads another upload
  */
 export async function readUpload<T>(
   app: App,
@@ -28,7 +27,7 @@ export async function readUpload<T>(
 ): Promise<T> {
   if (!/^(?:|identity|gzip|x-gzip)$/i.test(encoding)) throw fail(415, 'Content-Encoding must be gzip or identity');
   const lock = app.state(uploadLock);
-  if (lock.held) throw unavailable('another import is being read, try again', 5);
+  if (lock.held) throw unavailable('this server is reading another import, try again', 5);
   lock.held = true;
   const isPacked = /gzip/i.test(encoding);
   const isSmall = !isPacked && length !== null && length <= MAX_JSON_BYTES;
@@ -52,7 +51,7 @@ export async function readUpload<T>(
   }
 }
 
-/** Decompresses on demand, so that a decompression bomb is stopped at the size limit. */
+/** Decompresses the body chunk by chunk as it is read, so the size limit stops a decompression bomb early. */
 function decompress(body: Readable): Readable {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
   body.on('error', (error) => gunzip.destroy(error));

@@ -1,19 +1,19 @@
-/** The shares of wallets, best paid first, that the curve has points for, percent. */
+/** Percentages of the wallets, best paid first, for which the curve has a point: the best-paid 1 percent, 5 percent and so on. */
 const TOP_PERCENTS = [1, 5, 10, 25, 50, 75, 100] as const;
 
-/** The sum of the amounts of the best-paid wallets. */
+/** One point of the distribution curve: the sum of the amounts that the best-paid wallets get. */
 export interface CurvePoint {
-  /** Share of the wallets, best paid first, percent. */
+  /** Percentage of the wallets that the point includes, best paid first. */
   top: number;
   wallets: number;
-  /** Base units as text. */
+  /** Sum of the amounts of these wallets, base units as text. */
   amount: string;
-  /** Share of the pool, percent with two decimals. */
+  /** Percentage of the pool that these wallets get, two decimals. */
   share: number;
 }
 
 /**
- * Returns how a pool is distributed over wallets.
+ * Returns the points of the distribution curve of a pool.
  * @param amounts amounts of all wallets with points; 0 for a wallet that gets nothing
  */
 export function distributionCurve(amounts: BigUint64Array, pool: bigint): CurvePoint[] {

@@ -8,7 +8,7 @@ import { pointsOfDay } from '../epochs/snapshot.ts';
 import { allocationRules, RewardRules } from '../rules.ts';
 import { distributionCurve } from './curve.ts';
 
-/** Minimum pause between two computations, as a multiple of the latest duration: after a computation of 1 s, 20 s pass. */
+/** Minimum pause after a computation, as a multiple of its duration: after a computation of 1 s, the next one starts 20 s later or more. */
 const COST_FACTOR = 20;
 
 const Units = z.codec(z.string(), z.bigint(), { decode: (text) => BigInt(text), encode: (value) => String(value) });
@@ -23,31 +23,31 @@ const StoredShares = z.object({
 }) satisfies z.ZodType<Shares>;
 const Curve = z.array(z.object({ top: z.number(), wallets: z.number(), amount: z.string(), share: z.number() }));
 
-/** The rewards of the current day as if it ended now: the parameters that determine each amount, and the distribution curve. */
+/** The rewards of the current day as if the day ended now: the parameters that determine the amount of each wallet, and the distribution curve. */
 export const Projection = z.object({
   rules: RewardRules,
   shares: StoredShares,
-  /** Number of wallets with points. */
+  /** Number of wallets with points today. */
   participants: z.int(),
   points: Units,
-  /** Sum of the amounts, base units. */
+  /** Sum of the amounts of all wallets, base units. */
   total: Units,
   curve: Curve,
 });
 export type Projection = z.output<typeof Projection>;
 
-/** The stored projection of the current day, and whether it is stale. */
+/** The projection of the current day that the database has, and whether it is stale. */
 export interface ProjectionStatus {
   day: number;
-  /** Present number of ledger rows of the day. */
+  /** Present number of ledger rows of the day, as text. The projection is stale when this number has changed. */
   entries: string;
-  /** Null while none is stored. */
+  /** Null when no projection of the day is stored. */
   projection: z.input<typeof Projection> | null;
   at: string | null;
   tookMs: number;
-  /** Whether points or rules changed after the computation. */
+  /** Whether points or rules have changed since the computation, or no projection is stored. */
   stale: boolean;
-  /** Whether the minimum pause after the latest computation has passed. */
+  /** Whether the minimum pause after the latest computation has passed, so that a new computation may start. */
   due: boolean;
 }
 
@@ -62,10 +62,10 @@ const selectProjectionStatus = statement<ProjectionStatus>(
    from today d cross join given g cross join rules r left join reward_projections p on p.day = d.day`,
 );
 
-/** Reads the stored projection of the current day and its freshness. */
+/** Reads the stored projection of the current day, and whether it is stale. */
 export async function readProjectionStatus(db: Queryable): Promise<ProjectionStatus> {
   const row = (await db.query(selectProjectionStatus))[0];
-  if (!row) throw new Error('the database returned no day');
+  if (!row) throw new Error('the database returned no row with the current day');
   return row;
 }
 
@@ -78,11 +78,11 @@ const upsertProjection = statement(
 const deleteOldProjections = statement('delete_old_projections', 'delete from reward_projections where day < $1::int - 1');
 
 /**
- * Computes and stores the projection of the current day with the function that also computes the epoch.
- * Does nothing when the stored projection is fresh or the minimum pause has not passed.
+ * Computes and stores the projection of the current day, with the same formula as the final computation of the epoch. Does nothing when the stored
+ * projection is not stale or the minimum pause has not passed.
  */
 export async function projectDay(app: App): Promise<void> {
-  // The entries are counted before the points are read, so the projection never claims to include points that it lacks.
+  // Reads the number of ledger rows before the points. Points that arrive in between make the projection stale, so a later computation includes them.
   const { day, entries, stale, due } = await readProjectionStatus(app.db);
   if (!stale || !due) return;
   const begin = performance.now();

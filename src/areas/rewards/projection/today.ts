@@ -10,17 +10,17 @@ import { COUNTED } from '../epochs/snapshot.ts';
 import type { CurvePoint } from './curve.ts';
 import { emptyProjection, Projection, type ProjectionStatus, readProjectionStatus } from './projection.ts';
 
-/** Maximum age of the cached projection of a process, ms. */
+/** Maximum age of the projection that this process caches, ms. */
 const MAX_AGE_MS = 500;
-/** Maximum time that a request waits for a fresh projection, ms. */
+/** Maximum time that a request waits for a new projection, ms. */
 const WAIT_MS = 1_000;
-/** Maximum duration of the latest computation for which a request waits for the next one, ms. */
+/** Maximum duration of the latest computation, ms. If the latest computation took longer, requests do not wait for the next one. */
 const MAX_AWAITED_MS = 400;
 
 interface TodayProjection {
   day: number;
   projection: Projection;
-  /** Time of its computation; null while none is stored. */
+  /** Time at which the projection was computed; null when none is stored. */
   asOf: string | null;
 }
 
@@ -31,10 +31,10 @@ const todayCache = perApp((app) =>
   }),
 );
 
-/** Returns the cached projection of the current day. */
+/** Returns the projection of the current day from the cache of this process. */
 const projectionOfToday = (app: App): Promise<TodayProjection> => app.state(todayCache).get('today');
 
-/** Polls until a stale projection is replaced. The id is the time of the stale projection. */
+/** Polls until a stale projection is replaced. The id of a wait is the computation time of the stale projection. */
 const pollProjection = pollUntil(
   async (app, ids) => {
     const status = await readProjectionStatus(app.db);
@@ -44,8 +44,8 @@ const pollProjection = pollUntil(
 );
 
 /**
- * Reads the stored projection. If it is stale, enqueues a new computation, and waits for it when computations are short.
- * When Redis is down, returns the stale projection.
+ * Reads the stored projection. If it is stale and the minimum pause has passed, enqueues a new computation. Then waits for the new projection if the
+ * latest computation was fast. Returns the stale projection when Redis is down.
  */
 async function refreshed(app: App): Promise<ProjectionStatus> {
   const status = await readProjectionStatus(app.db);
@@ -68,7 +68,7 @@ async function pointsOf(db: Queryable, wallet: string, day: number): Promise<big
   return BigInt((await db.query(selectPoints, [wallet, day]))[0]?.points ?? 0);
 }
 
-/** The reward of a wallet if the day ended now, and the figures behind it. Amounts: base units as text. */
+/** The reward of a wallet if the day ended now, and the figures that determine it. Amounts: base units as text. */
 export interface ProjectedReward {
   epoch: number;
   wallet: string;
@@ -80,7 +80,7 @@ export interface ProjectedReward {
     dust: string;
     totalPoints: number;
     participants: number;
-    /** Percent of all points, with four decimals. */
+    /** Percentage of all points that the wallet has, four decimals. */
     shareOfPoints: number;
     capped: boolean;
     belowDust: boolean;
@@ -89,13 +89,13 @@ export interface ProjectedReward {
   asOf: string | null;
 }
 
-/** Returns the projected reward of a wallet. Its own points are current; those of the other wallets are of the time `asOf`. */
+/** Returns the projected reward of a wallet. The points of this wallet are current; the points of the other wallets were read at the time `asOf`. */
 export async function projectReward(app: App, wallet: string): Promise<ProjectedReward> {
   const { day, projection, asOf } = await projectionOfToday(app);
   const { shares, rules, participants } = projection;
   const points = await pointsOf(app.db, wallet, day);
   const amount = amountOf(shares, wallet, points);
-  // The wallet's points may be newer than the sum of all points, so the sum is at least as high.
+  // The wallet's points may be newer than the stored sum of all points. The sum is raised to them, so that the share is at most 100 percent.
   let all = projection.points;
   if (points > all) all = points;
   const counted = points > 0n;
@@ -119,7 +119,7 @@ export async function projectReward(app: App, wallet: string): Promise<Projected
   };
 }
 
-/** Today's pool, and its distribution if the day ended now. */
+/** The pool of the current day, and how it would be distributed if the day ended now. */
 interface PoolToday {
   epoch: number;
   pool: string;
@@ -134,7 +134,7 @@ interface PoolToday {
   timestamp: string;
 }
 
-/** Returns today's pool and its projected distribution. */
+/** Returns the pool of the current day, and how it would be distributed if the day ended now. */
 export async function poolToday(app: App): Promise<PoolToday> {
   const { day, projection, asOf } = await projectionOfToday(app);
   const { rules, participants, points, total, curve } = projection;

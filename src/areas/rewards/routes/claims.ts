@@ -7,7 +7,7 @@ import { requestClaim } from '../claims/request.ts';
 import { ClaimBody, ClaimReceipt, ClaimView, receiptOf } from '../claims/schemas.ts';
 import { awaitClaim } from '../claims/wait.ts';
 
-/** Maximum time that a claim request waits for the chain, ms. */
+/** Maximum time that a claim request waits until its transaction is confirmed, ms. */
 const WAIT_MS = 20_000;
 
 export const postClaim = route({
@@ -16,7 +16,7 @@ export const postClaim = route({
   auth: 'session',
   summary: 'Claim an epoch’s reward',
   description:
-    'The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this). ' +
+    'The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this wait to 5 s). ' +
     'After that it returns 202, and the event `claim_confirmed` or `claim_failed` reports the outcome. A repeated request returns the same claim; a failed claim is retried. ' +
     'Fails with 409 when the reward is claimed already (the error names the transaction), settled off-chain, not committed, ' +
     'expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first.',

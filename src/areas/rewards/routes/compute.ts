@@ -10,9 +10,9 @@ import { MAX_UPLOAD_BYTES, readUpload } from '../import/upload.ts';
 import { epochView } from '../present.ts';
 import { EpochView, ImportRequest, TriggerRequest } from '../schemas.ts';
 
-/** Maximum time that a trigger request waits for its epoch, ms. */
+/** Maximum time that a trigger request waits until its epoch is computed, ms. */
 const TRIGGER_MS = 5_000;
-/** Maximum time that an import request waits for its epoch, ms. */
+/** Maximum time that an import request waits until its epoch is computed, ms. */
 const IMPORT_MS = 15_000;
 const locationOf = (epoch: number) => ({ Location: `/api/rewards/epoch/${epoch}` });
 
@@ -22,7 +22,7 @@ export const postTrigger = route({
   auth: { admin: 'money' },
   summary: 'Compute the epoch of an ended day',
   description:
-    'By default the latest ended day. Normally the service does this automatically. Returns 201 when this request created the epoch, 200 when it existed, and 202 while it is being computed. The request waits up to 5 s (`Prefer: wait=1` shortens this). A day closes one minute after its end; its epoch is computed then. Fails with 409 when the epoch was imported.',
+    'Computes the latest ended day if the request names no epoch. Normally the service computes each day automatically. Returns 201 when this request created the epoch, 200 when the epoch existed, and 202 while the epoch is being computed. The request waits up to 5 s for the epoch (`Prefer: wait=1` shortens this wait to 1 s). A day closes one minute after its end, and the epoch is computed then. Fails with 409 when the epoch was imported.',
   body: TriggerRequest,
   returns: { 200: EpochView, 201: EpochView, 202: EpochView },
   fails: [409],
@@ -30,7 +30,7 @@ export const postTrigger = route({
   handler: async ({ app, body, ctx, once }) => {
     const { epoch, begun, closed } = (await once(async (tx) => reply(202, await triggerEpoch(tx, body.epoch)))).body;
     const found = await awaitEpoch(app, epoch, closed ? preferredWaitMs(ctx, TRIGGER_MS) : 0);
-    if (!found) throw unavailable('the import of the epoch was refused at the same time, try again');
+    if (!found) throw unavailable('an import of the epoch was refused at the same time, try again');
     if (found.status === 'computing') return reply(202, epochView(found), locationOf(epoch));
     return reply(begun ? 201 : 200, epochView(found), locationOf(epoch));
   },
@@ -44,8 +44,8 @@ export const postImport = route({
   description:
     'Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. ' +
     'NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force. ' +
-    'If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this); after that it returns 202. ' +
-    'A repeated import returns 200. Fails with 409 when the epoch was computed or imported with other rows. An imported epoch is committed like a computed one.',
+    'If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. ' +
+    'A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.',
   body: jsonOrStream(ImportRequest, 'application/x-ndjson', MAX_UPLOAD_BYTES),
   returns: { 200: EpochView, 201: EpochView, 202: EpochView },
   fails: [409],

@@ -21,8 +21,8 @@ export const putConfig = route({
   auth: { admin: 'money' },
   summary: 'Set the reward rules',
   description:
-    'The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps its rules. ' +
-    'The ETag is the version; with If-Match, only that version is replaced. Equal rules keep their version.',
+    'The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps the rules of that time. ' +
+    'The ETag is the version of the rules. With If-Match, the request fails with 412 when the rules in force have another version. If the rules equal those in force, the version does not change.',
   body: RulesRequest,
   returns: { 200: RewardsConfig },
   fails: [412],

@@ -26,7 +26,7 @@ const getEpoch = route({
   handler: async ({ app, params }) => {
     const epoch = await readEpoch(app.db, Number(params.epoch));
     if (!epoch) throw fail(404, `epoch ${params.epoch} does not exist`);
-    // `settled` is a terminal status, so the response is immutable.
+    // A settled epoch never changes again, so clients may cache the response forever.
     return reply(200, epochView(epoch), epoch.status === 'settled' ? { 'Cache-Control': FOREVER } : {});
   },
 });
@@ -50,7 +50,7 @@ const getCommitted = route({
   path: '/api/rewards/epochs/committed',
   auth: 'public',
   summary: 'List epochs whose root is on the chain',
-  description: 'In the order of their numbers. Excludes epochs that were settled off-chain; includes expired epochs.',
+  description: 'Lists the epochs in the order of their numbers. Excludes epochs that were settled off-chain; includes expired epochs.',
   query: EpochsQuery,
   returns: { 200: z.array(EpochView) },
   fails: [],
@@ -81,7 +81,7 @@ const getLeaves = route({
   auth: 'public',
   summary: 'Download the leaves of an epoch as NDJSON',
   description:
-    'The first line has the rules, the sums and the root. Then follows one line `{ index, wallet, points, amount }` per wallet with points: first the leaves in tree order, ' +
+    'The first line has the rules, the sums and the root of the epoch. Then follows one line `{ index, wallet, points, amount }` per wallet with points: first the leaves in tree order, ' +
     'then the unpaid wallets (index null, amount "0"). With this file every client can recompute the amounts and the root. The response never changes, so it can be cached without a limit.',
   params: EpochPath,
   returns: { 200: stream('application/x-ndjson'), 304: null },

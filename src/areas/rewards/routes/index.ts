@@ -5,7 +5,7 @@ import { epochRoutes } from './epochs.ts';
 import { postSettledOffChain } from './settlement.ts';
 import { walletRoutes } from './wallets.ts';
 
-/** The routes of rewards, grouped by caller. */
+/** The routes of the area rewards, grouped by the callers that may use them. */
 export const rewardRoutes = {
   public: [...epochRoutes, ...walletRoutes, ...configRoutes, getClaim],
   session: [postClaim],

@@ -8,8 +8,8 @@ export const postSettledOffChain = route({
   auth: { admin: 'money' },
   summary: 'Settle epochs off-chain',
   description:
-    'Unclaimed rewards of a settled epoch cannot be claimed any more. An epoch on the chain is settled there first; the response is 202 until that is finalized. ' +
-    'An epoch that was never committed is settled at once and is never committed. If one epoch does not exist, none is settled. Idempotent.',
+    'Unclaimed rewards of a settled epoch cannot be claimed any more. An epoch on the chain is first settled on the chain; the response is 202 until that settlement is finalized. ' +
+    'An epoch that was never committed is settled at once and is never committed. If one of the epochs does not exist, no epoch is settled. Idempotent.',
   body: SettleRequest,
   returns: { 200: Settlements, 202: Settlements },
   fails: [404],

@@ -9,7 +9,8 @@ const getClaimable = route({
   path: '/api/rewards/wallet/{wallet}/claimable',
   auth: 'public',
   summary: 'Unclaimed rewards of a wallet, of all epochs',
-  description: 'In the order of epochs. Excludes expired epochs; includes epochs that were settled off-chain, with that status.',
+  description:
+    'Lists the rewards in the order of their epochs. Excludes expired epochs; includes epochs that were settled off-chain, with the status settled.',
   params: WalletPath,
   query: ClaimableQuery,
   returns: { 200: z.array(ClaimableView) },
@@ -25,7 +26,7 @@ const getClaimableEpochs = route({
   path: '/api/rewards/wallet/{wallet}/claimable-epochs',
   auth: 'public',
   summary: 'Unclaimed rewards of a wallet, without epochs settled off-chain',
-  description: 'In the order of epochs. Excludes expired epochs.',
+  description: 'Lists the rewards in the order of their epochs. Excludes expired epochs.',
   params: WalletPath,
   query: ClaimableQuery,
   returns: { 200: z.array(ClaimableView) },
@@ -42,7 +43,7 @@ const getProjected = route({
   auth: 'public',
   summary: 'Projected reward of a wallet if the day ended now',
   description:
-    'Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets are of the time asOf.',
+    'Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets were counted at the time asOf.',
   params: WalletPath,
   returns: { 200: ProjectedView },
   fails: [],

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { XId } from '#platform/x/api.ts';
 import { emptyDelivery, explicitMentions, Handle, MentionEntity, type ParsedDelivery, TextRange, XTime } from './parsed-delivery.ts';
 
-/** A user. In posts, `id` is a number with lost precision and `id_str` is exact; in follows, `id` is a string. */
+/**
+ * A user in a payload of the Account Activity API. In posts, `id` is a number with lost precision and `id_str` is exact; in follows, `id` is a
+ * string.
+ */
 const User = z.union([
   z.looseObject({ id_str: XId, screen_name: Handle }).transform(({ id_str, screen_name }) => ({ id: id_str, handle: screen_name })),
   z
@@ -20,7 +23,7 @@ const Tweet = z.looseObject({
   user: User,
   display_text_range: TextRange,
   entities: Mentions.optional().catch(undefined),
-  // A long post: the other fields contain only its beginning.
+  // Present for a long post; the other fields then contain only the beginning of the post.
   extended_tweet: z.looseObject({ display_text_range: TextRange, entities: Mentions }).optional().catch(undefined),
   edit_history: z.looseObject({ initial_tweet_id: XId }).optional().catch(undefined),
   retweeted_status: z.looseObject({ id_str: XId, user: User }).nullish(),
@@ -29,8 +32,8 @@ const Tweet = z.looseObject({
 const Followed = z.looseObject({ type: z.string(), created_timestamp: XTime, source: User, target: User });
 
 /**
- * Parses a delivery of the Account Activity API: one list of events per kind. An unreadable event does not affect the others.
- * @param receivedAt time of events without a time, ms since 1970
+ * Parses a delivery of the Account Activity API, which contains one list of events per kind. Ignores an unreadable event and parses the others.
+ * @param receivedAt time for events that contain no time, ms since 1970
  */
 export function parseAccountActivity(body: Readonly<Record<string, unknown>>, receivedAt: number): ParsedDelivery {
   const delivery = emptyDelivery();
@@ -72,7 +75,7 @@ function parseFollow(delivery: ParsedDelivery, event: unknown, receivedAt: numbe
   if (!parsed.success) return void delivery.ignored.push('an unreadable follow');
   const { type, created_timestamp: at = receivedAt, source, target } = parsed.data;
   for (const user of [source, target]) addHandle(delivery, user, at);
-  // Follows and unfollows are in the same list.
+  // Ignores unfollows, which are in the same list as follows.
   if (type === 'follow') delivery.follows.push({ source: source.id, target: target.id, at });
   else delivery.ignored.push(type.slice(0, 64));
 }

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { XHandle, XId } from '#platform/x/api.ts';
 import { emptyDelivery, explicitMentions, Handle, MentionEntity, type ParsedDelivery, TextRange, XTime } from './parsed-delivery.ts';
 
-/** Event types whose payload is a post. The type says why X sent it; the post itself says whether it is a repost. */
+/** Event types whose payload is a post. The type says why X sent the post. Only the post itself says whether it is a repost. */
 const POSTS = new Set(['post.create', 'post.mention.create', 'post.reply.create', 'post.quote.create', 'post.repost.create']);
 
 const PlainUser = z.looseObject({ id: XId, username: Handle });
-/** In follows, the user is wrapped in `data`. */
+/** A user in a payload of the X Activity API. In follows, the user is wrapped in `data`. */
 const User = z.union([z.looseObject({ data: PlainUser }).transform(({ data }) => data), PlainUser]);
 
 const Event = z.looseObject({
@@ -36,7 +36,7 @@ const Post = z.looseObject({
   referenced_tweets: z.array(z.looseObject({ type: z.string(), id: XId })).optional(),
   display_text_range: TextRange,
   entities: Mentions.optional().catch(undefined),
-  // A long post: the other fields contain only its beginning.
+  // Present for a long post; the other fields then contain only the beginning of the post.
   note_tweet: z.looseObject({ entities: Mentions }).optional().catch(undefined),
 });
 
@@ -49,8 +49,8 @@ const Renamed = z.looseObject({
 });
 
 /**
- * Parses a delivery of the X Activity API: one event.
- * @param receivedAt time of an event without a time (follows have none), ms since 1970
+ * Parses a delivery of the X Activity API, which contains one event.
+ * @param receivedAt time for an event that contains no time, such as a follow; ms since 1970
  */
 export function parseActivityEvent(data: unknown, receivedAt: number): ParsedDelivery {
   const delivery = emptyDelivery();
@@ -81,7 +81,7 @@ function parsePost(delivery: ParsedDelivery, event: Event, receivedAt: number): 
   } = parsed.data;
   const subscribed = event.filter?.user_id ?? null;
   const original = referenced_tweets.find(({ type }) => type === 'retweeted');
-  // A repost event is about posts of the subscribed user. X does not always include the original post.
+  // In a repost event, the author of the original post is the subscribed user. X does not always include the original post.
   const originalAuthor =
     event.event_type === 'post.repost.create' ? subscribed : event.includes?.tweets?.find((tweet) => tweet?.id === original?.id)?.author_id;
   const mentions = explicitMentions(note_tweet?.entities ?? entities, display_text_range);

@@ -10,13 +10,13 @@ import type { ObservedHandle, ParsedDelivery } from './parsed-delivery.ts';
 import { creditOrStore, type Engagement, lockAccounts } from './pending-engagement.ts';
 
 const PLATFORM = 'x';
-/** Maximum length of a stored verdict, characters. */
+/** Maximum length of the verdict that is stored with a delivery, characters. */
 const MAX_VERDICT_LENGTH = 500;
 
 /**
- * Parses a delivery of X and returns the function that applies it: it credits engagements to the wallets of linked accounts and stores those of
- * other accounts as pending. Accepts the payloads of both X APIs, which may report the same engagement. Ignores other events; the verdict lists
- * them.
+ * Parses a delivery of X and returns the function that applies it. This function credits engagements to the wallets of linked accounts, and stores
+ * engagements of other accounts as pending. Accepts the payloads of both X APIs, which may report the same engagement. Ignores other events and lists
+ * them in the verdict.
  * @param body the parsed JSON of the delivery
  */
 export async function prepareEngagement(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
@@ -33,7 +33,7 @@ function parseDelivery(body: unknown, receivedAt: number): ParsedDelivery {
   return 'data' in fields ? parseActivityEvent(fields.data, receivedAt) : parseAccountActivity(fields, receivedAt);
 }
 
-/** Returns the latest handle per account. A time in the future is replaced by the time of receipt. */
+/** Returns the latest handle per account. Replaces a time in the future with the time at which the delivery was received. */
 function latestHandles(handles: readonly ObservedHandle[], receivedAt: number): Map<string, ObservedHandle> {
   const latest = new Map<string, ObservedHandle>();
   for (const name of handles)
@@ -49,11 +49,11 @@ async function apply(
 ): Promise<DeliveryVerdict> {
   const actors = [...new Set(engagements.map(({ accountId }) => accountId))].sort();
   await lockAccounts(tx, PLATFORM, actors);
-  // Read after the lock, so that a link committed before it is seen.
+  // Reads the links after taking the locks, so that a link that was committed before is seen.
   const ids = [...new Set([...actors, ...handles.keys()])].sort();
   const linked = await findLinkedAccounts(tx, PLATFORM, ids);
   const { credited, pending, skipped } = await creditOrStore(tx, PLATFORM, engagements, linked);
-  // Rows are updated in id order, so that two deliveries do not deadlock.
+  // Updates the rows in the order of their ids, so that two concurrent deliveries do not deadlock.
   for (const id of ids) {
     const [account, observed] = [linked.get(id), handles.get(id)];
     if (account && observed) await confirmHandle(tx, account, observed.handle, observed.at);
@@ -67,7 +67,7 @@ async function apply(
   return { outcome: 'worked', verdict: (parts.join('; ') || 'no events').slice(0, MAX_VERDICT_LENGTH) };
 }
 
-/** Formats a list of words with counts, such as `follow, 2 mention`. */
+/** Formats words with their counts, such as `follow, 2 mention`. */
 function countWords(words: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);

@@ -1,13 +1,14 @@
 import type { ParsedDelivery } from './parsed-delivery.ts';
 import type { Engagement } from './pending-engagement.ts';
 
-/** Maximum age of an event when it is received, days. Older events are ignored, so that a replay cannot complete quests of today. */
+/** Maximum age of an event at its receipt, days. Older events are ignored, so that a replayed delivery cannot complete quests of today. */
 const MAX_DAYS_LATE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * Selects the engagements of a delivery: another account follows, reposts or mentions the arcade's account. An account's follow counts once, and
- * its repost of a post counts once, even after an unfollow or a deleted repost. Posts are identified by their id.
+ * Selects the engagements of a delivery: follows, reposts and mentions of the arcade's account by other accounts. The source id of an engagement
+ * decides how often it counts. A follow counts once per account, even after an unfollow. A repost counts once per account and original post, even if
+ * the repost was deleted. A mention counts once per post.
  * @param arcadeAccountId id of the arcade's account
  * @param receivedAt ms since 1970
  */

@@ -3,24 +3,24 @@ import { XHandle, XId } from '#platform/x/api.ts';
 
 /** A post. Times are ms since 1970. */
 interface ParsedPost {
-  /** Id of the first version, also for an edited post. */
+  /** Id of the first version of the post. An edit does not change it. */
   readonly id: string;
   readonly author: string;
   readonly at: number;
-  /** The original post, if this is a repost. Its author is null when X does not send it. */
+  /** The original post, if this post is a repost. `author` is null when X does not send the author of the original post. */
   readonly repostOf: { readonly id: string; readonly author: string | null } | null;
-  /** Ids of the accounts that the text mentions. Excludes the accounts that a reply addresses implicitly, as X does. */
+  /** Ids of the accounts that the author mentions in the text. Excludes the mentions that X adds at the beginning of a reply. */
   readonly mentions: readonly string[];
 }
 
-/** `source` followed `target`. */
+/** An event: the account `source` followed the account `target`. */
 interface ParsedFollow {
   readonly source: string;
   readonly target: string;
   readonly at: number;
 }
 
-/** The handle of an account at a time. */
+/** The handle that an account had at a time. */
 export interface ObservedHandle {
   readonly accountId: string;
   readonly handle: string;
@@ -38,29 +38,29 @@ export interface ParsedDelivery {
 
 export const emptyDelivery = (): ParsedDelivery => ({ posts: [], follows: [], handles: [], ignored: [] });
 
-/** A time in the format of either API; undefined when absent. */
+/** A time in the format of either X API, converted to ms since 1970; undefined when the field is absent. */
 export const XTime = z
   .union([z.int(), z.string().max(64)])
   .transform((text) => (/^\d+$/.test(String(text)) ? Number(text) : Date.parse(String(text))))
   .refine((ms) => Number.isFinite(ms))
   .optional();
 
-/** An optional handle. An invalid one is ignored, so that the rest can be read. */
+/** An optional handle. An invalid handle is treated as absent, so that the rest of the event can be parsed. */
 export const Handle = XHandle.optional().catch(undefined);
 
 const TextOffset = z.int().min(0);
-/** The range of the text that the author wrote. A reply begins with implicit mentions before it. */
+/** The range of the text that the author wrote. In a reply, the mentions that X adds are before this range. */
 export const TextRange = z.array(TextOffset).min(1).optional().catch(undefined);
 
 interface ParsedMention {
   readonly id: string;
   readonly start: number;
 }
-/** Returns the ids of the accounts that are mentioned within the range. */
+/** Returns the ids of the accounts that are mentioned in the text that the author wrote. */
 export const explicitMentions = (mentions: readonly ParsedMention[], range: readonly number[] | undefined): string[] =>
   mentions.filter(({ start }) => start >= (range?.[0] ?? 0)).map(({ id }) => id);
 
-/** A mention in the format of either API; null without an account id. */
+/** A mention in the format of either X API; null when it contains no account id. */
 export const MentionEntity = z
   .union([
     z.looseObject({ id: XId, start: TextOffset }).transform(({ id, start }) => ({ id, start })),

@@ -3,10 +3,10 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { LinkedAccount, SocialAccount } from '../accounts.ts';
 
-/** Engagement kinds that count for quests. */
+/** Kinds of engagement that quests count. */
 type EngagementKind = 'follow' | 'repost' | 'mention';
 
-/** An engagement of an X account with the arcade. It is unique by `kind` and `sourceId`, so it counts once. */
+/** A follow, repost or mention by an X account. (`kind`, `sourceId`) is unique, so that each engagement counts once. */
 export interface Engagement {
   readonly kind: EngagementKind;
   readonly accountId: string;
@@ -18,7 +18,7 @@ const MAX_PENDING = 100;
 /** Lifetime of a pending engagement, days. */
 export const PENDING_DAYS = 90;
 
-// Locks are taken in key order, so that transactions with several accounts do not deadlock.
+// Takes the locks in key order, so that transactions that lock several accounts do not deadlock.
 const lock = statement(
   'lock_social_accounts',
   `select pg_advisory_xact_lock(hashtext('coinop-social'), k.key)
@@ -41,14 +41,17 @@ const deletePending = statement<{ kind: EngagementKind; sourceId: string; isRece
 );
 
 /**
- * Serializes the linking of an account and the deliveries about it. The second transaction sees the commit of the first, so no pending
- * engagement is stored for a linked account.
+ * Serializes the transactions that link an account and those that apply a delivery about it. The later transaction sees the commit of the earlier
+ * one, so no pending engagement is stored for a linked account.
  */
 export async function lockAccounts(tx: Tx, platform: string, accountIds: readonly string[]): Promise<void> {
   if (accountIds.length > 0) await tx.query(lock, [platform, accountIds]);
 }
 
-/** Converts an engagement into an activity. The source id contains the account, so it counts once even if another wallet links the account later. */
+/**
+ * Converts an engagement into an activity. The source id does not depend on the wallet, so the engagement counts once even if another wallet links
+ * the account later.
+ */
 const activityOf = ({ kind, sourceId }: Pick<Engagement, 'kind' | 'sourceId'>, wallet: string): Activity => ({
   kind,
   sourceId,
@@ -59,8 +62,8 @@ const activityOf = ({ kind, sourceId }: Pick<Engagement, 'kind' | 'sourceId'>, w
 
 /**
  * Credits engagements to the wallets of linked accounts and stores those of other accounts as pending. Precondition: the accounts are locked.
- * @returns credited engagements (including duplicates), kinds of newly pending ones, and the number of those that are pending already or over
- *   the limit
+ * @returns `credited`: the credited engagements, including duplicates; `pending`: kinds of the engagements that were stored; `skipped`: number of
+ * engagements that were stored before or exceed the limit
  */
 export async function creditOrStore(
   tx: Tx,
@@ -82,7 +85,10 @@ export async function creditOrStore(
   return { credited, pending, skipped: others.length - pending.length };
 }
 
-/** Deletes the pending engagements of an account and returns them as activities of its wallet. Precondition: the account is locked. */
+/**
+ * Deletes the pending engagements of an account. Returns those that have not expired as activities of the wallet. Precondition: the account is
+ * locked.
+ */
 export async function takePending(tx: Tx, { platform, accountId }: SocialAccount, wallet: string): Promise<Activity[]> {
   const rows = await tx.query(deletePending, [platform, accountId]);
   return rows.filter(({ isRecent }) => isRecent).map((row) => activityOf(row, wallet));

@@ -3,10 +3,10 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the tables of the platform: the clock, the outbox of events, idempotency keys, the audit log of admin actions. */
 export class Migration0001Kit extends Migration {
   override up(): void {
-    // Wallet addresses compare by their bytes, whatever the locale of the database is, so that ties are listed by address.
+    // Wallet addresses compare by their bytes, independent of the locale of the database, so that ties are listed by address.
     this.addSql(`create domain wallet as text collate "C"`);
 
-    // app_now() is the only clock of the SQL. Only tests and development write app_clock, which shifts it.
+    // All SQL reads the time from app_now(). Only tests and development write app_clock, which shifts the time of app_now().
     this.addSql(`create table app_clock (shift interval not null)`);
     this.addSql(`
       create function app_now() returns timestamptz language sql volatile as
@@ -15,7 +15,8 @@ export class Migration0001Kit extends Migration {
       create function app_day() returns int language sql volatile as
       $$ select floor(extract(epoch from app_now()) / 86400)::int $$`);
 
-    // The outbox. A transaction inserts its events here; the publisher assigns their numbers. Rows come and go all day, so vacuum runs early.
+    // The outbox of events. A transaction inserts its events here; the publisher then assigns the publication numbers. Rows are inserted and deleted
+    // all day, so vacuum runs early.
     this.addSql(`
       create table outbox (
         id bigint generated always as identity primary key,
@@ -26,7 +27,8 @@ export class Migration0001Kit extends Migration {
         at timestamptz not null default app_now()
       ) with (autovacuum_vacuum_scale_factor = 0.05)`);
     this.addSql(`create index outbox_unnumbered on outbox (id) where publication is null`);
-    // publication: the last number assigned. published_at: when the last tick was taken. appended: the last number known to be in the Redis stream.
+    // publication: the last publication number assigned. published_at: when the publisher last assigned numbers. appended: the last number known to
+    // be in the Redis stream.
     this.addSql(`
       create table outbox_counter (
         singleton boolean primary key default true check (singleton),
@@ -47,7 +49,7 @@ export class Migration0001Kit extends Migration {
       )`);
     this.addSql(`create index idempotency_keys_created_at on idempotency_keys using brin (created_at)`);
 
-    // Append-only and hash-chained: hash = sha256(hash of the previous row ‖ canonical JSON of the row).
+    // The audit log is append-only and hash-chained: hash = sha256(hash of the previous row ‖ canonical JSON of the row).
     this.addSql(`
       create table admin_audit (
         id bigint primary key,

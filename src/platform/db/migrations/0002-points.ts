@@ -2,10 +2,11 @@ import { Migration } from '@mikro-orm/migrations';
 
 const PERIODS = ['day', 'week', 'month', 'year'];
 
-/** Creates the ledger of points, the standings that it feeds, the final ranks of closed periods, and activities. */
+/** Creates the ledger of points, the standings that are computed from the ledger, the final ranks of closed periods, and activities. */
 export class Migration0002Points extends Migration {
   override up(): void {
-    // One row per wallet that ever signed in. The lock of this row serializes the score transactions of a wallet.
+    // One row per wallet that has ever signed in. A transaction that records scores of a wallet locks this row, so such transactions run one after
+    // the other.
     this.addSql(`
       create table players (
         wallet wallet primary key,
@@ -20,7 +21,8 @@ export class Migration0002Points extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null`);
 
-    // kind: the source of the points, which decides the boards that they feed. reason: why this row exists. rewards: whether epochs count it.
+    // kind: the source of the points, which decides to which boards the points count. reason: why the row exists. rewards: whether the points count
+    // for reward epochs.
     this.addSql(`
       create table ledger (
         wallet wallet not null,
@@ -41,8 +43,9 @@ export class Migration0002Points extends Migration {
     this.addSql(`create trigger ledger_append_only before update or delete on ledger for each row execute function refuse_change()`);
     this.addSql(`create trigger ledger_no_truncate before truncate on ledger execute function refuse_change()`);
 
-    // Sums ('global', 'quests', 'referrals') and best scores ('game:<id>'). Per period: the bucket last written, its value, and the bucket before it.
-    // There is no index on values, because every score would update it; Redis sorts the boards.
+    // A standing is a sum of points (boards 'global', 'quests', 'referrals') or a best score (board 'game:<id>'). Columns per period: the bucket
+    // (number of the day, week, …) last written, its value, and the bucket before it. There is no index on values, because every score would update
+    // the index; Redis sorts the boards.
     this.addSql(`
       create table standings (
         board text collate "C" not null,
@@ -54,7 +57,7 @@ export class Migration0002Points extends Migration {
         primary key (board, mode, wallet)
       ) with (fillfactor = 70)`);
 
-    // Points per day. Several shards per day, so that concurrent transactions do not wait for one row.
+    // Sums of points per day. Each day has several rows (shards), so that concurrent transactions do not wait for the same row.
     this.addSql(`
       create table point_totals (
         day int not null, shard smallint not null, mode text not null, kind text not null,
@@ -62,7 +65,8 @@ export class Migration0002Points extends Migration {
         primary key (day, shard, mode, kind)
       ) with (fillfactor = 50)`);
 
-    // Standings that Redis may not have yet. A row is inserted with the standing and deleted when the board has taken it.
+    // Standings that may not be in Redis yet. A row is inserted together with the standing, and deleted when the board in Redis contains the
+    // standing.
     this.addSql(`
       create table board_refreshes (
         board text collate "C" not null, wallet wallet not null, version bigint not null, at timestamptz not null default app_now(),
@@ -85,7 +89,8 @@ export class Migration0002Points extends Migration {
       )`);
     this.addSql(`create unique index finals_wallet on finals (board, period, bucket, wallet)`);
 
-    // Actions of wallets, unique by cause. Each consumer adds a mark of its own.
+    // Actions of wallets. The primary key prevents a second activity for the same cause. A consumer of activities adds its own mark to each activity
+    // that it has processed.
     this.addSql(`
       create table activities (
         kind text not null,

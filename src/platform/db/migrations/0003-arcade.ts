@@ -25,7 +25,7 @@ export class Migration0003Arcade extends Migration {
         version int not null,
         updated_at timestamptz not null default app_now()
       )`);
-    // Settings of operators. Every version is kept; the newest applies.
+    // Settings that operators change. The table keeps every version of a setting; the newest version applies.
     this.addSql(`
       create table settings (
         name text not null, version int not null, value jsonb not null, at timestamptz not null default app_now(),
@@ -39,7 +39,8 @@ export class Migration0003Arcade extends Migration {
         game_id text not null,
         started_at timestamptz not null
       )`);
-    // The index includes the id, so that counting the plays of the last hour needs no table access. A play is used when a score refers to it.
+    // Includes the id, so that PostgreSQL counts the plays of the last hour from the index alone. A play counts as used when a score refers to its
+    // id.
     this.addSql(`create index plays_wallet on plays (wallet, started_at desc) include (id)`);
     this.addSql(`
       create table scores (
@@ -80,7 +81,7 @@ export class Migration0003Arcade extends Migration {
         state jsonb not null, version int not null, updated_at timestamptz not null default app_now(),
         primary key (wallet, game_id)
       )`);
-    // Append-only and hash-chained per wallet and game: hash = sha256(hash of the previous record ‖ canonical JSON of the record).
+    // Game records are append-only and hash-chained per wallet and game: hash = sha256(hash of the previous record ‖ canonical JSON of the record).
     this.addSql(`
       create table game_records (
         wallet wallet not null, game_id text not null references games, sequence int not null,

@@ -3,7 +3,7 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates sign-in nonces and sessions. */
 export class Migration0004Auth extends Migration {
   override up(): void {
-    // The row holds every input of the sign-in text, so that a change of the configuration does not invalidate a nonce.
+    // The row of a nonce holds every input of the sign-in text, so that a nonce stays valid when the configuration changes.
     this.addSql(`
       create table nonces (
         nonce text collate "C" primary key,
@@ -17,7 +17,7 @@ export class Migration0004Auth extends Migration {
       )`);
     this.addSql(`create index nonces_expires_at on nonces (expires_at)`);
 
-    // key = SHA-256 of the id in the cookie, so that a reader of this table cannot take over a session.
+    // key: SHA-256 of the session id in the cookie, so that a person who reads this table cannot take over a session.
     this.addSql(`
       create table sessions (
         key bytea primary key,

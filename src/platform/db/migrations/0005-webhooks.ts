@@ -3,7 +3,8 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates webhook deliveries. */
 export class Migration0005Webhooks extends Migration {
   override up(): void {
-    // body: the raw bytes; body_hash: their SHA-256. A processed delivery is kept, so that a repeated delivery is recognized.
+    // body: the raw bytes of the delivery. body_hash: SHA-256 of the body. The row of a processed delivery is kept, so that the service recognizes a
+    // repeated delivery.
     this.addSql(`
       create table webhook_deliveries (
         source text not null,
@@ -18,7 +19,7 @@ export class Migration0005Webhooks extends Migration {
         primary key (source, id),
         check ((state = 'received') = (settled_at is null))
       )`);
-    // Deliveries that the sweep enqueues again and operators list.
+    // Index of deliveries that wait for processing. The sweep enqueues these deliveries again, and operators list them.
     this.addSql(`create index webhook_deliveries_waiting on webhook_deliveries (received_at) where state = 'received'`);
     this.addSql(`create index webhook_deliveries_received_at on webhook_deliveries (received_at)`);
   }

@@ -5,15 +5,16 @@ export class Migration0007Rewards extends Migration {
   override up(): void {
     this.addSql(`create domain token_amount as numeric(20) check (value between 0 and 18446744073709551615)`);
 
-    // One row per UTC day, created once by the first worker and never deleted. States:
+    // One row per UTC day, created by the worker that is first to insert it, and never deleted. States:
     //   computing  the leaves are being computed; only the rules are fixed
-    //   empty      there are no leaves: nothing to pay, the epoch never goes on chain
+    //   empty      there are no leaves: no wallet is paid, and the epoch never goes on chain
     //   computed   leaves, total and root are fixed
     //   committed  the root is finalized on chain and funded; rewards can be claimed until expires_at
     //   expired    the time to claim is over
     //   settled    unclaimed rewards were settled off-chain; the epoch cannot be committed or claimed any more
-    // pool, cap, dust, expiry_days: the rules in force when the row was created, and their version. formula: version of the allocation. wallets: rows
-    // in reward_leaves; leaves: the rows among them with an amount. points: of all wallets; null for an import.
+    // rules_version: version of the rules in force when the row was created; pool, cap, dust and expiry_days are copied from these rules. formula:
+    // version of the allocation formula. wallets: number of rows in reward_leaves. leaves: number of these rows with an amount above 0. points: sum
+    // of the points of all wallets; null for an import.
     this.addSql(`
       create table epochs (
         epoch int primary key check (epoch >= 0),
@@ -50,9 +51,9 @@ export class Migration0007Rewards extends Migration {
       )`);
     this.addSql(`create index epochs_state on epochs (state, epoch)`);
 
-    // Every wallet with points on the day, or of the import. Rows with an amount come first: index is the index of the leaf in the tree, 0 to
-    // epochs.leaves − 1, in ascending order of addresses (an import: in the given order). Rows with amount 0 follow. There is no foreign key, because
-    // its check would cost more than the row.
+    // One row per wallet that has points on the day, or that the import contains. Rows with an amount above 0 have the indexes 0 to epochs.leaves −
+    // 1, which are the indexes of their leaves in the tree. They are sorted by address (ascending); in an import, they keep the given order. Rows
+    // with amount 0 follow. There is no foreign key, because its check would cost more than the insert of the row.
     this.addSql(`
       create table reward_leaves (
         epoch int not null,
@@ -64,8 +65,8 @@ export class Migration0007Rewards extends Migration {
         unique (epoch, wallet)
       )`);
 
-    // Level 0: the hashes of 32 leaves per chunk. Level 5: the roots of all these chunks in one row. The other levels are computed from these. Hashes
-    // are stored uncompressed, because they do not compress.
+    // Stored levels of the Merkle tree of an epoch. Level 0: the hashes of the leaves, 32 per row (chunk). Level 5: one row with the roots of all
+    // chunks. The other levels are computed from these two. Hashes are stored uncompressed, because they do not compress.
     this.addSql(`
       create table reward_trees (
         epoch int not null, level smallint not null, chunk int not null,
@@ -79,7 +80,7 @@ export class Migration0007Rewards extends Migration {
       );
     }
 
-    // Imports and their outcome. hash: SHA-256 of the rows, wallet (32 bytes) ‖ amount (u64 LE), in the given order.
+    // Imports of rewards and their outcome. hash: SHA-256 of the imported rows in the given order, each row as wallet (32 bytes) ‖ amount (u64 LE).
     this.addSql(`
       create table reward_imports (
         id uuid primary key,
@@ -95,7 +96,7 @@ export class Migration0007Rewards extends Migration {
         check ((state = 'refused') = (reason is not null))
       )`);
     this.addSql(`create unique index reward_imports_standing on reward_imports (epoch) where state <> 'refused'`);
-    // The rows of an import until it is done or refused: two comma-separated lists of equal length.
+    // The rows of an import, until the import is done or refused. wallets, amounts: comma-separated lists of equal length.
     this.addSql(`
       create table reward_import_pages (
         import uuid not null references reward_imports, page int not null,
@@ -104,8 +105,8 @@ export class Migration0007Rewards extends Migration {
       )`);
     for (const column of ['wallets', 'amounts']) this.addSql(`alter table reward_import_pages alter column ${column} set storage external`);
 
-    // A cache of the rewards that the current day would give if it ended now, recomputed while points are added. entries: number of ledger rows that
-    // it includes.
+    // A cache of the rewards that the current day would give if the day ended now. It is recomputed while points are added. entries: number of ledger
+    // rows that the cached rewards include.
     this.addSql(`
       create table reward_projections (
         day int primary key,

@@ -9,16 +9,17 @@ export class Migration0008Payouts extends Migration {
   }
 
   private payments(): void {
-    // One row per cause, never deleted. Amount, wallet and payer are fixed at creation. States:
+    // One row per cause (such as a claimed prize), never deleted. Amount, wallet and payer are fixed at creation. States:
     //   pending    owed; no transaction is in flight
     //   batched    a member of the one live batch of its lane (payer treasury)
-    //   confirmed  its batch is confirmed and may still be dropped by a fork (treasury)
-    //   manual     cannot be paid automatically, an operator decides; no transaction is in flight (treasury)
-    //   completed  paid: finalized on chain (treasury), or reported and checked (orchestrator)
-    //   failed     reported as failed; still owed (orchestrator)
-    //   reversed   reported as reversed after it was completed; no longer owed (orchestrator)
-    // lane: always the same for a cause, so that all transactions ever signed for it use one nonce account. next_at: earliest time of planning.
-    // give_ups: batches with this payment that expired. refusals: batches that failed because of this payment.
+    //   confirmed  the batch is confirmed, and a fork may still drop it (payer treasury)
+    //   manual     cannot be paid automatically, so an operator must decide; no transaction is in flight (payer treasury)
+    //   completed  paid: finalized on chain (payer treasury), or reported and checked (payer orchestrator)
+    //   failed     reported as failed; still owed (payer orchestrator)
+    //   reversed   reported as reversed after it was completed; no longer owed (payer orchestrator)
+    // lane: always the same for a cause, so that all transactions that are ever signed for the cause use one nonce account. next_at: earliest time at
+    // which the planner may put the payment into a batch. give_ups: number of batches with this payment that expired. refusals: number of batches
+    // that failed because of this payment.
     this.addSql(`
       create table payments (
         id uuid primary key,
@@ -47,9 +48,9 @@ export class Migration0008Payouts extends Migration {
         check (state <> 'completed' or completed_at is not null),
         check (state not in ('confirmed', 'completed') or signature is not null or payer = 'orchestrator')
       ) with (fillfactor = 70)`);
-    // Payments that the planner reads, lane by lane.
+    // Index of the payments that the planner reads, lane by lane.
     this.addSql(`create index payments_pending on payments (lane, currency, next_at, id) where state = 'pending' and payer = 'treasury'`);
-    // Payments that are leaving the treasury, and candidates that an unknown transaction may have paid.
+    // Index of the payments that the treasury still owes. A transaction that the service does not know may have paid one of them.
     this.addSql(`
       create index payments_open on payments (currency, state, amount)
       where payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual')`);
@@ -71,9 +72,9 @@ export class Migration0008Payouts extends Migration {
   }
 
   private lanes(): void {
-    // One durable nonce account per lane. nonce: the value that the next batch uses, as finalized in slot nonce_slot; null until it was read. landed:
-    // the last transaction known to have used the nonce. stale: another transaction has used the nonce since, or may have. accepted: an operator
-    // accepted the account as it is.
+    // One durable nonce account per lane. nonce: the value that the next batch uses, as finalized in slot nonce_slot; null until the worker has read
+    // it. landed: the last transaction known to have used the nonce. stale: whether another transaction may have used the nonce since. accepted:
+    // whether an operator accepted the account in its current state.
     this.addSql(`
       create table payout_lanes (
         lane smallint primary key check (lane >= 0),
@@ -89,7 +90,7 @@ export class Migration0008Payouts extends Migration {
         changed_at timestamptz not null default app_now()
       )`);
 
-    // Immutable except for its outcome, so that composing a batch again gives the same bytes.
+    // A batch is immutable except for its outcome, so that the worker always composes the same transaction bytes from it.
     this.addSql(`
       create table payout_batches (
         id uuid primary key,
@@ -125,7 +126,7 @@ export class Migration0008Payouts extends Migration {
     this.addSql(`create trigger payout_batches_fixed before update on payout_batches for each row execute function guard_payout_batch()`);
     this.addSql(`create trigger payout_batches_kept before delete on payout_batches for each row execute function refuse_change()`);
 
-    // opens: the batch first opens the token account of the wallet, at the cost of the service.
+    // The payments of a batch. opens: whether the batch first opens the token account of the wallet, at the cost of the service.
     this.addSql(`
       create table payout_batch_members (
         batch uuid not null references payout_batches,
@@ -140,11 +141,11 @@ export class Migration0008Payouts extends Migration {
   }
 
   private watch(): void {
-    // Transactions that name a nonce account of a lane and that the service did not sign. States:
+    // Transactions that name the nonce account of a lane and that the service did not sign. States:
     //   harmless      uses no nonce, failed on chain, or only advances the nonce
-    //   unmatched     moves tokens that no open payment explains; payouts are paused
-    //   matched       paid the payments named here
-    //   acknowledged  unmatched, and an operator has checked it
+    //   unmatched     moves tokens, and no open payment explains the transfer; payouts are paused
+    //   matched       paid the payments in the column payments
+    //   acknowledged  was unmatched, and an operator has checked it
     this.addSql(`
       create table payout_findings (
         signature text collate "C" primary key,
@@ -164,8 +165,8 @@ export class Migration0008Payouts extends Migration {
       )`);
     this.addSql(`create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'`);
 
-    // Identifies this database, as of the last reconciliation. doubt: why payouts are paused until the chain is matched. held: why an operator paused
-    // them.
+    // system_identifier, timeline: identify the database server, as of the last reconciliation. doubt: why payouts are paused until the database
+    // matches the chain. held: why an operator paused payouts.
     this.addSql(`
       create table payout_watch (
         singleton boolean primary key default true check (singleton),

@@ -1,12 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the on-chain accounts of epochs, and claims. */
+/** Creates the on-chain accounts of reward epochs, and claims. */
 export class Migration0009Claims extends Migration {
   override up(): void {
-    // Epochs whose root is on chain or about to be: account, authority, and how far the chain has been read. claimed, claims: finalized amount and
-    // number of claims. opened_at: the root is finalized. ended_at: no more claims are possible, and all claims are known. closed_at: the rest was
-    // returned to the treasury. cursor: how far the history has been read, and the number of claims known then. gaps: consecutive reads in which the
-    // account showed more claims than the history.
+    // Epochs whose root is on chain or will be submitted soon. claimed, claims: finalized amount and number of claims. opened_at: when the root was
+    // known to be finalized. ended_at: when no more claims were possible and all claims were known. closed_at: when the unclaimed tokens were
+    // returned to the treasury. cursor: the last transaction that was read from the account's history; cursor_claims: number of claims at that time.
+    // gaps: grows with each successive read in which the account shows more claims than its history.
     this.addSql(`
       create table epoch_accounts (
         epoch int primary key references epochs,
@@ -28,8 +28,8 @@ export class Migration0009Claims extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index epoch_accounts_followed on epoch_accounts (epoch) where opened_at is not null and closed_at is null`);
 
-    // One row per leaf that was claimed or requested, by any wallet. requested_by: null when another service's transaction claimed it. proof: the
-    // nodes from the leaf up, 32 bytes each, until the leaf is claimed.
+    // One row per leaf that any wallet has claimed or requested. requested_by: null when a transaction of another service claimed the leaf. proof:
+    // the Merkle proof, from the leaf to the root, 32 bytes per node; stored until the leaf is claimed.
     this.addSql(`
       create table claims (
         id uuid primary key default gen_random_uuid(),

@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates linked accounts of other platforms. */
+/** Creates the table of linked accounts on other platforms. */
 export class Migration0010Social extends Migration {
   override up(): void {
-    // An account belongs to one wallet, and a wallet has one account per platform. account_id never changes on the platform; the handle is shown and
-    // may move to another account.
+    // An account belongs to one wallet, and a wallet has at most one account per platform. account_id never changes on the platform. handle is the
+    // name that is shown; it may move to another account.
     this.addSql(`
       create table linked_accounts (
         platform text collate "C" not null check (platform ~ '^[a-z0-9-]{1,32}$'),

@@ -9,15 +9,16 @@ export class Migration0011Rounds extends Migration {
   }
 
   private rounds(): void {
-    // A chat round or a legacy round (with tickets). States, and the data that each adds:
+    // A chat round, or a legacy round (with tickets). States, and the data that each state adds:
     //   pending    chat only: described, not started
     //   active     parameters are frozen and prizes reserved; entries are accepted until closes_at
-    //   closing    no more entries. Then root, leaves and proofs are computed (root is null until then), then the commitment is submitted
-    //   committed  a commitment is finalized on chain (table commitments); the beacon round is known
+    //   closing    no more entries; root, leaves and proofs are computed (root is null until then), then the commitment is submitted
+    //   committed  a commitment is finalized on chain (table commitments), which determines the beacon round
     //   finalized  drawn: winners, payments and audit are stored
-    //   void       ended without a draw: void_reason. A chat round that was committed has a successor with the same entries
-    // prizes: [{ amount, mint: reward | usdc }]. parameters: those of src/lib/draw, with their hash. entries: the number of entries, and the next
-    // index. audit: JSON text of src/lib/draw without the entry hashes, from the root on. look_at: time of the next check.
+    //   void       ended without a draw, for the reason in void_reason; a chat round that was committed has a successor with the same entries
+    // prizes: [{ amount, mint: reward | usdc }]. parameters, parameters_hash: the draw parameters (src/lib/draw) and their hash. entries: number of
+    // entries, which is the index of the next entry. audit: JSON text of the audit (src/lib/draw), from the root on, without the hashes of the
+    // entries. look_at: time of the next check.
     this.addSql(`
       create table rounds (
         id uuid primary key default gen_random_uuid(),
@@ -57,11 +58,11 @@ export class Migration0011Rounds extends Migration {
         check ((state in ('finalized', 'void')) = (ended_at is not null))
       ) with (fillfactor = 70)`);
     this.addSql(`create unique index rounds_one_active on rounds (kind) where kind = 'chat' and state = 'active'`);
-    // Rounds in progress, which the sweep reads and prizes are reserved for.
+    // Index of rounds in progress. The sweep reads these rounds, and the treasury reserves their prizes.
     this.addSql(`create index rounds_open on rounds (state, closes_at) where state in ('active', 'closing', 'committed')`);
     this.addSql(`create index rounds_ended on rounds (kind, state, ended_at desc) where state in ('finalized', 'void')`);
     this.addSql(`create index rounds_created_by on rounds (created_by, kind) where state in ('pending', 'active')`);
-    // Frozen parameters cannot change, and an ended round stays ended.
+    // Frozen parameters cannot change, and a round that has ended cannot change its state.
     this.addSql(`
       create function guard_round() returns trigger language plpgsql as $$ begin
         if old.state in ('finalized', 'void') and (to_jsonb(new) - 'look_at') <> (to_jsonb(old) - 'look_at') then
@@ -83,7 +84,8 @@ export class Migration0011Rounds extends Migration {
   }
 
   private entries(): void {
-    // An entry is never changed or deleted. (source, message_id): one message makes at most one entry per round. at: in milliseconds, as in the leaf.
+    // Lottery entries, never changed or deleted. (source, message_id): one message makes at most one entry per round. at: in whole milliseconds, as
+    // in the Merkle leaf of the entry.
     this.addSql(`
       create table entries (
         round uuid not null references rounds,
@@ -100,8 +102,8 @@ export class Migration0011Rounds extends Migration {
     this.addSql(`create unique index entries_id on entries (id)`);
     this.addSql(`create index entries_wallet on entries (round, wallet)`);
     this.addSql('create trigger entries_kept before update or delete on entries for each row execute function keep_rounds()');
-    // The Merkle tree over the entries of a round. Level 0 holds the leaves, 32 bytes per node. Stored uncompressed outside the row, so that 32 bytes
-    // can be read without the rest.
+    // The Merkle tree over the entries of a round. Level 0 holds the leaves, 32 bytes per node. The nodes are stored outside the row and
+    // uncompressed, so that PostgreSQL can read one node without the others.
     this.addSql(`
       create table round_levels (
         round uuid not null references rounds,
@@ -113,8 +115,8 @@ export class Migration0011Rounds extends Migration {
   }
 
   private draws(): void {
-    // The commitments, numbered 1, 2, 3, … without gaps. A number is assigned when its round is about to be committed and the previous commitment is
-    // finalized. A finalized commitment is stored here.
+    // The commitments to lottery draws, numbered 1, 2, 3, … without gaps. A round gets its number just before its commitment is submitted, when the
+    // previous commitment is finalized. memo to block_time: set when the commitment itself is finalized.
     this.addSql(`
       create table commitments (
         sequence bigint primary key check (sequence > 0),
@@ -142,7 +144,7 @@ export class Migration0011Rounds extends Migration {
         unique (round, wallet),
         foreign key (round, index) references entries (round, index)
       )`);
-    // Payments that left the treasury recently, for readers of its balance.
+    // Index of payments that the treasury has completed, by time. Functions that compute the treasury balance read the recent ones.
     this.addSql(`create index payments_completed on payments (currency, completed_at) where payer = 'treasury' and state = 'completed'`);
     this.addSql('create trigger round_winners_kept before update or delete on round_winners for each row execute function keep_rounds()');
   }

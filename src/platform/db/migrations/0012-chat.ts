@@ -3,8 +3,9 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates chat messages and sanctions. */
 export class Migration0012Chat extends Migration {
   override up(): void {
-    // Messages of the built-in chat (source chat: its wallet wrote it, possibly with an idempotency key) and of bridged chats (account wrote it there
-    // as source_id; wallet is set when linked). entry: the entry of a round that the message made. A deleted message keeps its row without its text.
+    // Messages of the built-in chat and of bridged chats. Built-in chat (source chat): wallet is the author, and a message may have an idempotency
+    // key. Bridged chat: account is the author and source_id the message id there; wallet is set when the account is linked. entry: the lottery entry
+    // that the message made. A deleted message keeps its row without its text.
     this.addSql(`
       create table chat_messages (
         seq bigint generated always as identity primary key,
@@ -30,8 +31,8 @@ export class Migration0012Chat extends Migration {
     this.addSql(`create unique index chat_messages_key on chat_messages (wallet, idempotency_key) where idempotency_key is not null`);
     this.addSql(`create unique index chat_messages_bridged on chat_messages (source, source_id) where source_id is not null`);
     this.addSql('create index chat_messages_at on chat_messages (at)');
-    // Mutes and bans. muted_until and banned_at both null: the account may write again. account: of a bridged chat, or a wallet in the built-in chat
-    // (source chat); a sanction of a wallet applies to all of its linked accounts. by: name of the admin token.
+    // Mutes and bans of chat accounts. When muted_until and banned_at are both null, the account may write again. account: an account of a bridged
+    // chat, or a wallet (source chat); a sanction of a wallet also applies to all linked accounts of the wallet. by: name of the admin token.
     this.addSql(`
       create table chat_sanctions (
         source text collate "C" not null check (source ~ '^[a-z0-9-]{1,32}$' and source <> 'chain'),

@@ -1,16 +1,16 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates tickets of legacy rounds. */
+/** Creates tickets of legacy lottery rounds. */
 export class Migration0013Tickets extends Migration {
   override up(): void {
-    // A requested ticket. Its id becomes the id of its entry. States:
-    //   checking   paid by `signature`, which is polled until it is finalized or cannot be any more
+    // A requested ticket. Its id becomes the id of its lottery entry. States:
+    //   checking   the worker polls the payment (signature) until it is finalized or can never land
     //   confirmed  the ticket counts: there is an entry
-    //   refused    the ticket does not count, see `reason`. found: the transaction is finalized and the refusal is permanent; otherwise the ticket
-    //   may be requested again
+    //   refused    the ticket does not count, for the reason in `reason`
     //   refunded   the ticket counted, and its round was voided
-    // signature: null for free tickets. One row per wallet and transaction, so that another wallet that names the same transaction blocks nothing.
-    // refunds: [{ payment, currency, amount }], amounts owed back. asked_at: start of the polling.
+    // found: whether the payment of a refused ticket is finalized. If so, the refusal is permanent; otherwise the ticket may be requested again.
+    // signature: null for free tickets. The unique key includes the wallet, so that a wallet cannot block the ticket of another wallet by naming the
+    // same transaction. refunds: [{ payment, currency, amount }], amounts owed back. asked_at: start of the polling.
     this.addSql(`
       create table tickets (
         id uuid primary key,
@@ -34,7 +34,7 @@ export class Migration0013Tickets extends Migration {
     this.addSql(`create index tickets_checking on tickets (wallet) where state = 'checking'`);
     this.addSql(`create index tickets_settling on tickets (round, asked_at) where state = 'checking'`);
     this.addSql(`create index tickets_confirmed on tickets (round, id) where state = 'confirmed'`);
-    // A transaction pays for one ticket, across all rounds and wallets.
+    // A transaction pays for at most one ticket, across all rounds and wallets.
     this.addSql(`create unique index tickets_paid_by on tickets (signature) where state in ('confirmed', 'refunded')`);
     this.addSql(`
       create function guard_ticket() returns trigger language plpgsql as $$ begin

@@ -1,12 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the schedule of chat rounds. */
+/** Creates the schedule that starts chat rounds of the lottery. */
 export class Migration0014Scheduler extends Migration {
   override up(): void {
-    // At most one row; none before the first start. Rounds are due at next_at and every interval_sec from there; next_at is null while the schedule
-    // is stopped. rounds: number of rounds created so far, which is the number of the newest. pending: a round that was created and is not known to
-    // have started; the next run continues with it. look_at: lease; no other run tries before this time, because one is running or was refused a
-    // moment ago.
+    // The table has one row, or none before the schedule is started for the first time. A round is due at next_at and then every interval_sec;
+    // next_at is null while the schedule is stopped. rounds: number of rounds created so far, which is also the number of the newest round. pending:
+    // a created round that is not known to have started; the next run continues with it. look_at: a lease. No run tries before this time, because
+    // another run is in progress or has just failed.
     this.addSql(`
       create table round_schedule (
         singleton boolean primary key default true check (singleton),

@@ -1,14 +1,15 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Adds the marks of consumers to activities. A consumer sets its mark in the transaction of its effect. */
+/** Adds the marks of consumers to activities. A consumer sets its mark in the same transaction in which it processes the activity. */
 export class Migration0015Activities extends Migration {
   override up(): void {
-    // consumed: bits of the consumers that have processed the activity (1 referrals, 2 quests). Older activities count as processed.
+    // consumed: one bit per consumer that has processed the activity (1 referrals, 2 quests). Activities from before this migration count as
+    // processed.
     this.addSql('alter table activities add column consumed smallint not null default 3');
     this.addSql('alter table activities alter column consumed set default 0');
     this.addSql('create index activities_open on activities (at) where consumed <> 3');
     this.addSql('create index activities_wallet on activities (wallet, kind, day)');
-    // Activities that a consumer could not process, for operators.
+    // Activities that a consumer could not process. Operators read this table.
     this.addSql(`
       create table activity_failures (
         consumer text not null,

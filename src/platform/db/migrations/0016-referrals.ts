@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates referral links, referrals, and the points that they earned. */
+/** Creates referral links, referrals, and the points that referrals earned. */
 export class Migration0016Referrals extends Migration {
   override up(): void {
-    // Links of a wallet in the order of their creation. The newest is shown; all codes work.
+    // Referral links of a wallet; n counts them in the order of their creation. The newest link is shown; the codes of older links still work.
     this.addSql(`
       create table referral_links (
         wallet wallet not null,
@@ -13,9 +13,9 @@ export class Migration0016Referrals extends Migration {
         primary key (wallet, n)
       )`);
 
-    // At most one row per wallet, never deleted. verified_at: from when on its scores earn points for the referrer. last_scored_at: its last accepted
-    // score since it was bound. points, beta_points: points of the referrer from this wallet's scores, minus voided ones; sums of ledger rows, stored
-    // to avoid adding them up.
+    // The referrer of a wallet: at most one row per wallet, never deleted. verified_at: time from which scores of the wallet earn points for the
+    // referrer. last_scored_at: time of the wallet's last accepted score since bound_at. points, beta_points: points that the referrer earned from
+    // this wallet's scores, minus voided points. They are sums of ledger rows, stored so that no query has to add them up.
     this.addSql(`
       create table referrals (
         wallet wallet primary key,
@@ -29,8 +29,8 @@ export class Migration0016Referrals extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index referrals_referrer on referrals (referrer, bound_at desc, wallet)`);
 
-    // Points of a referrer per day. used: points counted against the daily cap, in both modes; a void does not reduce it. points: regular points
-    // minus those voided on that day.
+    // Referral points of a referrer per day. used: points that count against the daily cap, in both modes (regular and beta); voided points stay
+    // counted. points: regular points minus the points that were voided on that day.
     this.addSql(`
       create table referral_days (
         referrer wallet not null,

@@ -22,8 +22,8 @@ export class Migration0017Quests extends Migration {
         primary key (quest_id, version)
       )`);
 
-    // Counts of a wallet's activities per day (span 1) or ISO week (span 7), starting at first_day. subject: the game, the burn event, or ''.
-    // Progress of every quest is computed from these rows. Weeks make a long window cheap to read.
+    // Counts of a wallet's activities per day (span 1) or ISO week (span 7), starting at first_day. subject: the id of the game, the id of the burn
+    // event, or ''. The progress of every quest is computed from these rows. The rows per week make a long period cheap to read.
     this.addSql(`
       create table wallet_metrics (
         wallet wallet not null,
@@ -36,7 +36,7 @@ export class Migration0017Quests extends Migration {
         sum numeric not null,
         primary key (wallet, span, first_day, kind, subject)
       ) with (fillfactor = 70)`);
-    // Counts the activities that are already marked as consumed.
+    // Fills the counts from the activities that the quest consumer has already processed.
     this.addSql(`
       insert into wallet_metrics (wallet, span, first_day, kind, subject, count, best, sum)
       select a.wallet, s.span, case s.span when 1 then a.day else a.day - (a.day + 3) % 7 end, a.kind, coalesce(a.game_id, ''),
@@ -46,10 +46,11 @@ export class Migration0017Quests extends Migration {
         and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void' and a.kind = 'score' and (v.consumed & 2) = 2)
       group by 1, 2, 3, 4, 5`);
 
-    // One number per consumed batch. A process that gets consecutive numbers knows that no other process consumed in between.
+    // Each consumed batch of activities takes one number from this sequence. A process that gets two consecutive numbers knows that no other process
+    // consumed a batch in between.
     this.addSql('create sequence quest_turns');
 
-    // version: the version of the quest at completion. by: name of the operator who completed it, or null.
+    // Completed quests. version: the version of the quest when it was completed. by: name of the operator who completed the quest by hand, or null.
     this.addSql(`
       create table quest_completions (
         wallet wallet not null,

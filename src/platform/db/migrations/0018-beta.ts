@@ -3,8 +3,9 @@ import { Migration } from '@mikro-orm/migrations';
 /** Adds points per wallet and game, and conversions of beta points. */
 export class Migration0018Beta extends Migration {
   override up(): void {
-    // Stored in the player row, because a score locks and writes this row anyway: { regular: { <game id>: { scores, points } }, beta: … }, of
-    // accepted scores. converted_*: sums over the wallet's conversions.
+    // tally: number and points of the wallet's accepted scores, as { regular: { <game id>: { scores, points } }, beta: … }. It is stored in the
+    // player row, because a score locks and writes this row anyway. converted_beta, converted_points: sums over the wallet's conversions of beta
+    // points.
     this.addSql(`
       alter table players
         add column tally jsonb not null default '{}',

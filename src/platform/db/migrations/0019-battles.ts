@@ -1,13 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates battles, their seats and scores, and a third consumer of activities. */
+/** Creates battles and their seats, and adds the battle to activities, because battles become the third consumer of activities. */
 export class Migration0019Battles extends Migration {
   override up(): void {
-    // The battle that a score was submitted for.
+    // The battle for which the score was submitted.
     this.addSql('alter table activities add column battle_id uuid');
 
-    // due_at: when an open battle expires or a running one ends; kept after the end. Whole milliseconds, so that the time shown equals the time that
-    // decides.
+    // due_at: time at which an open battle expires or a running battle ends; it stays set after the end. It is in whole milliseconds, so that clients
+    // see exactly the time that decides.
     this.addSql(`
       create table battles (
         id uuid primary key,
@@ -28,7 +28,8 @@ export class Migration0019Battles extends Migration {
     this.addSql(`create index battles_active_game on battles (game_id, created_at desc, id desc) where state in ('open', 'running')`);
     this.addSql(`create index battles_creator on battles (created_by) where state in ('open', 'running')`);
 
-    // best, scores: of the wallet's counted scores, as far as they are consumed; recomputed with the result, which adds the place.
+    // best, scores: the best score and the number of scores of the wallet that count for the battle, among the scores that the battle consumer has
+    // processed. The end of the battle recomputes both and sets place.
     this.addSql(`
       create table battle_seats (
         battle_id uuid not null references battles,

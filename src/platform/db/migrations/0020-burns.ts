@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates burn events, the burns read from the chain, and their boards. */
+/** Creates burn events, the burns that are read from the chain, and the boards of burn events. */
 export class Migration0020Burns extends Migration {
   override up(): void {
-    // A burn counts when its block time lies from activated_at until before ends_at. final_at: from then on no burn is missing or added. burned and
-    // the three amounts by source are sums of `burns`, stored to avoid adding them up.
+    // A burn counts if activated_at ≤ block time < ends_at. final_at: time from which the list of burns is complete and fixed. burned, referral,
+    // game, social: sums of `burns` (in total and by source), stored so that no query has to add them up.
     this.addSql(`
       create table burn_events (
         id uuid primary key,
@@ -31,7 +31,8 @@ export class Migration0020Burns extends Migration {
     this.addSql(`create index burn_events_begun on burn_events (activated_at desc) where state <> 'pending'`);
     this.addSql(`create index burn_events_pending on burn_events (created_by, created_at) where state = 'pending'`);
 
-    // One row per burn instruction. named: the source in its memo. source: the same when it was verified, else null.
+    // One row per burn instruction. named: the source that the memo of the transaction names. source: equal to named if the service verified the
+    // source, else null.
     this.addSql(`
       create table burns (
         signature text collate "C" not null,
@@ -56,8 +57,8 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, wallet)
       )`);
     this.addSql(`create index burn_standings_order on burn_standings (event_id, board, amount, wallet)`);
-    // Number of standings per range of a board's order, so that ranks need not be counted from the top. A range starts at its own key, which is the
-    // key of its first standing or a higher one, and ends before the next range; the first range has no upper bound.
+    // Number of standings per range of a board, so that a rank is computed without counting all higher standings. The key (amount, wallet) of a range
+    // is its inclusive upper bound; the range ends above the key of the next lower range. The highest range of a board has the upper bound infinity.
     this.addSql(`
       create table burn_ranges (
         event_id uuid not null references burn_events,
@@ -68,7 +69,7 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, amount, wallet)
       ) with (fillfactor = 50)`);
 
-    // Transactions that may contain a burn. likely: the memo names an event; false when the RPC node keeps no memos.
+    // Transactions that may contain a burn. likely: whether the memo names a burn event; always false when the RPC node does not return memos.
     this.addSql(`
       create table burn_transactions (
         signature text collate "C" primary key,
@@ -83,10 +84,11 @@ export class Migration0020Burns extends Migration {
       )`);
     this.addSql(`create index burn_transactions_unread on burn_transactions (mint, likely desc, slot) where read_at is null`);
     this.addSql(`create index burn_transactions_read on burn_transactions (read_at) where read_at is not null`);
-    // How far the history of a mint was read. slot: slot of the newest signature; all older signatures were read or lie in a gap. deep_at: when the
-    // newest part is read again.
+    // How far the worker has read the history of a mint. slot: slot of the newest signature; each older signature was read or lies in a gap. deep_at:
+    // time at which the worker reads the newest part of the history again.
     this.addSql(`create table burn_cursors (mint wallet primary key, slot bigint not null, deep_at timestamptz not null)`);
-    // A gap: signatures before \`before\` down to slot \`floor\` were not read. next_at: time of the next attempt, when no RPC node had them.
+    // A gap in the history that was read: the signatures before the signature in column before, down to the slot in column floor. next_at: time of
+    // the next attempt to read the gap, after no RPC node had these signatures.
     this.addSql(`
       create table burn_gaps (
         mint wallet not null,

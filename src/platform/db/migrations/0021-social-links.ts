@@ -1,13 +1,15 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates pending account links, and engagement of accounts on the social network. */
+/** Creates pending account links, unlinked accounts, and engagement of accounts that are not linked yet. */
 export class Migration0021SocialLinks extends Migration {
   override up(): void {
-    // Last time when the handle was known to belong to the account. A handle may move to another account, and reports of this arrive in any order.
+    // Last time at which the handle was known to belong to the account. A handle may move to another account, and reports about the move arrive in
+    // any order.
     this.addSql(`alter table linked_accounts add column confirmed_at timestamptz not null default app_now()`);
     this.addSql(`update linked_accounts set confirmed_at = linked_at`);
 
-    // key: SHA-256 of the OAuth state, or of the code of the challenge. secret: the PKCE code verifier, or that code.
+    // Account links that a wallet has started. key: SHA-256 of the OAuth state (method oauth) or of the challenge code (method challenge). secret:
+    // the PKCE code verifier (oauth) or the challenge code itself (challenge).
     this.addSql(`
       create table link_attempts (
         key bytea primary key,
@@ -21,7 +23,7 @@ export class Migration0021SocialLinks extends Migration {
     this.addSql(`create index link_attempts_wallet on link_attempts (wallet)`);
     this.addSql(`create index link_attempts_expires_at on link_attempts (expires_at)`);
 
-    // The last wallet of accounts that are no longer linked.
+    // Accounts that are no longer linked, with their last wallet.
     this.addSql(`
       create table unlinked_accounts (
         platform text collate "C" not null,
@@ -32,7 +34,8 @@ export class Migration0021SocialLinks extends Migration {
       )`);
     this.addSql(`create index unlinked_accounts_unlinked_at on unlinked_accounts (unlinked_at)`);
 
-    // Engagement of accounts that are not linked yet. kind and source_id become those of an activity.
+    // Engagement (follows, reposts, mentions) of accounts that are not linked yet. When the account is linked, the row becomes an activity with the
+    // same kind and source_id.
     this.addSql(`
       create table kept_engagements (
         platform text collate "C" not null,

@@ -1,11 +1,11 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates clips. The storage holds their media files. */
+/** Creates clips. The object storage holds the media files of clips. */
 export class Migration0022Clips extends Migration {
   override up(): void {
-    // The row exists before a media file is stored under its id, and until no file is left. state: uploading (a file may exist), abandoned (a file
-    // may exist, and the upload will not continue), ready, removing (by a moderator; a file exists), removed (no file exists; the row still records
-    // the upload, its bytes of the day and its idempotency key). sweep_at: time of the next check.
+    // A row is inserted before a media file is stored under its id, and not deleted while a file is left. state: uploading (a file may exist),
+    // abandoned (a file may exist, and the upload will not continue), ready, removing (by a moderator; a file exists), removed (no file exists; the
+    // row still counts the upload, its bytes of the day and its idempotency key). sweep_at: time of the next check.
     this.addSql(`
       create table clips (
         id uuid primary key,
@@ -23,12 +23,12 @@ export class Migration0022Clips extends Migration {
         sweep_at timestamptz(3),
         check ((sweep_at is null) = (state in ('ready', 'removed')))
       )`);
-    // The same content once per wallet, also after a removal.
+    // A wallet can upload the same content only once, also after a moderator removed the clip.
     this.addSql(`create unique index clips_content on clips (wallet, sha256) where state <> 'abandoned'`);
     this.addSql(`create unique index clips_key on clips (wallet, idempotency_key) where state <> 'abandoned' and idempotency_key is not null`);
     this.addSql(`create index clips_day on clips (wallet, day) include (bytes) where state <> 'abandoned'`);
     this.addSql(`create index clips_sweep on clips (sweep_at) where sweep_at is not null`);
-    // One index per filter of the listing.
+    // One index per combination of filters in the listing of clips.
     for (const [name, filter] of [
       ['newest', ''],
       ['game', 'game_id,'],
@@ -38,8 +38,9 @@ export class Migration0022Clips extends Migration {
       this.addSql(`create index clips_${name} on clips (${filter} created_at desc, id desc) where state = 'ready' and not hidden`);
     }
 
-    // Number of listed clips by game, because counting millions of rows takes half a second. A row is inserted as uploading and deleted as abandoned,
-    // so only updates change the number. These rows are locked last and in key order.
+    // Number of listed clips per game. It is stored, because counting millions of clips takes half a second. A clip is inserted in state uploading
+    // and deleted in state abandoned, so only an update of a clip can change the number. A transaction locks rows of clip_counts after all other rows
+    // and in the order of game_id, to avoid deadlocks.
     this.addSql('create table clip_counts (game_id text collate "C" primary key, n int not null) with (fillfactor = 50)');
     this.addSql(`
       create function count_clips() returns trigger language plpgsql as $$
@@ -57,7 +58,7 @@ export class Migration0022Clips extends Migration {
       create trigger clips_count after update on clips referencing old table as old_clips new table as new_clips
       for each statement execute function count_clips()`);
 
-    // A ban hides the clips of the wallet in its own commit, and lifting the ban shows them again.
+    // A ban of a wallet hides its clips in the same transaction. The end of the ban shows the clips again.
     this.addSql(`
       create function hide_clips() returns trigger language plpgsql as $$
       begin

@@ -13,12 +13,12 @@ export class Migration0023ArcadeEvents extends Migration {
       )`);
     this.addSql(`create index arcade_events_ends_at on arcade_events (ends_at)`);
 
-    // replayed_at: when an operator last replayed the delivery; its attempts are counted from then on.
+    // replayed_at: when an operator last replayed the webhook delivery. Attempts are counted from this time.
     this.addSql(`alter table webhook_deliveries add column replayed_at timestamptz`);
     this.addSql(`create index webhook_deliveries_source on webhook_deliveries (source, received_at)`);
     this.addSql(`create index webhook_deliveries_failed on webhook_deliveries (received_at) where state = 'failed'`);
 
-    // reported: status in the newest report. state may differ, because a failed payment can be retried.
+    // reported: status of the payment in its newest report. It may differ from state, because a failed payment can be retried.
     this.addSql(`alter table payments add column reported text`);
   }
 }

@@ -1,10 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Groups activities into batches: the activities of one transaction are one row to find, mark and delete, and activities are never updated. */
+/**
+ * Groups activities into batches. A batch is one row that holds all activities of a transaction. Consumers find, mark and delete only that row, so
+ * activities are never updated.
+ */
 export class Migration0024ActivityBatches extends Migration {
   override up(): void {
-    // activities: [kind, source id, wallet, game, amount as text, battle] each, so that consumers need no lookup. consumed: bits of the consumers
-    // that have processed the batch (1 referrals, 2 quests, 4 battles); a batch with all bits is deleted.
+    // activities: an array of [kind, source id, wallet, game, amount as text, battle], so that consumers do not read other tables. consumed: one bit
+    // per consumer that has processed the batch (1 referrals, 2 quests, 4 battles); a batch with all bits is deleted.
     this.addSql('create sequence activity_batches_id as bigint');
     this.addSql(`
       create table activity_batches (

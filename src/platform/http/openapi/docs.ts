@@ -60,7 +60,7 @@ interface Resource {
 
 const asset = (name: string, type: string): Resource => ({ type, load: () => readFile(join(swagger, name)) });
 
-/** Koa middleware: serves `/openapi.json` and at `/docs` Swagger UI with all of its files. */
+/** Koa middleware: serves the OpenAPI document at `/openapi.json`, and Swagger UI with all of its files at `/docs`. */
 export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
   const resources = new Map<string, Resource>([
     ['/openapi.json', { type: 'application/json', load: async () => JSON.stringify(openApi(app.config, routes)) }],
@@ -105,6 +105,6 @@ export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
 async function prepare(resource: Resource): Promise<EncodedFile> {
   const plain = Buffer.from(await resource.load());
   const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
-  // A weak ETag, because both encodings share it.
+  // The ETag is weak, because the plain and the gzipped bytes share it.
   return { type: resource.type, plain, zipped: await promisify(gzip)(plain), etag: `W/"${hash}"` };
 }

@@ -26,17 +26,18 @@ const SUCCESS: Record<number, string> = {
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 const HEADERS = {
   'X-Total-Count': header('Total number of rows.', { type: 'integer', minimum: 0 }),
-  ETag: header('Identifies this version, for If-None-Match and If-Match.'),
+  ETag: header('Identifies this version of the resource. Clients send it in If-None-Match or If-Match.'),
   'Cache-Control': header('Maximum age of the response in caches.'),
   Location: header('Address of the result.', { type: 'string', format: 'uri-reference' }),
   'Retry-After': header('Delay before a retry, seconds.', { type: 'integer', minimum: 0 }),
 };
 const PARAMETERS = {
   'Idempotency-Key':
-    'Identifies this request for 24 hours. A repeated request with the same body gets the same response; with another body it gets a 409.',
-  'If-None-Match': 'The ETag of the version that the client has. The response is 304 when it is current.',
-  'If-Match': 'The ETag of the version that the client changes. The response is 412 when it is not current.',
-  'webhook-id': 'Identifies this delivery. A repeated delivery is acknowledged without effect; with another body it gets a 409.',
+    'Identifies this request for 24 hours. A repeated request with the same body gets the same response; a request with the same key and another body gets a 409.',
+  'If-None-Match': 'The ETag of the version that the client has. The response is 304 when that version is current.',
+  'If-Match': 'The ETag of the version that the client changes. The response is 412 when that version is not current.',
+  'webhook-id':
+    'Identifies this delivery. A repeated delivery is acknowledged without effect; a delivery with the same id and another body gets a 409.',
   'webhook-timestamp': 'Time of sending, seconds since 1970. It must be within 300 s of the current time.',
 };
 
@@ -107,7 +108,10 @@ function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObje
   };
 }
 
-/** Returns a schema of parameters as an object schema. @throws when it is not an object */
+/**
+ * Returns the schema of a route's parameters as an object schema.
+ * @throws when it is not an object schema
+ */
 function objectOf(route: AnyRoute, schema: z.ZodType | undefined): z.ZodObject | undefined {
   if (schema === undefined) return undefined;
   if (!isObject(schema)) throw new Error(`${route.method} ${route.path}: params and query must be objects`);
@@ -125,7 +129,7 @@ function requestBody(body: z.ZodType | Stream): NonNullable<ZodOpenApiOperationO
       content: { ...json, [body.stream]: { schema: body.form ?? streamSchema(body) } },
     };
   }
-  // An empty body counts as {}, so the body is optional when all of its fields are.
+  // An empty body counts as {}, so the body is optional when all of its fields are optional.
   return { required: !body.safeParse({}).success, content: { [JSON_TYPE]: { schema: body } } };
 }
 
@@ -149,7 +153,7 @@ function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenAp
   return { ...described, content: { ...bytes, ...(json ? { [JSON_TYPE]: { schema: json } } : {}) } };
 }
 
-/** Returns the schema of a stream: a string for text, and no schema for bytes, as OpenAPI 3.1 requires. */
+/** Returns the schema of a stream: a string for text, and an empty schema for bytes, as OpenAPI 3.1 requires. */
 const streamSchema = ({ stream }: Stream) => (/^text\/|json/.test(stream) ? { type: 'string' as const } : {});
 
 /** One response component per error status, shared by all routes. */
@@ -165,7 +169,7 @@ const ERROR_RESPONSES: ReadonlyMap<string, ZodOpenApiResponseObject> = new Map(
   ]),
 );
 
-/** Adds an example to every JSON request body and JSON response, from the examples in the schemas. */
+/** Adds an example to every JSON request body and JSON response. It is made from the examples in the schemas. */
 function addExamples(document: OpenApi): void {
   const components = document.components?.schemas ?? {};
   const fill = (content: Readonly<Record<string, object>> | undefined, optional: boolean) => {

@@ -1,4 +1,4 @@
-/** The parts of a JSON schema that examples use. */
+/** The keywords of a JSON schema that `exampleOf` uses. */
 interface Schema {
   readonly $ref?: string;
   readonly example?: unknown;
@@ -30,7 +30,7 @@ const FORMATS: Record<string, string> = {
 };
 
 /**
- * Creates an example value of a schema. It uses the examples declared in the schema, and otherwise the simplest value within the bounds.
+ * Creates an example value of a schema. It uses the examples that the schema declares, and otherwise the simplest value that the schema allows.
  * @param components the document's schemas by name
  * @param optional true for responses: includes all optional fields; false for requests: includes only optional fields with a declared example
  */

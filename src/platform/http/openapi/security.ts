@@ -16,9 +16,9 @@ export function securitySchemes(config: Config) {
       type: 'apiKey',
       in: 'header',
       name: STANDARD_SIGNATURE,
-      description: 'Signature by Standard Webhooks over id, timestamp and raw body.',
+      description: 'Signature of the id, the timestamp and the raw body, as defined by Standard Webhooks.',
     },
-    webhookX: { type: 'apiKey', in: 'header', name: X_SIGNATURE, description: '`sha256=` and the base64 HMAC of the raw body.' },
+    webhookX: { type: 'apiKey', in: 'header', name: X_SIGNATURE, description: '`sha256=` followed by the base64 HMAC-SHA256 of the raw body.' },
   } as const;
 }
 

@@ -1,4 +1,7 @@
-/** Tags of the OpenAPI document. `words` are the first one or two segments of a path, without a leading `api/`. */
+/**
+ * Tags of the OpenAPI document. `words` selects the paths of a tag: each word is the first segment or the first two segments of a path, without a
+ * leading `api/`.
+ */
 export const TAGS: readonly { readonly name: string; readonly description: string; readonly words: readonly string[] }[] = [
   { name: 'Sign-in', description: 'Sign-In With Solana, sessions, the current user.', words: ['auth', 'me', 'eligibility', '.well-known'] },
   { name: 'Arcade', description: 'Games, plays, scores, saved game states and records.', words: ['arcade', 'game'] },
@@ -22,7 +25,7 @@ export const TAGS: readonly { readonly name: string; readonly description: strin
 
 const byWord = new Map(TAGS.flatMap((tag) => tag.words.map((word) => [word, tag.name])));
 
-/** Returns the tag of a path. A path without a declared tag gets its first segment. */
+/** Returns the tag of a path. For a path that no tag selects, it is the first segment. */
 export function tagOf(path: string): string {
   const [first = '', second = ''] = path.replace(/^\/(?:api\/)?/, '').split('/');
   return byWord.get(`${first}/${second}`) ?? byWord.get(first) ?? first;

@@ -3,7 +3,10 @@ import { statement } from '#platform/db/sql.ts';
 import { eventStreamKey, readTail } from '#platform/events/redis-stream.ts';
 import { ageSeconds, countRows, type GaugeRow, MAX_COUNTED, queryForGauges, readSamples } from './sql-gauges.ts';
 
-/** Events without a publication number, or with a higher number than the last one in the stream ($1), are not published. */
+/**
+ * Counts unpublished events: events without a publication number, and events whose publication number is higher than the last one in the Redis stream
+ * ($1).
+ */
 const unpublishedEvents = statement<GaugeRow>(
   'metrics_events',
   `select jsonb_build_object(
@@ -48,7 +51,7 @@ export const databaseGauges: GaugeReader = {
     coinop_webhook_deliveries_oldest_pending_seconds: 'Age of the oldest pending webhook delivery; 0 when none is pending.',
     coinop_chain_transactions: `Solana transactions by state, up to ${MAX_COUNTED} each: queued, in_flight (signed, not final), manual (needs an operator), failed (within a day).`,
     coinop_chain_oldest_in_flight_seconds: 'Time since the oldest in-flight transaction was signed; 0 when none is in flight.',
-    coinop_chain_outflow: 'Amount that left or was reserved to leave in the current UTC day, by asset: lamports or base units.',
+    coinop_chain_outflow: 'Amount that was sent or reserved for sending in the current UTC day, by asset: lamports or base units.',
     coinop_chain_outflow_limit: 'Daily limit of the outflow, by asset: lamports or base units.',
   },
   async read(app) {
@@ -62,7 +65,10 @@ export const databaseGauges: GaugeReader = {
   },
 };
 
-/** Reads outflows and limits. Labels name the asset instead of its mint, because mints differ between clusters. */
+/**
+ * Reads the outflow of the current UTC day and the daily limit of each asset. A label contains the name of the asset instead of its mint address,
+ * because mint addresses differ between Solana clusters.
+ */
 async function readOutflows(app: App): Promise<GaugeSample[]> {
   const { rewardMint, usdcMint, dailyLimits, tokenAccounts } = app.config.chain;
   const assets = [

@@ -2,7 +2,7 @@ import { coalesce } from '#lib/coalesce.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import type { App, GaugeReader, GaugeSample } from '#platform/app.ts';
 
-/** Timeout of one group during a scrape, ms. It exceeds the timeout of a readiness check. */
+/** Timeout for reading one group of gauges during a scrape, ms. It is longer than the timeout of a readiness check. */
 const READ_TIMEOUT_MS = 1_500;
 
 const withTimeout = <T>(work: Promise<T>): Promise<T | null> =>
@@ -11,14 +11,17 @@ const withTimeout = <T>(work: Promise<T>): Promise<T | null> =>
     work.then(resolve, () => resolve(null)).finally(() => clearTimeout(timer));
   });
 
-/** Returns a function that reads a group for one application, with its cache. At most one read is in flight. */
+/**
+ * Returns a function that reads a group of gauges of an application and caches the samples. At most one read is in flight. When a read fails or times
+ * out, the function returns no samples.
+ */
 export function cachedReader(app: App, reader: GaugeReader): () => Promise<readonly GaugeSample[]> {
   const readOnce = coalesce(async () => await reader.read(app));
   const samples = ttlCache(reader.cacheMs, (group: string) => readOnce(group, undefined));
   return async () => (await withTimeout(samples.get('all'))) ?? [];
 }
 
-/** Formats gauges as Prometheus text. A gauge without samples gets its HELP and TYPE lines only. */
+/** Formats gauges as Prometheus text. A gauge without samples gets only its HELP and TYPE lines. */
 export function formatGauges(gauges: GaugeReader['gauges'], samples: readonly GaugeSample[]): string {
   const byName = Map.groupBy(samples, ({ name }) => name);
   return Object.entries(gauges)

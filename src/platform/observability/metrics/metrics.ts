@@ -38,7 +38,10 @@ const failedJobs = new Counter({
   registers,
 });
 
-/** Executions of each SQL statement since the last scrape. There are thousands per second, so they are summed here and added to the counters at a scrape. */
+/**
+ * Executions of each SQL statement since the last scrape. Thousands run per second, so this map sums them, and a scrape adds the sums to the
+ * counters.
+ */
 const statementSums = new Map<string, { count: number; seconds: number }>();
 const statementCounter = (name: string, help: string, key: 'count' | 'seconds') =>
   new Counter({
@@ -54,10 +57,10 @@ const statementCounter = (name: string, help: string, key: 'count' | 'seconds') 
     },
   });
 statementCounter('coinop_sql_statements_total', 'Executed SQL statements by name.', 'count');
-// A sum instead of a histogram, because there are hundreds of statements.
+// A counter of seconds instead of a histogram, because a histogram would have many time series for each of hundreds of statements.
 statementCounter(
   'coinop_sql_statement_seconds_total',
-  'Total duration of SQL statements by name. Pipelined statements each count until their own response.',
+  'Total duration of SQL statements by name. The duration of a pipelined statement ends with its own response.',
   'seconds',
 );
 const sqlFailures = new Counter({
@@ -97,12 +100,12 @@ const publishDelays = new Histogram({
 });
 const droppedSubscribers = new Counter({
   name: 'coinop_sse_subscribers_dropped_total',
-  help: 'Event stream subscribers that were disconnected because they were too far behind.',
+  help: 'Event stream subscribers that were disconnected because they read too slowly.',
   registers,
 });
 const streamResets = new Counter({
   name: 'coinop_sse_resets_total',
-  help: 'Resets sent to event stream subscribers: events may be missing.',
+  help: 'Resets sent to event stream subscribers. A reset says that events may be missing.',
   registers,
 });
 /** Bytes written to subscribers since the last scrape. */
@@ -121,11 +124,11 @@ registry.registerMetric(
 
 const deliveryAttempts = new Counter({
   name: 'coinop_webhook_attempts_total',
-  help: 'Attempts to process a webhook delivery by source and outcome: worked, failed (for good), retry.',
+  help: 'Attempts to process a webhook delivery by source and outcome: worked, failed (no further attempt), retry (another attempt follows).',
   labelNames: ['source', 'outcome'] as const,
   registers,
 });
-// Each series starts at 0, because Prometheus computes no increase for a series that begins at 1.
+// Each time series starts at 0, because Prometheus computes no increase for a time series that begins at 1.
 for (const source of WEBHOOK_SOURCES) for (const outcome of ['worked', 'failed', 'retry']) deliveryAttempts.inc({ source, outcome }, 0);
 
 const chainAttempts = new Counter({
@@ -158,7 +161,8 @@ export function beginRequest(): void {
 
 /**
  * Records the end of a request.
- * @param route the route template, not the path, because each path would be a time series
+ * @param route the route template; it is not the path, because each path would create a time series
+ * @param ms duration of the request, ms
  */
 export function observeRequest(method: string, route: string, status: number, ms: number): void {
   requestsInFlight.dec();
@@ -178,17 +182,20 @@ export async function observeJob<T>(name: string, work: () => Promise<T>): Promi
   }
 }
 
-/** Records how long a job waited for its first attempt. */
+/** Records the time for which a job waited for its first attempt. */
 export function observeJobWait(queue: string, ms: number): void {
   jobWaits.observe({ queue }, Math.max(0, ms) / 1_000);
 }
 
-/** Counts a job whose last attempt failed. @param times 0 creates the series, because Prometheus computes no increase for a series that begins at 1 */
+/**
+ * Counts a job whose last attempt failed.
+ * @param times 1; or 0 to create the time series, because Prometheus computes no increase for a time series that begins at 1
+ */
 export function countFailedJob(name: string, times = 1): void {
   failedJobs.inc({ name }, times);
 }
 
-/** Runs a statement and records its duration under its name. */
+/** Runs an SQL statement and records its duration under its name. */
 export async function observeStatement<T>(given: string | undefined, run: () => Promise<T>): Promise<T> {
   const started = performance.now();
   try {
@@ -205,7 +212,7 @@ export async function observeStatement<T>(given: string | undefined, run: () => 
   }
 }
 
-/** Runs a transaction and records its duration and outcome. */
+/** Runs an SQL transaction and records its duration and outcome. */
 export async function observeTransaction<T>(run: () => Promise<T>): Promise<T> {
   const started = performance.now();
   let outcome = 'rolled back';
@@ -218,10 +225,13 @@ export async function observeTransaction<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Records the duration of a successful Redis command. @param sent the time of sending, by `performance.now()` */
+/**
+ * Records the duration of a successful Redis command.
+ * @param sent time at which the command was sent, by `performance.now()`
+ */
 export const observeCommand = (command: string, sent: number): void => commands.observe({ command }, secondsSince(sent));
 
-/** Counts a failed Redis command. NOSCRIPT does not count, because the script is then sent in full and the command is retried. */
+/** Counts a failed Redis command. A NOSCRIPT error does not count, because the caller then sends the whole script and the command succeeds. */
 export function countCommandFailure(error: unknown): void {
   if (!isUnknownScript(error)) commandFailures.inc({ reason: reasonOf(error) });
 }
@@ -237,10 +247,13 @@ function reasonOf(error: unknown): string {
 /** Counts a lost Redis connection. */
 export const countReconnect = (): void => reconnects.inc();
 
-/** Records a published batch of events. @param ageMs age of its oldest event */
+/**
+ * Records a batch of events that was published.
+ * @param ageMs age of the oldest event in the batch, ms
+ */
 export const observePublished = (ageMs: number): void => publishDelays.observe(Math.max(0, ageMs) / 1_000);
 
-/** Counts bytes written to a subscriber. It runs several 100,000 times per second, so it only adds to a sum. */
+/** Counts bytes written to a subscriber. It runs several hundred thousand times per second, so it only adds to a variable. */
 export function countStreamedBytes(bytes: number): void {
   streamedBytes += bytes;
 }
@@ -251,7 +264,10 @@ export const countStreamReset = (): void => streamResets.inc();
 /** Counts an attempt to process a webhook delivery. */
 export const countDeliveryAttempt = (source: string, outcome: string): void => deliveryAttempts.inc({ source, outcome });
 
-/** Records the outcome of signed transactions. @param agesMs time since signing, one entry per transaction */
+/**
+ * Records the outcome of signed Solana transactions.
+ * @param agesMs time since signing, ms, one entry per transaction
+ */
 export function observeAttempts(kind: string, outcome: string, agesMs: readonly number[]): void {
   if (agesMs.length > 0) chainAttempts.inc({ kind, outcome }, agesMs.length);
   if (outcome !== 'confirmed' && outcome !== 'finalized') return;

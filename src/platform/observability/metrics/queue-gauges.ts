@@ -15,7 +15,7 @@ export const queueGauges: GaugeReader = {
 };
 
 async function readQueue({ redis, clock }: App, queue: Queue): Promise<GaugeSample[]> {
-  // BullMQ takes the next job from the end of the list.
+  // `next` is the id of the job at the end of the list of waiting jobs, because BullMQ takes jobs from the end.
   const [counts, paused, next] = await Promise.all([queue.getJobCounts(...STATES), queue.isPaused(), redis.lindex(queue.toKey('wait'), -1)]);
   const due = next === null ? null : dueOf(await redis.hmget(queue.toKey(next), 'timestamp', 'opts'));
   const labels = { queue: queue.name };
@@ -27,8 +27,8 @@ async function readQueue({ redis, clock }: App, queue: Queue): Promise<GaugeSamp
 }
 
 /**
- * Returns when a job was due, ms since 1970: its creation plus its delay, because recurring jobs are created long before they are due.
- * Returns null when a worker has just taken the job.
+ * Returns the time at which a job was due, ms since 1970. It is the creation time plus the delay, because recurring jobs are created long before they
+ * are due. Returns null when the job no longer exists, because a worker has completed it.
  */
 function dueOf([timestamp, opts]: (string | null)[]): number | null {
   if (!timestamp) return null;

@@ -6,7 +6,7 @@ import { cachedReader, formatGauges } from './gauge-reader.ts';
 import { registry } from './metrics.ts';
 import { queueGauges } from './queue-gauges.ts';
 
-/** Gauges about this process alone. */
+/** Gauges of this process alone. */
 const processGauges: GaugeReader = {
   cacheMs: 0,
   gauges: {
@@ -30,12 +30,12 @@ const processGauges: GaugeReader = {
 let collectsDefaults = false;
 
 /**
- * Opens the metrics of an application. `text()` returns a scrape in Prometheus's text format: the counters and histograms of this process, and gauges that
- * are read now or come from the cache. A group of gauges that cannot be read is left out.
- * @param more gauge readers besides those of the platform and of `app.gauges`
+ * Opens the metrics of an application. `text()` returns a scrape in Prometheus's text format: the counters and histograms of this process, and
+ * gauges, which are read during the scrape or come from a cache. A group of gauges that cannot be read is left out.
+ * @param more gauge readers in addition to the readers of the platform and of `app.gauges`
  */
 export function openMetrics(app: App, more: readonly GaugeReader[] = []): { readonly contentType: string; text(): Promise<string> } {
-  // The default metrics are those of the process, so they are registered once although tests run several applications in one process.
+  // The default metrics describe the process. They are registered once, because tests run several applications in one process.
   if (!collectsDefaults) collectDefaultMetrics({ register: registry });
   collectsDefaults = true;
   const readers = [processGauges, queueGauges, databaseGauges, ...app.gauges, ...more].map((reader) => ({

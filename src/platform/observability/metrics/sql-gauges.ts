@@ -5,13 +5,16 @@ import type { Statement } from '#platform/db/sql.ts';
 /** Maximum rows that a gauge counts, so that a backlog does not make scrapes slow. */
 export const MAX_COUNTED = 5_000;
 
-/** Returns the SQL that counts rows up to `MAX_COUNTED`. @param rows a table and its condition */
+/**
+ * Returns the SQL that counts rows up to `MAX_COUNTED`.
+ * @param rows the SQL after `from`: a table and its condition
+ */
 export const countRows = (rows: string): string => `(select count(*) from (select 1 from ${rows} limit ${MAX_COUNTED}) as counted)::float8`;
 
-/** Returns the SQL for the age of a timestamp, seconds. @param column an SQL expression */
+/** Returns the SQL for the age of a timestamp, seconds. @param column an SQL expression for the timestamp */
 export const ageSeconds = (column: string): string => `extract(epoch from (select app_now()) - ${column})::float8`;
 
-/** A row of a statement that reads gauges. */
+/** A row that a statement for gauges returns. */
 export interface GaugeRow {
   /** Values by gauge name without the prefix `coinop_`. A null value is left out of the scrape. */
   readonly values: Readonly<Record<string, number | null>>;
@@ -37,7 +40,7 @@ export async function queryForGauges<Row>(app: App, statement: Statement<Row>, v
   return rows;
 }
 
-/** Reads the gauges of a statement. */
+/** Runs a statement and converts its rows to gauge samples. */
 export async function readSamples(app: App, statement: Statement<GaugeRow>, values: readonly unknown[] = []): Promise<GaugeSample[]> {
   return (await queryForGauges(app, statement, values)).flatMap((row) =>
     Object.entries(row.values).flatMap(([name, value]) =>

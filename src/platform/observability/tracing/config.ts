@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** Environment variables of tracing. The exporter itself reads further `OTEL_EXPORTER_OTLP_*` variables, such as headers. */
 export const TracingEnvironment = {
-  /** Base URL of the collector: spans are sent by OTLP over HTTP to its path `/v1/traces`. Without it tracing is off. */
+  /** Base URL of the collector. Spans are sent by OTLP over HTTP to the path `/v1/traces` below this URL. Without the URL, tracing is off. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   /** Share of traces that are sampled, 0 to 1. */
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),

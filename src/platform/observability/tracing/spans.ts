@@ -31,9 +31,9 @@ import type { SpanRecorder } from './recorder.ts';
 const MAX_QUEUED_SPANS = 16_384;
 /** Interval between exports, ms. */
 const EXPORT_INTERVAL_MS = 1_000;
-/** Maximum request contexts that are kept until their jobs are added. */
+/** Maximum trace contexts of requests that are stored until the jobs of the requests are added. */
 const MAX_REQUEST_CONTEXTS = 10_000;
-/** Timeout of an export to the collector, with all retries, ms. */
+/** Timeout of an export to the collector including all retries, ms. */
 const EXPORT_TIMEOUT_MS = 3_000;
 /** Timeout of the last export at shutdown, ms. */
 const SHUTDOWN_TIMEOUT_MS = 2_000;
@@ -79,14 +79,20 @@ export function openTracing({ url, ratio, service }: { url: string; ratio: numbe
     return trace.getSpan(parent)?.isRecording() ? runInSpan(name, options, parent, work) : work();
   }
 
-  /** Returns the current span's context. Returns null when the span has ended, because work that a request started can outlive it. */
+  /**
+   * Returns the context of the current span. Returns null when that span has ended, because work that a request started can outlive the span of the
+   * request.
+   */
   function current(): SpanContext | null {
     const span = trace.getSpan(active());
     const context = span?.spanContext() ?? null;
     return context !== null && isSampled(context) && !span?.isRecording() ? null : context;
   }
 
-  /** Runs work that other spans caused: as a child of a single span, or as a new trace with links to several. */
+  /**
+   * Runs work in a span. When one other span caused the work, the new span is its child. When several spans caused the work, the new span starts a
+   * new trace with links to them.
+   */
   function spanForCallers<T>(carried: readonly string[], name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
     const contexts = carried.flatMap((text) => parse(text) ?? []);
     const [only] = contexts;
@@ -131,7 +137,7 @@ export function openTracing({ url, ratio, service }: { url: string; ratio: numbe
     registerRequest(id) {
       const context = current();
       if (context === null) return;
-      // A full map holds contexts of requests whose job was never added, so it can be cleared.
+      // A full map holds contexts of requests whose jobs were never added, so it can be cleared.
       if (requestContexts.size >= MAX_REQUEST_CONTEXTS) requestContexts.clear();
       requestContexts.set(id, context);
     },
@@ -140,7 +146,7 @@ export function openTracing({ url, ratio, service }: { url: string; ratio: numbe
       const all = ids === undefined ? (context ? [context] : []) : ids.flatMap((id) => requestContexts.get(id) ?? []);
       for (const id of ids ?? []) requestContexts.delete(id);
       const sampled = all.filter(isSampled);
-      // Without a sampled context the job gets an unsampled one, so that its spans are not recorded either.
+      // When no context is sampled, the job gets an unsampled context, so that the spans of the job are not recorded either.
       const exported = sampled.length > 0 ? sampled : all.slice(0, 1);
       return exported.length === 0 ? undefined : exported.map(format).join();
     },
@@ -153,8 +159,8 @@ export function openTracing({ url, ratio, service }: { url: string; ratio: numbe
 }
 
 /**
- * Returns the sampler. The configured ratio decides about incoming requests, unless their `traceparent` header turns sampling off. Spans below a sampled
- * request, and spans with links to several callers, are always recorded.
+ * Returns the sampler, which decides whether a trace is recorded. An incoming request is recorded with the probability `share`, unless its
+ * `traceparent` header turns sampling off. Child spans of a recorded request, and spans with links to several callers, are always recorded.
  */
 function samplerOf(share: number): Sampler {
   const ratio = new TraceIdRatioBasedSampler(share);
@@ -170,7 +176,7 @@ function samplerOf(share: number): Sampler {
   };
 }
 
-/** `traceparent` of W3C Trace Context: version, trace id, span id, flags. */
+/** Matches a `traceparent` value of W3C Trace Context: version, trace id, span id, flags. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
 
 function parse(text: string): SpanContext | null {
@@ -188,14 +194,16 @@ function remote(text: string): Context {
   return context ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT;
 }
 
-/** Returns the HTTP status, error code or class name of an error. The message is left out, because it may contain user input. */
+/**
+ * Returns the HTTP status, the error code or the class name of an error. It does not return the message, because the message may contain user input.
+ */
 function errorType(error: unknown): string {
   if (error instanceof HttpError) return String(error.status);
   if (!Error.isError(error)) return 'unknown';
   return 'code' in error && /^[\w-]{1,40}$/.test(String(error.code)) ? String(error.code) : error.name;
 }
 
-/** Logs export errors as warnings, at most once per minute. The service itself continues. */
+/** Logs failed exports of spans as warnings, at most one per minute. The service itself continues. */
 function logExportErrors(log: Logger): void {
   let lastWarning = Number.NEGATIVE_INFINITY;
   const warn = (message: string) => {

@@ -6,7 +6,7 @@ import type { SpanRecorder, TracedJob } from './recorder.ts';
 let tracing: SpanRecorder | null = null;
 
 /**
- * Turns tracing on when a collector is configured. Otherwise it does not load OpenTelemetry.
+ * Turns tracing on when the URL of a collector is configured. Otherwise does not load OpenTelemetry.
  * @param name type of the process: `api`, `worker`
  */
 export async function startTracing(
@@ -29,7 +29,10 @@ export async function startTracing(
 /** Koa middleware: runs the request in a span. The parent is the span of the request's `traceparent` header. */
 export const traceRequest = (ctx: Koa.Context, next: () => Promise<void>): Promise<void> => (tracing === null ? next() : tracing.request(ctx, next));
 
-/** Runs a job in a span. @param carried the result of `exportTrace` in the process that added the job */
+/**
+ * Runs a job in a span.
+ * @param carried the trace contexts that `exportTrace` returned in the process that added the job
+ */
 export const traceJob = <T>(job: TracedJob, carried: string | undefined, work: () => Promise<T>): Promise<T> =>
   tracing === null ? work() : tracing.job(job, carried, work);
 
@@ -42,15 +45,18 @@ export const traceTransaction = <T>(run: () => Promise<T>): Promise<T> => (traci
 export const traceRpc = <T>(method: string, host: string, send: () => Promise<T>): Promise<T> =>
   tracing === null ? send() : tracing.rpc(method, host, send);
 
-/** Runs work for several callers in one span. @param carried the results of `exportTrace` of all callers */
+/**
+ * Runs work for several callers in one span.
+ * @param carried the trace contexts that `exportTrace` returned for each caller
+ */
 export const traceBatch = <T>(name: string, carried: readonly (string | undefined)[], work: () => Promise<T>): Promise<T> =>
   tracing === null ? work() : tracing.batch(name, carried, work);
 
-/** Registers the current trace under a request id, so that `exportTrace` can find it when one job serves several requests. */
+/** Stores the trace context of the current request under its id, so that `exportTrace` can find it when one job serves several requests. */
 export const registerRequestTrace = (id: string): void => tracing?.registerRequest(id);
 
 /**
- * Returns the trace contexts to store with a job: those of the given requests, or without ids the current one.
+ * Returns the trace contexts to store with a job: the contexts of the given requests, or the current context when no ids are given.
  * @returns W3C `traceparent` values, separated by commas; undefined without a trace
  */
 export const exportTrace = (requestIds?: () => readonly string[] | undefined): string | undefined => tracing?.exportContext(requestIds?.());

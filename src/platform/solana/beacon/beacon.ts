@@ -8,7 +8,7 @@ import { type App, perApp } from '#platform/app.ts';
 import { type MirrorFault, type MirrorTimeouts, queryMirrors } from './mirrors.ts';
 import { verifySignature } from './signature.ts';
 
-/** The result of reading a round. `faults` lists the mirrors' errors, for logs. */
+/** The result of reading a beacon round. `faults` lists the errors of the mirrors, for logs. */
 export type BeaconResult =
   /** The verified signature and the randomness derived from it, hex. */
   | {
@@ -18,16 +18,19 @@ export type BeaconResult =
       readonly randomness: string;
       readonly faults: readonly MirrorFault[];
     }
-  /** The round is in the future; no mirror was queried. */
+  /** The beacon publishes the round at `dueAt`, which is in the future; no mirror was queried. */
   | { readonly state: 'not-yet'; readonly dueAt: Date }
   /** No mirror returned a valid signature. The caller retries later. */
   | { readonly state: 'unavailable'; readonly faults: readonly MirrorFault[] };
 
-/** The randomness beacon of draws. Mirrors are not trusted: each response is verified. */
+/** The randomness beacon (drand) that decides lottery draws. The service does not trust the mirrors: it verifies each response. */
 export interface Beacon {
-  /** Returns the public key and the timing of the beacon chain, read once from the mirrors unless it is quicknet. @throws 503 while no mirror answers */
+  /**
+   * Returns the public key and the timing of the beacon chain. They are read from the mirrors once; for quicknet they are built in.
+   * @throws 503 while no mirror answers
+   */
   chain(): Promise<BeaconChain>;
-  /** Reads and verifies the signature of a round, unless the round is in the future. */
+  /** Reads the signature of a round from the mirrors and verifies it. Does not query the mirrors for a round in the future. */
   fetchRound(round: number): Promise<BeaconResult>;
 }
 
@@ -38,13 +41,13 @@ interface BeaconSettings {
   readonly publicKey: string;
 }
 
-/** With eight mirrors that all hang, a query takes 4 + 7 × 0.7 s. */
+/** With eight mirrors that never respond, a query takes 4 + 7 × 0.7 s. */
 const DEFAULT_TIMEOUTS: MirrorTimeouts = { timeoutMs: 4_000, hedgeAfterMs: 700 };
 
 const RoundResponse = z.object({ round: z.int(), signature: z.string() });
 const InfoResponse = z.object({
   public_key: z.string(),
-  // Whole seconds, because the chain hash covers whole seconds only.
+  // Accepts only whole seconds, because the chain hash is computed from the period in whole seconds.
   period: z.int().min(1).max(86_400),
   genesis_time: z.int().min(0),
   groupHash: Hash,
@@ -57,7 +60,7 @@ const beacons = perApp((app) => openBeacon(app.config.chain.beacon, app.clock));
 /** Returns the beacon of an application. */
 export const beaconOf = (app: App): Beacon => app.state(beacons);
 
-/** Opens a beacon without querying a mirror. */
+/** Creates the access to a beacon. It sends no request to a mirror yet. */
 export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock: Clock, timeouts: MirrorTimeouts = DEFAULT_TIMEOUTS): Beacon {
   const mirrors = urls.map((url) => url.replace(/\/+$/, ''));
   let known: BeaconChain | null = chainHash === QUICKNET.chainHash ? QUICKNET : null;
@@ -89,21 +92,28 @@ export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock
   };
 }
 
-/** Returns the chain that a mirror describes. The description is trusted when its hash equals `chainHash`. @throws when it describes another chain */
+/**
+ * Returns the beacon chain that a mirror describes. The description is trusted because its hash must equal `chainHash`.
+ * @throws when the mirror describes another chain
+ */
 function chainOf(body: unknown, chainHash: string, publicKey: string): BeaconChain {
   const info = InfoResponse.safeParse(body);
-  if (!info.success) throw new Error('the chain description does not have the format of drand');
+  if (!info.success) throw new Error('the response is not a chain description of drand');
   const { period, genesis_time: genesisTime, groupHash, metadata } = info.data;
   const described = { period, genesisTime, publicKey: info.data.public_key, groupHash, beaconId: metadata.beaconID };
   if (described.publicKey !== publicKey || chainHashOf(described) !== chainHash) throw new Error('the mirror serves another beacon chain');
   return { chainHash, scheme: SCHEME, ...described };
 }
 
-/** Returns the signature of a mirror's response. The randomness in the response is ignored. @throws when the signature is not valid for the round */
+/**
+ * Returns the signature in a mirror's response after verifying it. The randomness in the response is ignored, because the caller derives it from the
+ * signature.
+ * @throws when the signature is not valid for the round
+ */
 function signatureOf(body: unknown, chain: BeaconChain, round: number): string {
   const response = RoundResponse.safeParse(body);
-  if (!response.success) throw new Error('the response is not a round');
-  if (response.data.round !== round) throw new Error(`the response is for round ${response.data.round}`);
-  if (!verifySignature(chain, round, response.data.signature)) throw new Error('the signature is not valid');
+  if (!response.success) throw new Error('the response is not a round of the beacon');
+  if (response.data.round !== round) throw new Error(`the response is for round ${response.data.round}, not for round ${round}`);
+  if (!verifySignature(chain, round, response.data.signature)) throw new Error('the signature of the round is not valid');
   return response.data.signature;
 }

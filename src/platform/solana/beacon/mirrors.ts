@@ -2,29 +2,29 @@
 export interface MirrorTimeouts {
   /** Timeout of one mirror. */
   readonly timeoutMs: number;
-  /** Delay before the next mirror is queried too (hedged request). */
+  /** Time after which the next mirror is queried too while the previous one has not answered (hedged request). */
   readonly hedgeAfterMs: number;
 }
 
-/** An error of a mirror, for logs. `mirror` is its host. */
+/** An error of a mirror, for logs. `mirror` is the host name of the mirror. */
 export interface MirrorFault {
   readonly mirror: string;
   readonly fault: string;
 }
 
-/** The first valid answer, or null when no mirror had one; and the errors of the other mirrors. */
+/** `answer`: the first valid answer, or null when no mirror gave a valid one. `faults`: the errors of the mirrors that failed before. */
 interface MirrorResult<Answer> {
   readonly answer: Answer | null;
   readonly faults: readonly MirrorFault[];
 }
 
-/** Maximum bytes of a response. A round has 300 bytes, a chain description 600. */
+/** Maximum bytes of a response. A response with a round has 300 bytes, a chain description 600. */
 const MAX_BYTES = 4_096;
 
 /**
- * Queries mirrors in their order with hedged requests: the next mirror is queried when one fails, or after `hedgeAfterMs`, while slow
- * requests go on. Resolves with the first valid answer, at the latest `timeoutMs` after the last mirror was queried.
- * @param path path below the mirror's URL
+ * Queries mirrors in the given order. The next mirror is queried when a mirror fails, or after `hedgeAfterMs`; requests in flight continue. Resolves
+ * with the first valid answer, at the latest `timeoutMs` after the last mirror was queried.
+ * @param path path that is appended to the URL of a mirror
  * @param read parses and verifies a response; throws when the response is not valid
  */
 export function queryMirrors<Answer>(
@@ -84,7 +84,10 @@ async function queryOne(url: string, signal: AbortSignal): Promise<unknown> {
   }
 }
 
-/** Reads a response body. @throws when it exceeds `MAX_BYTES`; the rest is not read */
+/**
+ * Reads a response body.
+ * @throws when the body exceeds `MAX_BYTES`; the rest of the body is not read
+ */
 async function readText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -102,7 +105,7 @@ function faultOf(error: unknown): string {
   return [message, reason.code ?? reason.message].filter((part) => typeof part === 'string' && part !== '').join(': ') || String(error);
 }
 
-/** Reads the fields of an error without `instanceof`, because errors of another realm (such as Jest's) fail it. */
+/** Reads the fields of an error without `instanceof`, because `instanceof` is false for errors of another realm (such as Jest's). */
 function asFields(error: unknown): { message?: unknown; cause?: unknown; code?: unknown } {
   return typeof error === 'object' && error !== null ? error : {};
 }

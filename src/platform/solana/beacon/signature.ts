@@ -7,13 +7,13 @@ const DOMAIN = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_';
 
 type BeaconKey = InstanceType<typeof bls.G2.Point>;
 
-/** Decoded public keys by chain. Decoding takes a fifth of the time of a verification. */
+/** Decoded public keys, by beacon chain. They are cached, because decoding a key takes a fifth of the time of a verification. */
 const keys = new WeakMap<BeaconChain, BeaconKey>();
 
 /**
- * Returns whether a signature is the chain's signature of a round, by the scheme bls-unchained-g1-rfc9380: signature on G1, key on G2,
- * message sha256(round u64, big-endian), hashed to the curve by RFC 9380. Accepts only the compressed encoding of a non-zero point of the
- * subgroup, so that a round has exactly one valid signature and one randomness.
+ * Returns whether `signature` is the signature of the beacon chain for a round. The scheme is bls-unchained-g1-rfc9380: the signature is on G1, the
+ * key on G2. The signed message is sha256(round as u64, big-endian), hashed to the curve by RFC 9380. Accepts only the compressed encoding of a
+ * non-zero point of the subgroup, so that a round has exactly one valid signature and one randomness.
  * @param signature hex, 48 bytes
  * @throws when the chain's public key is not a valid point
  */

@@ -1,11 +1,11 @@
 import { PublicKey } from '@solana/web3.js';
 
-/** Claims per bitmap page. */
+/** Number of claims that one bitmap page records. */
 export const CLAIMS_PER_PAGE = 4096;
 
 /** Bytes of an epoch account. */
 export const EPOCH_BYTES = 240;
-/** Bytes of a page before its bits. */
+/** Number of bytes of a bitmap page before its bits. */
 const PAGE_HEADER_BYTES = 48;
 
 const EPOCH_TAG = Buffer.from('CoinopEp', 'latin1');
@@ -15,7 +15,7 @@ const VERSION = 1;
 const STATES = { 1: 'open', 2: 'settled', 3: 'closed' } as const;
 type EpochAccountState = (typeof STATES)[keyof typeof STATES];
 
-/** An account as `Connection` returns it; null when it does not exist. */
+/** A Solana account as `Connection` returns it; null when the account does not exist. */
 export type RawAccount = { readonly owner: PublicKey; readonly data: Uint8Array } | null;
 
 /** A decoded epoch account. Amounts are base units of the mint. */
@@ -34,7 +34,7 @@ export interface EpochAccount {
   readonly vault: PublicKey;
   /** The token account that receives the unclaimed tokens. */
   readonly refund: PublicKey;
-  /** The wallet whose associated token account `refund` is. */
+  /** The wallet that owns `refund`, its associated token account. */
   readonly refundOwner: PublicKey;
   readonly bump: number;
 }
@@ -44,11 +44,11 @@ interface PageAccount {
   readonly page: number;
   readonly epochAccount: PublicKey;
   readonly bump: number;
-  /** One bit per claim. The first claim is the lowest bit of the first byte. */
+  /** One bit per claim. The lowest bit of the first byte is the first claim of the page. */
   readonly bits: Buffer;
 }
 
-/** Returns the data of an account of this program that begins with the tag and version; null for any other account. */
+/** Returns the data of an account that belongs to the program and begins with `tag` and the version; null for any other account. */
 function bytesOf(program: PublicKey, account: RawAccount, tag: Buffer): Buffer | null {
   if (!account?.owner.equals(program)) return null;
   const data = Buffer.from(account.data.buffer, account.data.byteOffset, account.data.byteLength);
@@ -61,7 +61,7 @@ function stateOf(byte: number): EpochAccountState | null {
   return byte === 1 || byte === 2 || byte === 3 ? STATES[byte] : null;
 }
 
-/** Decodes an epoch account; null for any other account. */
+/** Decodes an epoch account. Returns null for any other account. */
 export function decodeEpoch(program: PublicKey, account: RawAccount): EpochAccount | null {
   const data = bytesOf(program, account, EPOCH_TAG);
   if (data?.length !== EPOCH_BYTES) return null;
@@ -84,14 +84,14 @@ export function decodeEpoch(program: PublicKey, account: RawAccount): EpochAccou
   };
 }
 
-/** Returns the bytes of a page, which determine its rent. The last page of an epoch is shorter. */
+/** Returns the size of a bitmap page in bytes, which determines the rent of the page. The last page of an epoch may be shorter than the others. */
 export function pageBytes(leaves: number, page: number): number {
   const claims = Math.min(CLAIMS_PER_PAGE, leaves - page * CLAIMS_PER_PAGE);
   if (!(claims > 0)) throw new RangeError(`an epoch of ${leaves} leaves has no page ${page}`);
   return PAGE_HEADER_BYTES + Math.ceil(claims / 8);
 }
 
-/** Decodes a page account; null for any other account. */
+/** Decodes the account of a bitmap page. Returns null for any other account. */
 export function decodePage(program: PublicKey, account: RawAccount): PageAccount | null {
   const data = bytesOf(program, account, PAGE_TAG);
   if (!data || data.length <= PAGE_HEADER_BYTES || data.length > PAGE_HEADER_BYTES + CLAIMS_PER_PAGE / 8) return null;
@@ -103,7 +103,10 @@ export function decodePage(program: PublicKey, account: RawAccount): PageAccount
   };
 }
 
-/** Returns whether a claim is paid. @throws RangeError when the index is not on this page */
+/**
+ * Returns whether a bitmap page records a claim as paid.
+ * @throws RangeError when the page does not contain the index
+ */
 export function isClaimed(page: PageAccount, index: number): boolean {
   const bit = index - page.page * CLAIMS_PER_PAGE;
   const byte = Number.isInteger(bit) && bit >= 0 ? page.bits[Math.floor(bit / 8)] : undefined;

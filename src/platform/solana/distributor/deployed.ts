@@ -1,16 +1,16 @@
 import { PublicKey } from '@solana/web3.js';
 import type { RawAccount } from './accounts.ts';
 
-/** The upgradeable loader. It stores a program's bytes in a separate account, which the upgrade authority can replace. */
+/** Solana's upgradeable loader. It stores the bytes of a program in a separate account, and the upgrade authority can replace these bytes. */
 export const UPGRADEABLE_LOADER = new PublicKey('BPFLoaderUpgradeab1e11111111111111111111111');
 
-/** The older loaders. They store the bytes in the program account itself. */
+/** Solana's older loaders. They store the bytes of a program in the program account itself. */
 const FINAL_LOADERS = [new PublicKey('BPFLoader2111111111111111111111111111111111'), new PublicKey('BPFLoader1111111111111111111111111111111111')];
 
-/** First u32 of the upgradeable loader's accounts. */
+/** First u32 of an account of the upgradeable loader: the type of the account. */
 const PROGRAM_STATE = 2;
 const PROGRAM_DATA_STATE = 3;
-/** Bytes before the program's bytes in a program data account: state, slot, authority. */
+/** Number of bytes (state, slot, authority) before the program in a program data account. */
 const PROGRAM_DATA_HEADER_BYTES = 45;
 
 /** Derives the address of the account that stores the bytes of an upgradeable program. */
@@ -44,7 +44,7 @@ function programBytes(account: RawAccount): Buffer | null {
 }
 
 /**
- * Returns whether the deployed program equals `bytes`. Zeros after the bytes are accepted: the account can be larger than the program.
+ * Returns whether the deployed program equals `bytes`. Zeros after the program are accepted, because the account can be larger than the program.
  * @param account the account at `programBytesAddress`
  */
 export function deployedProgramMatches(account: RawAccount, bytes: Uint8Array): boolean {

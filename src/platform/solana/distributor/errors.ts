@@ -1,6 +1,6 @@
-/** The first custom error code of the program. */
+/** The lowest custom error code of the distributor program. */
 const FIRST_CODE = 6000;
-/** The custom errors in the order of their codes, as in programs/distributor/src/errors.h. */
+/** The custom errors of the distributor program, in ascending order of their codes, as in programs/distributor/src/errors.h. */
 const ERRORS = [
   ['BadInstruction', 'the instruction is unknown or has a wrong length'],
   ['BadAccounts', 'the number of accounts is wrong, or an account is listed twice'],
@@ -42,7 +42,7 @@ interface DistributorError {
   readonly message: string;
 }
 
-/** Returns the program's error for a custom error code; null for a code of another program, such as the token program. */
+/** Returns the distributor program's error for a custom error code; null for a code of another program, such as the token program. */
 export function distributorError(code: number): DistributorError | null {
   const error = ERRORS[code - FIRST_CODE];
   return error ? { name: error[0], message: error[1] } : null;

@@ -2,7 +2,7 @@ import { type PublicKey, SystemProgram, TransactionInstruction } from '@solana/w
 import { associatedTokenAddress, TOKEN_PROGRAM, u64 } from '../tokens.ts';
 import { epochAddress, pageAddress, pageOf, u32, vaultAddress } from './addresses.ts';
 
-/** Maximum nodes of a proof. */
+/** Maximum number of nodes in a Merkle proof. */
 export const MAX_PROOF = 32;
 
 /** The first data byte of each instruction. */
@@ -24,12 +24,12 @@ function hash(bytes: Uint8Array, name: string): Uint8Array {
 }
 
 /**
- * Builds the instruction that opens an epoch. Precondition: the vault holds `total`, so the same transaction opens and funds the vault first.
- * The unclaimed tokens go to the associated token account of `refundOwner`, which must exist.
+ * Builds the instruction that opens an epoch. Precondition: the vault holds `total`, so earlier instructions of the same transaction create and fund
+ * the vault. When the epoch ends, the unclaimed tokens go to the associated token account of `refundOwner`, which must exist.
  */
 export function openEpoch(open: {
   program: PublicKey;
-  /** Pays the rent of the epoch account, which is never refunded. May be the authority. */
+  /** The account that pays the rent of the epoch account. This rent is never refunded. The payer may be the authority. */
   payer: PublicKey;
   authority: PublicKey;
   mint: PublicKey;
@@ -40,7 +40,7 @@ export function openEpoch(open: {
   /** End of the claim period, Unix time in seconds, 1 to 400 days ahead. */
   expiry: number;
   refundOwner: PublicKey;
-  /** Accepts a mint with a freeze authority, which can block claims at any time. */
+  /** Whether the mint may have a freeze authority, which could block claims at any time. */
   mintMayFreeze?: boolean;
 }): TransactionInstruction {
   const { program, payer, authority, mint } = open;
@@ -62,8 +62,8 @@ export function openEpoch(open: {
 }
 
 /**
- * Builds the instruction that pays a leaf to the wallet's associated token account, which must exist.
- * Any payer may send it. The payer of the first claim of a page pays the rent of the page.
+ * Builds the instruction that pays the amount of a leaf to the wallet's associated token account, which must exist. Any payer may send the
+ * instruction. The payer of the first claim on a bitmap page pays the rent of the page.
  */
 export function claimReward(claim: {
   program: PublicKey;
@@ -73,7 +73,7 @@ export function claimReward(claim: {
   index: number;
   wallet: PublicKey;
   amount: bigint;
-  /** Sibling hashes from the leaf to the root, 32 bytes each; empty when the leaf is the root. */
+  /** The Merkle proof: sibling hashes from the leaf to the root, 32 bytes each; empty when the leaf is the root. */
   proof: readonly Uint8Array[];
 }): TransactionInstruction {
   const { program, epochAccount, mint, wallet, proof } = claim;
@@ -94,7 +94,7 @@ export function claimReward(claim: {
   });
 }
 
-/** The accounts of an instruction that ends an epoch. */
+/** The accounts of an instruction that settles or closes an epoch. */
 interface EpochEnd {
   program: PublicKey;
   epochAccount: PublicKey;
@@ -103,7 +103,7 @@ interface EpochEnd {
   refund: PublicKey;
 }
 
-/** Builds the instruction that ends an epoch early. Claims stop for good, and the unclaimed tokens are refunded. The authority signs. */
+/** Builds the instruction that ends an epoch early. After it no claim is possible, and the unclaimed tokens are refunded. The authority must sign. */
 export function settleEpoch({ program, epochAccount, authority, vault, refund }: EpochEnd): TransactionInstruction {
   return new TransactionInstruction({
     programId: program,
@@ -112,7 +112,10 @@ export function settleEpoch({ program, epochAccount, authority, vault, refund }:
   });
 }
 
-/** Builds the instruction that closes an expired or settled epoch. The vault's tokens are refunded; its rent goes to the authority. Any payer may send it. */
+/**
+ * Builds the instruction that closes an expired or settled epoch. The tokens in the vault are refunded; the rent of the vault goes to the authority.
+ * Any payer may send the instruction.
+ */
 export function closeEpoch({ program, epochAccount, authority, vault, refund }: EpochEnd): TransactionInstruction {
   return new TransactionInstruction({
     programId: program,
@@ -121,7 +124,10 @@ export function closeEpoch({ program, epochAccount, authority, vault, refund }: 
   });
 }
 
-/** Builds the instruction that deletes a page of a closed epoch. Its rent goes to the authority. Any payer may send it. */
+/**
+ * Builds the instruction that deletes a bitmap page of a closed epoch. The rent of the page goes to the authority. Any payer may send the
+ * instruction.
+ */
 export function closePage(close: { program: PublicKey; epochAccount: PublicKey; authority: PublicKey; page: number }): TransactionInstruction {
   const { program, epochAccount, authority, page } = close;
   return new TransactionInstruction({
@@ -131,7 +137,7 @@ export function closePage(close: { program: PublicKey; epochAccount: PublicKey; 
   });
 }
 
-/** A decoded claim instruction. The caller checks that its transaction succeeded. */
+/** A decoded claim instruction. The caller must check that the transaction of the instruction succeeded. */
 interface ParsedClaim {
   readonly payer: PublicKey;
   readonly epochAccount: PublicKey;
@@ -144,8 +150,8 @@ interface ParsedClaim {
 }
 
 /**
- * Decodes a claim instruction of this program; null for any other instruction.
- * @param keys the accounts of the instruction, in order
+ * Decodes a claim instruction of the distributor program. Returns null for any other instruction.
+ * @param keys the account addresses of the instruction, in the order of the instruction
  */
 export function parseClaim(data: Uint8Array, keys: readonly PublicKey[]): ParsedClaim | null {
   const bytes = Buffer.from(data);

@@ -6,19 +6,19 @@ import { type NameResolution, resolvesToOwner } from './resolution.ts';
 
 export const TOKEN_2022_PROGRAM = new PublicKey('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 
-/** Offset and values of the account type byte, which accounts with extensions have. */
+/** Offset and values of the byte that holds the account type. Only token accounts and mints with extensions have this byte. */
 const ACCOUNT_TYPE_AT = TOKEN_ACCOUNT_BYTES;
 const ACCOUNT_TYPES = { mint: 1, account: 2 } as const;
 
-/** JSON-RPC error code for an address that is not a mint. */
+/** JSON-RPC error code that the RPC node returns when the given address is not a mint. */
 const INVALID_PARAMS = -32602;
 
 const NO_HOLDER: NameResolution = { refused: 'the name is wrapped in a token that has no known holder' };
 
 /**
- * Resolves a wrapped name to the wallet that holds its token. The RPC node only supplies the address of the token account;
- * the mint and the token account are read and verified.
- * @param program the token program of the registry's tokens
+ * Resolves a wrapped name (a name that a token represents) to the wallet that holds the token. The RPC node only supplies the address of the token
+ * account; this function reads and verifies the mint and the token account.
+ * @param program the token program that the mint belongs to
  */
 export async function resolveByToken(app: App, mint: PublicKey, program: PublicKey): Promise<NameResolution> {
   const { connection } = app.chain;
@@ -31,7 +31,10 @@ export async function resolveByToken(app: App, mint: PublicKey, program: PublicK
   return resolvesToOwner(held.owner);
 }
 
-/** Returns the only account that holds one token; null when none or several do, or when the mint does not exist. */
+/**
+ * Returns the only token account that holds one token of the mint. Returns null when no account or several accounts hold one token, or when the mint
+ * does not exist.
+ */
 async function largestAccount(app: App, mint: PublicKey): Promise<PublicKey | null> {
   try {
     const { value } = await app.chain.connection.getTokenLargestAccounts(mint, 'finalized');
@@ -43,7 +46,10 @@ async function largestAccount(app: App, mint: PublicKey): Promise<PublicKey | nu
   }
 }
 
-/** Cuts the extensions off a token account or mint. The layout before the extensions is the same for both token programs. */
+/**
+ * Cuts the extensions off a token account or mint. The bytes before the extensions have the same layout in both token programs. Returns null for any
+ * other account.
+ */
 function withoutExtensions(
   account: AccountInfo<Buffer> | null | undefined,
   program: PublicKey,

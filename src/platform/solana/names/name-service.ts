@@ -9,32 +9,32 @@ import { type NameResolution, NO_SUCH_NAME, resolvesTo, resolvesToOwner, UNREADA
 
 /** Program address of the SPL Name Service. */
 const NAME_SERVICE = new PublicKey('namesLPneVptA9Z5rqUDD9tMTWEJwofgaYwp8cawRkX');
-/** The registry of `.sns` names, and of `.sol` names until they moved to the record service. */
+/** The parent account of all `.sns` names, and of `.sol` names until they moved to the record service. */
 const ROOT = new PublicKey('58PwtjSDuFHuUkYjH9BYnnQKHfwo9reZhC2zMJv9JPkx');
-/** Program that wraps names in tokens. */
+/** Address of the tokenizer, the program that wraps names in tokens. */
 const TOKENIZER = new PublicKey('nftD3vbNkNqfj2Sd3HZwbpw4BxxKWr4AjGb9X38JeZk');
-/** The class of certified records: the central state account of the records program. */
+/** The class of certified records. It is the address of the central state account of the records program. */
 const CERTIFIED = new PublicKey('2pMnqHvei2N5oDcVGCRdZx48gqti199wr5CsyTTafsbo');
 
 /** Bytes before the content of a name account: parent, owner and class, 32 bytes each. */
 const HEADER_BYTES = 96;
-/** Tag of a tokenizer record whose name is wrapped now. */
+/** First byte of a tokenizer record while its name is wrapped. */
 const ACTIVE = 2;
 const NFT_RECORD_BYTES = 98;
 /** Validation method of a certified record: a signature on Solana. */
 const BY_SOLANA = 1;
 
-/** The addresses of all accounts that decide where a name resolves to. */
+/** The addresses of all accounts that decide to which wallet a name resolves. */
 interface NameAddresses {
   readonly name: PublicKey;
   readonly parent: PublicKey;
-  /** The tokenizer's record, which owns a wrapped name. */
+  /** The tokenizer's record of the name. It owns the name while the name is wrapped. */
   readonly nftRecord: PublicKey;
   /** The mint of the token that wraps the name. */
   readonly mint: PublicKey;
-  /** The certified SOL record. */
+  /** The certified SOL record of the name (version 2). */
   readonly recordV2: PublicKey;
-  /** The SOL record signed by the owner. */
+  /** The SOL record of the name that the owner signed (version 1). */
   readonly recordV1: PublicKey;
 }
 
@@ -44,7 +44,10 @@ function addressOf(label: string, parent: PublicKey, nameClass = PublicKey.defau
   return PublicKey.findProgramAddressSync([hash, nameClass.toBuffer(), parent.toBuffer()], NAME_SERVICE)[0];
 }
 
-/** Derives the addresses of a name. The first byte of a label below a name is its type: 0 for a subdomain, 1 and 2 for records. */
+/**
+ * Derives the addresses of a name and its records. The label of a subdomain or record starts with a type byte: 0 for a subdomain, 1 or 2 for a record
+ * of that version.
+ */
 export function nameAddresses({ labels }: Name): NameAddresses {
   const [label, above] = labels;
   const parent = above === undefined ? ROOT : addressOf(above, ROOT);
@@ -62,7 +65,7 @@ export function nameAddresses({ labels }: Name): NameAddresses {
 
 type NameAccount = AccountInfo<Buffer> | null;
 
-/** Decodes a name account; null when it does not exist, `unreadable` when it has another layout, parent or class. */
+/** Decodes a name account. Returns null when the account does not exist, and `unreadable` when it has another layout, parent or class. */
 function readName(account: NameAccount, parent: PublicKey, nameClass: PublicKey): { owner: PublicKey; content: Buffer } | 'unreadable' | null {
   if (!account) return null;
   const { data, owner } = account;
@@ -73,8 +76,9 @@ function readName(account: NameAccount, parent: PublicKey, nameClass: PublicKey)
 }
 
 /**
- * Resolves a name by the rules of the name service (SNS-IP 5): to the holder of the token when the name is wrapped, else to the wallet
- * of a valid SOL record, else to the owner. Rejects an owner that is a program, and a stale certified record next to a valid signed record.
+ * Resolves a name by the rules of the name service (SNS-IP 5): to the holder of the token when the name is wrapped; otherwise to the wallet in a
+ * valid SOL record; otherwise to the owner. Rejects an owner that is a program. Also rejects a name that has a stale certified record and a valid
+ * signed record.
  * @param accounts in the order of `accountsOf`, all read in one request
  */
 export async function resolveBySns(app: App, at: NameAddresses, accounts: readonly NameAccount[]): Promise<NameResolution> {
@@ -83,7 +87,7 @@ export async function resolveBySns(app: App, at: NameAddresses, accounts: readon
   if (name === null) return NO_SUCH_NAME;
   if (name === 'unreadable') return UNREADABLE_NAME;
   const isWrapped = nftRecord?.owner.equals(TOKENIZER) === true && nftRecord.data.length >= NFT_RECORD_BYTES && nftRecord.data[0] === ACTIVE;
-  // The tokenizer's record owns a name exactly while the name is wrapped.
+  // The tokenizer's record owns a name if and only if the name is wrapped.
   if (isWrapped !== name.owner.equals(at.nftRecord)) return { refused: 'the owner of the name and the record of its token contradict each other' };
   if (isWrapped) return await resolveByToken(app, at.mint, TOKEN_PROGRAM);
   const certified = readCertifiedRecord(readName(recordV2, at.name, CERTIFIED), name.owner);
@@ -93,13 +97,13 @@ export async function resolveBySns(app: App, at: NameAddresses, accounts: readon
   return signed ? resolvesTo(signed) : resolvesToOwner(name.owner);
 }
 
-/** Returns the addresses of the accounts that `resolveBySns` needs. */
+/** Returns the addresses of the accounts that `resolveBySns` needs, in the order that it expects. */
 export const accountsOf = (at: NameAddresses): PublicKey[] => [at.name, at.nftRecord, at.recordV2, at.recordV1];
 
 /**
- * Decodes a record of version 2 (SNS-IP 3): two validation methods (u16 each), length (u32), the wallet that certified that the record is not
- * stale, the wallet that certified that it owns the content, the content. The record is valid while the first wallet owns the name and the
- * second wallet equals the content.
+ * Decodes a certified record (version 2, SNS-IP 3): two validation methods (u16 each), length of the content (u32), two wallets, the content. The
+ * first wallet certified that the record is not stale, and must own the name. The second wallet certified that the content belongs to it, and must
+ * equal the content.
  */
 function readCertifiedRecord(record: ReturnType<typeof readName>, owner: PublicKey): NameResolution | 'stale' | null {
   if (record === null) return null;
@@ -115,7 +119,10 @@ function readCertifiedRecord(record: ReturnType<typeof readName>, owner: PublicK
   return resolvesTo(new PublicKey(wallet));
 }
 
-/** Decodes a record of version 1: a wallet, and the owner's signature of the hex text of wallet and record address. Null when it is not valid. */
+/**
+ * Decodes a signed record (version 1): a wallet, then the owner's signature of the hex text of the wallet and the record address. Returns null when
+ * the record is not valid.
+ */
 function readSignedRecord(record: ReturnType<typeof readName>, address: PublicKey, owner: PublicKey): PublicKey | null {
   if (record === null || record === 'unreadable' || record.content.length < HEADER_BYTES) return null;
   const wallet = record.content.subarray(0, 32);

@@ -2,21 +2,21 @@
 export interface Name {
   /** The full name in lower case, such as `toly.sol`. */
   readonly text: string;
-  /** Selects the registry. */
+  /** Selects the registries that resolve the name. */
   readonly suffix: 'sol' | 'sns';
   /** The labels before the suffix: `[name]` or `[sub, name]`. */
   readonly labels: readonly [string] | readonly [string, string];
 }
 
 /**
- * Control characters, lone surrogates, unassigned code points, spaces and invisible characters. Control characters are dangerous:
- * the registry derives the address of a record like the address of a subdomain that begins with one.
+ * Characters that a name must not contain: control characters, lone surrogates, unassigned code points, spaces and invisible characters. Control
+ * characters are dangerous: a subdomain that begins with one can have the same address as a record of the name.
  */
 const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 const LATIN = /\p{Script=Latin}/u;
 const OTHER_LETTER = /(?!\p{Script=Latin})\p{L}/u;
 
-/** Validation message for a text that is not a valid name. */
+/** Message of the validation error for a text that is not a valid name. */
 export const NAME_RULE = 'must be a name of one or two labels without spaces, invisible characters, compatibility forms or letters of mixed scripts';
 
 /**

@@ -7,16 +7,19 @@ import { type NameResolution, NO_SUCH_NAME, resolvesToOwner, UNREADABLE_NAME } f
 
 /** Program address of the Solana Record Service. */
 const RECORD_SERVICE = new PublicKey('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
-/** The class of the records of `.sol` names: the class of their registrar (soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht). */
+/** The class of the records of `.sol` names. It belongs to the registrar of these names (soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht). */
 export const SOL_CLASS = new PublicKey('Dqc9TrYg1AZLEa6UkZUqCDrr9zsHQveo1szGTE1BTW5');
 
-/** Tag of a record. The layout of a record is: tag, class, type of owner, owner, frozen flag, expiry (i64), length of the seed, seed, data. */
+/**
+ * First byte of a record account. The layout of a record account is: this byte, class, type of owner, owner, frozen flag, expiry (i64), length of the
+ * seed, seed, data.
+ */
 const RECORD = 2;
 const AT = { class: 1, ownerType: 33, owner: 34, expiry: 67, seedLength: 75, seed: 76 } as const;
 const SEED_BYTES = 32;
 const OWNER_TYPES = { wallet: 0, token: 1 } as const;
 
-/** Returns the seed of a name's record address. A subdomain is hashed together with its parent's label. */
+/** Returns the seed from which the address of a name's record is derived. The seed is a hash of all labels of the name. */
 const seedOf = ({ labels }: Name): Buffer =>
   createHash('sha256')
     .update(`name${labels.join('.')}`)
@@ -27,7 +30,7 @@ const pda = (...seeds: Buffer[]) => PublicKey.findProgramAddressSync(seeds, RECO
 /** Returns the address of a name's record. */
 export const recordAddress = (name: Name): PublicKey => pda(Buffer.from('record'), SOL_CLASS.toBuffer(), seedOf(name));
 
-/** Resolves a name by its record: to the owner, or to the holder of the token that owns the record. */
+/** Resolves a name by its record: to the wallet that owns the record, or to the holder of the token that owns the record. */
 export async function resolveBySrs(app: App, name: Name, account: AccountInfo<Buffer> | null): Promise<NameResolution> {
   if (!account) return NO_SUCH_NAME;
   const { data, owner: program } = account;
@@ -35,7 +38,7 @@ export async function resolveBySrs(app: App, name: Name, account: AccountInfo<Bu
   const key = (at: number) => new PublicKey(data.subarray(at, at + 32));
   if (!key(AT.class).equals(SOL_CLASS) || data[AT.seedLength] !== SEED_BYTES) return UNREADABLE_NAME;
   if (!data.subarray(AT.seed, AT.seed + SEED_BYTES).equals(seedOf(name))) return UNREADABLE_NAME;
-  // The program stores the expiry without enforcing it, so readers check it. Unix time in seconds; 0 means never.
+  // The record service stores the expiry without enforcing it, so this function checks it. Unix time in seconds; 0 means that the name never expires.
   const expiry = data.readBigInt64LE(AT.expiry);
   if (expiry !== 0n && expiry * 1_000n <= BigInt(app.clock.now().getTime())) return { refused: 'the name has expired' };
   const owner = key(AT.owner);

@@ -5,13 +5,16 @@ export type NameResolution = { readonly wallet: PublicKey } | { readonly refused
 
 export const NO_SUCH_NAME: NameResolution = { refused: 'no such name' };
 
-/** The account at the name's address does not have the layout of the registry. */
+/** The resolution of a name whose account does not have the layout of the registry. */
 export const UNREADABLE_NAME: NameResolution = { refused: 'the name cannot be read: its account has an unexpected layout' };
 
-/** Resolves to the address that the owner has set, which may be a program's. The zero address marks an abandoned name. */
+/**
+ * Resolves a name to an address that the owner has set. The address may belong to a program. The zero address is rejected, because it marks an
+ * abandoned name.
+ */
 export const resolvesTo = (wallet: PublicKey): NameResolution =>
   wallet.equals(PublicKey.default) ? { refused: 'the name has no owner: it points to the zero address' } : { wallet };
 
-/** Resolves to the owner. Rejects an owner that is a program, because a program may not be able to use tokens sent to it. */
+/** Resolves a name to its owner. Rejects an owner that is a program, because a program may not be able to use tokens sent to it. */
 export const resolvesToOwner = (owner: PublicKey): NameResolution =>
   PublicKey.isOnCurve(owner.toBytes()) ? resolvesTo(owner) : { refused: 'the owner of the name is a program, not a wallet' };

@@ -10,12 +10,12 @@ import { recordAddress, resolveBySrs } from './record-service.ts';
 import type { NameResolution } from './resolution.ts';
 
 /**
- * The slot at which `.sol` names moved from the name service to the record service (about 2026-10-15 on mainnet). From this slot on the
- * name service's own libraries read only `.sns` names there. Local clusters are below this slot.
+ * The slot at which `.sol` names moved from the name service to the record service (about 2026-10-15 on mainnet). From this slot on, the libraries of
+ * the name service resolve only `.sns` names by the name service. Local test clusters are below this slot.
  */
 export const SOL_MOVED_AT_SLOT = 452_825_395;
 
-/** A resolution as it is cached in Redis: a wallet address, or the reason why there is none. */
+/** A resolution in the form that Redis caches: a wallet address, or the reason why payments to the name are rejected. */
 const CachedResolution = z.union([z.object({ wallet: Wallet }), z.object({ refused: z.string() })]);
 
 /** Cache time of a resolution, ms. It is short, and stale values are never returned, because a name can be sold at any time. */
@@ -48,8 +48,8 @@ export async function walletOfName(app: App, name: Name): Promise<{ wallet: stri
 }
 
 /**
- * Resolves a name from finalized accounts, so that a fork cannot change the result. After the move, both registries must resolve a `.sol`
- * name to the same wallet: they can differ, and a person who noted the name before the move means the old registry.
+ * Resolves a name from finalized accounts, so that a fork cannot change the result. From SOL_MOVED_AT_SLOT on, both registries must resolve a `.sol`
+ * name to the same wallet, because a person who noted the name before the move means the wallet in the old registry.
  */
 async function resolveName(app: App, name: Name): Promise<NameResolution> {
   const addresses = nameAddresses(name);
@@ -65,5 +65,5 @@ async function resolveName(app: App, name: Name): Promise<NameResolution> {
   return srs;
 }
 
-/** Returns whether an address can have a private key; false for program-derived addresses. */
+/** Returns whether an address can have a private key. It is false for program-derived addresses. */
 export const isOnCurve = (address: string): boolean => PublicKey.isOnCurve(new PublicKey(address).toBytes());

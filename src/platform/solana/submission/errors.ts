@@ -2,7 +2,7 @@ import type { TransactionError } from '@solana/web3.js';
 import type { ChainError } from './transaction-type.ts';
 
 /**
- * Converts an error as RPC nodes report it: `"AccountNotFound"`, `{"InstructionError":[2,{"Custom":6}]}`, `{"InsufficientFundsForRent":{…}}`.
+ * Converts an error from the format of RPC nodes: `"AccountNotFound"`, `{"InstructionError":[2,{"Custom":6}]}`, `{"InsufficientFundsForRent":{…}}`.
  * @param before number of instructions that signing put before the instructions of the draft
  */
 export function chainError(error: TransactionError, before: number): ChainError {
@@ -23,5 +23,5 @@ export function chainError(error: TransactionError, before: number): ChainError 
   };
 }
 
-/** The error of an attempt that provably can never land. */
+/** The error of an attempt that is proven to have expired, so it can never land. */
 export const EXPIRED_ERROR: ChainError = { name: 'Dead', message: 'the transaction expired without landing', instruction: null, code: null };

@@ -10,8 +10,8 @@ const MAX_CHECKS = 64;
 const MAX_CONCURRENT = 8;
 
 /**
- * Checks old attempts without a status, and marks an attempt `dead` when two checks, `recheckMs` apart, prove that it expired.
- * An attempt that stays unproven for `manualAfterMs` is marked for an operator; polling continues for it.
+ * Checks old attempts for which the RPC node reports no status. Marks an attempt `dead` when two checks, at least `recheckMs` apart, prove that it
+ * expired. An attempt without this proof after `manualAfterMs` is marked for an operator; polling of the attempt continues.
  * @returns the number of attempts marked dead
  */
 export async function expireAttempts(app: App, types: ReadonlyMap<string, TransactionType>, missing: readonly PendingAttempt[]): Promise<number> {
@@ -30,7 +30,7 @@ export async function expireAttempts(app: App, types: ReadonlyMap<string, Transa
   return expired;
 }
 
-/** Returns whether enough time has passed since signing, or since the last check. */
+/** Returns whether the next expiry check of an attempt is due, by the time since its last check or since its signing. */
 function isCheckDue(app: App, attempt: PendingAttempt): boolean {
   const { recheckMs, giveUpMs } = app.config.chain.submission;
   return (attempt.checked_age ?? attempt.age) >= (attempt.nonce === null ? recheckMs : Math.min(recheckMs, giveUpMs));
@@ -54,17 +54,22 @@ async function checkAttempt(app: App, types: ReadonlyMap<string, TransactionType
 }
 
 /**
- * Returns whether the effect is on the chain already, for types that are composed again after a failure.
- * `compose` of these types checks the chain, so the attempt can end although its own expiry is unproven.
+ * Returns whether the effect of the transaction is on the chain already. Only for types that are composed again after a failure: `compose` of these
+ * types checks the chain, so the attempt can end although its own expiry is unproven.
  */
 async function isDoneAlready(app: App, type: TransactionType | undefined, { subject }: PendingAttempt): Promise<boolean> {
   return type?.afterFailure === 'again' && (await type.compose(app, subject)).do === 'done';
 }
 
-/** Returns the evidence to store. Null resets the stored evidence, so that the next proof starts again. */
+/**
+ * Returns the evidence to store with the attempt. Null deletes the evidence of an earlier check, so that two successive checks must prove the expiry.
+ */
 const storedEvidence = (check: ExpiryCheck) => (check.result === 'dead' ? JSON.stringify(check.evidence) : null);
 
-/** Runs the `overdue` hook for a nonce attempt that does not land, and marks an attempt that stays unproven for an operator. */
+/**
+ * Handles an attempt that did not land in time. Runs the `overdue` hook for an attempt with a nonce. Marks an attempt for an operator when its expiry
+ * stays unproven.
+ */
 async function handleOverdue(app: App, types: ReadonlyMap<string, TransactionType>, attempt: PendingAttempt, check: ExpiryCheck): Promise<void> {
   const { giveUpMs, manualAfterMs } = app.config.chain.submission;
   const type = types.get(attempt.type);

@@ -4,10 +4,13 @@ import { statement } from '#platform/db/sql.ts';
 import { rpc } from '../solana.ts';
 import type { PendingAttempt } from './rows.ts';
 
-/** Observations that prove an expiry, or show why it is unproven; stored with the attempt for operators. */
+/** The observations of an expiry check. They prove the expiry, or show why it is unproven. They are stored with the attempt for operators. */
 type ExpiryEvidence = Readonly<Record<string, string | number>>;
 
-/** The result of checking an attempt without a status. `dead`: it can never land. `unclear`: it should have expired, without proof. */
+/**
+ * The result of an expiry check. `may-land`: the attempt may still land. `dead`: the attempt can never land. `unclear`: the attempt should have
+ * expired, but the proof is incomplete.
+ */
 export type ExpiryCheck = { result: 'may-land' } | { result: 'unclear'; evidence: ExpiryEvidence } | { result: 'dead'; evidence: ExpiryEvidence };
 
 /** The latest finalized slot and block height. */
@@ -23,9 +26,9 @@ export async function readFinalized(connection: Connection): Promise<FinalizedHe
 }
 
 /**
- * Checks whether an attempt with a blockhash can never land. A missing status alone is no proof. The proof requires that
- * the chain is finalized `depthBlocks` beyond the last valid block, that the node which reports the missing status knows that
- * height and has the history since signing, and that the second RPC node, if configured, agrees.
+ * Checks whether an attempt with a blockhash can never land. A missing status alone is no proof. The proof has three conditions: the chain is
+ * finalized `depthBlocks` beyond the last valid block of the attempt; the RPC node that reports the missing status knows that block height and has
+ * the history since the signing; the second RPC node, if configured, agrees.
  */
 export async function checkBlockhashExpiry(app: App, attempt: PendingAttempt): Promise<ExpiryCheck> {
   const { connection, second } = app.chain;
@@ -33,7 +36,7 @@ export async function checkBlockhashExpiry(app: App, attempt: PendingAttempt): P
   if (check.result !== 'dead' || second === null) return check;
   const other = await checkWithNode(second, attempt, app.config.chain.submission.depthBlocks);
   if (other.result === 'dead') return check;
-  // The nodes disagree. A node that only lags agrees in a later check.
+  // The two RPC nodes disagree. If the second node only lags behind, it agrees in a later check.
   return { result: 'unclear', evidence: { ...check.evidence, second: other.result } };
 }
 
@@ -54,7 +57,7 @@ const selectNonceUse = statement<{ signature: string }>(
   `select signature from chain_attempts where nonce_account = $1 and nonce = $2 and signature <> $3 and state in ('finalized', 'failed') limit 1`,
 );
 
-/** Maximum transactions of a nonce account that are searched for the one that used a nonce. */
+/** Maximum number of transactions of a nonce account that are searched for the transaction that used a nonce. */
 const MAX_SEARCHED = 100;
 
 /**
@@ -74,7 +77,9 @@ export async function checkNonceExpiry(app: App, attempt: PendingAttempt & { non
   return { result: 'dead', evidence: { ...evidence, usedBy } };
 }
 
-/** Returns the signature of the finalized transaction that used the nonce, other than the attempt itself; null when none is found. */
+/**
+ * Returns the signature of the finalized transaction that used the nonce of the attempt; null when none is found. The attempt itself does not count.
+ */
 async function findNonceUse(app: App, account: PublicKey, attempt: PendingAttempt): Promise<string | null> {
   const { connection } = app.chain;
   const listed = await rpc(() => connection.getSignaturesForAddress(account, { limit: MAX_SEARCHED }, 'finalized'));

@@ -3,20 +3,20 @@ import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { rpc } from '../solana.ts';
 
-/** Lamports per signature. */
+/** Fee per signature, lamports. */
 const SIGNATURE_FEE = 5_000n;
 /** Maximum compute units per transaction. */
 export const MAX_UNITS = 1_400_000;
-/** Added to the simulated compute units, because the real use differs from slot to slot. */
+/** The limit of compute units is the simulated number × UNITS_MARGIN + UNITS_SPARE, because the real number differs from slot to slot. */
 const UNITS_MARGIN = 1.2;
 const UNITS_SPARE = 3_000;
 
-/** Maximum age of a blockhash when it is used, ms. A blockhash is valid for 150 blocks. */
+/** Maximum age of a blockhash when a transaction is signed with it, ms. A blockhash is valid for 150 blocks. */
 const BLOCKHASH_AGE_MS = 1_000;
-/** Maximum age of the recent priority price, ms. */
+/** Maximum age of the cached priority price, ms. */
 const FEES_AGE_MS = 5_000;
 
-/** A blockhash, the last block height at which it is valid, and the slot of the response. */
+/** A blockhash, the last block height at which it is valid, and the slot of the RPC node's response. */
 export interface RecentBlockhash {
   readonly blockhash: string;
   readonly lastValidBlockHeight: number;
@@ -42,23 +42,28 @@ async function readRecentPrice(app: App): Promise<number> {
 export const recentBlockhash = (app: App): Promise<RecentBlockhash> => app.state(blockhashes).get('');
 
 /**
- * Returns the priority price of an attempt: the recent price, doubled with each earlier attempt, at most `PRIORITY_FEE_CAP`.
- * Unit: millionths of a lamport per compute unit.
+ * Returns the priority price of an attempt: the recent price, doubled for each earlier attempt of the transaction, at most `PRIORITY_FEE_CAP`. Unit:
+ * millionths of a lamport per compute unit.
  */
 export async function priorityPrice(app: App, attemptsBefore: number): Promise<number> {
   const recent = await app.state(prices).get('');
   return Math.min(app.config.chain.submission.priorityFeeCap, Math.max(recent, attemptsBefore > 0 ? 1_000 : 0) * 2 ** Math.min(attemptsBefore, 10));
 }
 
-/** Returns the compute unit limit for the units that the simulation used. */
+/**
+ * Returns the limit of compute units for a transaction.
+ * @param used the compute units that the simulation of the transaction used
+ */
 export const unitsFor = (used: number): number => Math.min(MAX_UNITS, Math.ceil(used * UNITS_MARGIN) + UNITS_SPARE);
 
-/** Returns the compute budget instructions, which come before the instructions of the draft. A price of 0 needs no instruction. */
+/**
+ * Returns the compute budget instructions. Signing puts them before the instructions of the draft. A priority price of 0 needs no price instruction.
+ */
 export function computeBudget(units: number, price: number): TransactionInstruction[] {
   const limit = ComputeBudgetProgram.setComputeUnitLimit({ units });
   return price === 0 ? [limit] : [limit, ComputeBudgetProgram.setComputeUnitPrice({ microLamports: price })];
 }
 
-/** Returns the fee of an attempt, lamports: signatures and priority fee. */
+/** Returns the fee of an attempt in lamports: the fee for its signatures plus the priority fee. */
 export const feeOf = (signatures: number, units: number, price: number): bigint =>
   BigInt(signatures) * SIGNATURE_FEE + (BigInt(units) * BigInt(price) + 999_999n) / 1_000_000n;

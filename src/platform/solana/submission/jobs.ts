@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { job } from '#platform/jobs/job.ts';
 
-/** Composes, signs, commits and sends one transaction. */
+/** Composes and signs one transaction, commits the signed bytes to the database, and sends the transaction. */
 export const signTransaction = job({
   name: 'sign-transaction',
   queue: 'chain',
@@ -9,7 +9,7 @@ export const signTransaction = job({
   id: ({ id }) => `sign-${id}`,
 });
 
-/** Polls the status of all pending attempts, sends them again where needed, and repeats for as long as attempts are pending. */
+/** Polls the status of all pending attempts, and sends them again when needed. Repeats this while attempts are pending. */
 export const pollTransactions = job({
   name: 'poll-transactions',
   queue: 'polling',

@@ -1,6 +1,6 @@
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
-/** A transaction that operators see: it needs a decision, has failed, or was queued again by an operator. */
+/** A transaction in the list for operators: it needs a decision, has failed, or was queued again by an operator. */
 export interface ListedTransaction {
   id: string;
   kind: string;
@@ -31,7 +31,7 @@ const countListed = statement<{ n: number }>(
   `select count(*)::int as n from chain_transactions where state in ('manual', 'failed') and state = $1`,
 );
 
-/** Returns one page of the transactions in a state, latest change first, and their total number. */
+/** Returns one page of the transactions in a state, sorted by their last change (newest first), and the total number of transactions in the state. */
 export async function listTransactions(
   db: Queryable,
   state: 'manual' | 'failed',

@@ -19,13 +19,14 @@ const requeueManual = statement(
 );
 
 /**
- * Queues a `manual` transaction to be composed again. If the cause remains, composing sets the state to `manual` again.
+ * Queues a transaction in state `manual` to be composed again. If the cause of the state still exists, composing sets the state to `manual` again.
  * Idempotent: a queued transaction stays queued.
  *
- * A retry cannot repeat an effect on the chain. The claim bitmap guards claims; their accounts guard roots, epoch ends and lanes;
- * the nonce guards batches and nonce advances. Nothing on the chain guards draw commitments: composing one reads the
- * transactions that the committer signed since the last stored commitment, and this function rejects a transaction with an undecided attempt.
- * @throws 404 when the transaction does not exist; 409 while an attempt may have landed, or in any other state
+ * A retry cannot repeat an effect on the chain. The bitmap of paid claims prevents a second claim. The accounts of epochs and lanes prevent a second
+ * root, epoch end or lane. The nonce prevents a second batch or nonce advance. Nothing on the chain prevents a second draw commitment, so `compose`
+ * of draw commitments reads all transactions that the committer has signed since the last stored commitment. In addition, this function rejects a
+ * transaction with an attempt that may still land.
+ * @throws 404 when the transaction does not exist; 409 while an attempt may have landed, or when the state is neither `manual` nor `queued`
  */
 export async function retryManual(tx: Tx, id: string): Promise<ListedTransaction> {
   const row = (await tx.query(lockTransaction, [id]))[0];

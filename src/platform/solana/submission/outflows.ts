@@ -3,10 +3,13 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Spend, TransactionType } from './transaction-type.ts';
 
-/** Asset name for lamports spent on opening wallets' token accounts. They have a limit of their own and count as `sol` too. */
+/**
+ * Asset name for the lamports that the service spends on opening token accounts of wallets. They have their own daily limit and also count against
+ * the limit of `sol`.
+ */
 export const TOKEN_ACCOUNTS = 'token-accounts';
 
-/** Returns the daily limit of an asset, base units; null for an asset that must not be spent. */
+/** Returns the daily limit of an asset in base units; null for an asset that the service must not spend. */
 function dailyLimitOf({ config }: App, asset: string): bigint | null {
   const { dailyLimits, tokenAccounts, rewardMint, usdcMint } = config.chain;
   if (asset === 'sol') return dailyLimits.sol;
@@ -15,7 +18,8 @@ function dailyLimitOf({ config }: App, asset: string): bigint | null {
   return asset === usdcMint ? dailyLimits.usdc : null;
 }
 
-// One statement per asset, in the order of asset names, because the row lock is held until the commit: a fixed order avoids deadlocks.
+// Reserves an amount of one asset. The caller runs this statement for one asset after the other, in the order of asset names: each run locks a row
+// until the commit, and a fixed order avoids deadlocks.
 const reserveOne = statement<{ day: number }>(
   'reserve_outflow',
   `insert into chain_outflows as o (day, asset, reserved) select $3::int, $1, $2::numeric where $2::numeric <= $4::numeric
@@ -32,7 +36,7 @@ const selectReserved = statement<{ reserved: string }>(
   'select reserved::text from chain_outflows where day = app_day() and asset = $1',
 );
 
-/** Returns one spend per asset, sorted by asset name. */
+/** Adds up the spends per asset. Returns one spend per asset, sorted by asset name. */
 export function sumByAsset(spends: readonly Spend[]): Spend[] {
   const amounts = new Map<string, bigint>();
   for (const { asset, amount } of spends) amounts.set(asset, (amounts.get(asset) ?? 0n) + amount);
@@ -42,7 +46,7 @@ export function sumByAsset(spends: readonly Spend[]): Spend[] {
     .sort((a, b) => (a.asset < b.asset ? -1 : 1));
 }
 
-/** Thrown when a spend exceeds the daily limit of its asset; rolls the database transaction back. */
+/** Thrown when a spend would exceed the daily limit of its asset. It rolls the database transaction back. */
 export class DailyLimitReached extends Error {
   readonly asset: string;
   constructor(asset: string) {
@@ -53,9 +57,9 @@ export class DailyLimitReached extends Error {
 }
 
 /**
- * Reserves the spends of an attempt against today's limits.
- * @returns the UTC day of the reservation
- * @throws DailyLimitReached
+ * Reserves the spends of an attempt against the daily limits.
+ * @returns the UTC day against whose limits the spends are reserved
+ * @throws DailyLimitReached when a limit would be exceeded
  */
 export async function reserveOutflows(app: App, tx: Tx, spends: readonly Spend[]): Promise<number> {
   const day = (await tx.query(selectToday))[0]?.day;
@@ -67,19 +71,19 @@ export async function reserveOutflows(app: App, tx: Tx, spends: readonly Spend[]
   return day;
 }
 
-/** Releases the reservation of an attempt. Precondition: the attempt expired, or failed on the chain. */
+/** Releases the reserved spends of an attempt. Precondition: the attempt expired, or failed on the chain. */
 export async function releaseOutflows(tx: Tx, day: number, spends: readonly Spend[]): Promise<void> {
   for (const { asset, amount } of sumByAsset(spends)) await tx.query(releaseOne, [day, asset, String(amount)]);
 }
 
-/** Returns the remaining daily limit of an asset, base units. */
+/** Returns the remaining limit of an asset for the current UTC day, base units. */
 export async function outflowLeft(app: App, asset: string): Promise<bigint> {
   const reserved = BigInt((await app.db.query(selectReserved, [asset]))[0]?.reserved ?? '0');
   const limit = dailyLimitOf(app, asset) ?? 0n;
   return limit > reserved ? limit - reserved : 0n;
 }
 
-/** The amount that a pending attempt spends when it lands, base units. */
+/** An amount that a pending attempt spends if it lands, base units. */
 export interface PendingSpend {
   readonly signature: string;
   readonly amount: bigint;
@@ -91,9 +95,9 @@ const selectPendingSpends = statement<{ signature: string; amount: string }>(
 );
 
 /**
- * Returns the spends of pending attempts.
+ * Returns the amounts of an asset that pending attempts spend if they land.
  * @param asset a mint address, or `sol`
- * @param except type whose attempts are left out
+ * @param except type of transactions whose attempts are left out
  */
 export async function pendingSpends(db: Queryable, asset: string, except: Pick<TransactionType, 'name'>): Promise<PendingSpend[]> {
   return (await db.query(selectPendingSpends, [asset, except.name])).map(({ signature, amount }) => ({ signature, amount: BigInt(amount) }));

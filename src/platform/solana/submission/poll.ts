@@ -10,21 +10,21 @@ import { applyTransitions, type Transition } from './transition.ts';
 
 /** Maximum attempts per poll. */
 const MAX_PENDING = 4_096;
-/** Maximum signatures per request; a limit of RPC nodes. */
+/** Maximum number of signatures per status request. RPC nodes set this limit. */
 const MAX_SIGNATURES = 256;
-/** RPC nodes keep the statuses of this many slots in memory; older statuses need `searchTransactionHistory`. */
+/** Number of recent slots whose statuses an RPC node keeps in memory. Older statuses need `searchTransactionHistory`. */
 const RECENT_SLOTS = 140;
 
 interface AttemptStatus {
   readonly attempt: PendingAttempt;
   readonly status: SignatureStatus | null;
-  /** The node's slot at the time of the response. */
+  /** The slot of the RPC node at the time of its response. */
   readonly at: number;
 }
 
 /**
- * Polls every pending attempt once: settles finalized attempts, retracts confirmed attempts that a fork rolled back, sends
- * missing attempts again and checks old attempts for expiry. Safe to run in several processes at once.
+ * Polls every pending attempt once. Settles finalized attempts, retracts confirmed attempts that a fork rolled back, sends attempts without a status
+ * again, and checks old attempts for expiry. Several processes may run this at the same time.
  * @returns the number of attempts that are still pending
  */
 export async function pollPending(app: App, types: ReadonlyMap<string, TransactionType>): Promise<number> {
@@ -48,7 +48,7 @@ async function readStatuses(app: App, pending: readonly PendingAttempt[]): Promi
     pending.slice(i * MAX_SIGNATURES, (i + 1) * MAX_SIGNATURES),
   );
   const statuses = (await Promise.all(chunks.map((chunk) => requestStatuses(app, chunk, false)))).flat();
-  // An old status may be missing only from the node's memory, so the node's history is searched too.
+  // The RPC node keeps only recent statuses in memory, so the statuses of older attempts are also searched in its history.
   const old = statuses.filter(({ status, attempt, at }) => status === null && at - (attempt.slot ?? attempt.signed_slot) > RECENT_SLOTS);
   if (old.length === 0) return statuses;
   const again = await requestStatuses(
@@ -66,10 +66,10 @@ async function requestStatuses(app: App, attempts: readonly PendingAttempt[], se
   return attempts.map((attempt, i) => ({ attempt, status: value[i] ?? null, at: context.slot }));
 }
 
-/** Returns the transition that a status causes; undefined when the state does not change. */
+/** Returns the state change of an attempt that follows from its status; undefined when the state does not change. */
 function transitionFor({ attempt, status, at }: AttemptStatus): Transition | undefined {
   if (status === null) {
-    // A node that lags behind the confirming slot cannot know the transaction, so its missing status is ignored.
+    // An RPC node that has not reached the slot of the transaction cannot know its status, so a missing status from this node is ignored.
     return attempt.state === 'confirmed' && attempt.slot !== null && at > attempt.slot ? { attempt, to: 'sent', slot: null, error: null } : undefined;
   }
   const error: ChainError | null = status.err ? chainError(status.err, attempt.preamble) : null;
@@ -78,7 +78,7 @@ function transitionFor({ attempt, status, at }: AttemptStatus): Transition | und
   return { attempt, to: 'confirmed', slot: status.slot, error: null };
 }
 
-/** Sends attempts without a status again, at most once per `resendSlots`. */
+/** Sends attempts without a status again. Sends each attempt at most once per `resendSlots` slots. */
 async function sendAgain(app: App, missing: readonly AttemptStatus[]): Promise<void> {
   const { resendSlots } = app.config.chain.submission;
   const at = missing.reduce((newest, one) => Math.max(newest, one.at), 0);

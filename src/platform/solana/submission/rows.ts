@@ -29,17 +29,17 @@ export interface PendingAttempt {
   preamble: number;
   sent_slot: number | null;
   slot: number | null;
-  /** Time since the signing, ms. */
+  /** Time since the attempt was signed, ms. */
   age: number;
-  /** Time since the last expiry check, ms. */
+  /** Time since the last expiry check of the attempt, ms; null = never checked. */
   checked_age: number | null;
-  /** Time since the first of the successive checks that found the attempt expired, ms. */
+  /** Time since the attempt was first found expired, ms; null when the last expiry check did not find it expired. */
   expired_age: number | null;
   spends: { asset: string; amount: string }[];
   spend_day: number;
 }
 
-/** Serializes spends for storage. Amounts are text, because JSON numbers lose precision above 2^53. */
+/** Serializes spends for the database. Amounts are text, because JSON numbers lose precision above 2^53. */
 export const storedSpends = (spends: readonly Spend[]) => JSON.stringify(spends.map(({ asset, amount }) => ({ asset, amount: String(amount) })));
 export const spendsOf = (attempt: Pick<PendingAttempt, 'spends'>): Spend[] =>
   attempt.spends.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
@@ -48,7 +48,7 @@ const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_a
 
 export const selectTransaction = statement<TransactionRow>('select_chain_transaction', `select ${COLUMNS} from chain_transactions where id = $1`);
 
-/** Locks a queued transaction to sign its next attempt. Returns no row when another worker locked or signed it first. */
+/** Locks a queued transaction before its next attempt is stored. Returns no row when another worker has locked it or has signed it already. */
 export const lockToSign = statement<{ id: string }>(
   'lock_chain_transaction',
   `select id::text from chain_transactions where id = $1 and state = 'queued' and attempts = $2 for update skip locked`,
@@ -79,14 +79,16 @@ export const postpone = statement(
    where id = $1 and state = 'queued'`,
 );
 
-/** Sets the final state of a queued transaction. Precondition: the transaction has no pending attempt. */
+/**
+ * Sets the state of a queued transaction that is not signed now: finalized, failed or manual. Precondition: the transaction has no pending attempt.
+ */
 export const settleQueued = statement<{ subject: string }>(
   'settle_chain_transaction',
   `update chain_transactions set state = $2, signature = coalesce($3, signature), slot = coalesce($4::int8, slot), error = $5::jsonb, changed_at = app_now()
    where id = $1 and state = 'queued' returning subject`,
 );
 
-/** Selects queued transactions that are due: the job was lost, or the retry delay has passed. */
+/** Selects queued transactions that are due, because their job was lost or their retry delay has passed. */
 export const selectDueTransactions = statement<{ id: string }>(
   'select_due_transactions',
   `select id::text from chain_transactions where state = 'queued' and next_at <= app_now() order by next_at limit $1`,
@@ -104,7 +106,7 @@ export const selectPending = statement<PendingAttempt>(
    where a.state in ('signed', 'sent', 'confirmed') order by a.signed_at limit $1`,
 );
 
-/** Changes the states of attempts and their transactions by compare-and-set. Returns only the rows that were still pending. */
+/** Changes the states of attempts and of their transactions, if the attempts are still pending (compare-and-set). Returns only the changed rows. */
 export const transitionAttempts = statement<{ id: string }>(
   'apply_attempt_transitions',
   `with transition as (
@@ -136,5 +138,5 @@ export const markManual = statement<{ id: string }>(
   `update chain_transactions set state = 'manual', error = $2::jsonb, changed_at = app_now() where id = $1 and state in ('live', 'confirmed') returning id::text`,
 );
 
-/** Serializes an error for storage. */
+/** Serializes an error for the database. */
 export const storedError = (error: ChainError): string => JSON.stringify(error);

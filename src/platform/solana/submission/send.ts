@@ -5,10 +5,9 @@ import { markSent, selectBytes } from './rows.ts';
 const MAX_CONCURRENT = 32;
 
 /**
- * Sends committed attempts. The bytes are read from the database, so only committed transactions are sent.
- * The RPC node's response does not change an attempt's state: a rejected attempt may still land through another node,
- * and an accepted attempt may be dropped.
- * @param slot current slot, stored as the time of sending
+ * Sends attempts. The signed bytes are read from the database, so only committed attempts are sent. An attempt that the RPC node accepts is marked
+ * `sent`. The response proves nothing more: a rejected attempt may still land through another node, and an accepted attempt may be dropped.
+ * @param slot current slot, stored with the attempts as the slot of sending
  */
 export async function send(app: App, signatures: readonly string[], slot: number): Promise<void> {
   if (signatures.length === 0) return;
@@ -25,7 +24,8 @@ export async function send(app: App, signatures: readonly string[], slot: number
 
 async function sendOne(app: App, signature: string, bytes: Buffer): Promise<boolean> {
   try {
-    // Skips preflight: the transaction was simulated before signing, and a failing nonce transaction must still land to advance its nonce.
+    // Skips the preflight simulation, because the transaction was simulated before signing. In addition, a nonce transaction that fails must still
+    // land, so that it advances its nonce.
     await app.chain.connection.sendRawTransaction(bytes, { skipPreflight: true, maxRetries: 0 });
     return true;
   } catch (err) {

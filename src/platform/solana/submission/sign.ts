@@ -15,14 +15,14 @@ import { insertAttempt, lockToSign, postpone, selectTransaction, settleQueued, s
 import { send } from './send.ts';
 import type { ChainError, ComposeOutcome, Spend, TransactionDraft, TransactionType } from './transaction-type.ts';
 
-/** Maximum failed simulations before the transaction fails. */
+/** Maximum failed simulations; then the transaction ends as failed. */
 const MAX_SIMULATIONS = 12;
-/** Delay before the first retry, ms. It doubles with each retry. */
+/** Delay before the first retry, ms. It doubles with each retry, up to the maximum. */
 const RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
-/** Maximum delay before a retry while a dependency is down, ms. */
+/** Maximum delay before a retry while the RPC node or the database is down, ms. */
 const MAX_OUTAGE_RETRY_MS = 5_000;
-/** Delay before a retry while the scope is paused or the daily limit is reached, ms. */
+/** Delay before a retry while the scope of the transaction is paused or a daily limit is reached, ms. */
 const PAUSED_RETRY_MS = 15_000;
 
 /**
@@ -46,11 +46,12 @@ export async function signAndSend(app: App, types: ReadonlyMap<string, Transacti
       app.log.error({ type: type.name, subject: row.subject, asset: error.asset }, 'the daily limit of an asset is reached; the transaction waits');
       return await postponePaused(app, row, { name: 'OverLimit', message: error.message, instruction: null, code: null });
     }
-    // While the RPC node or the database is down, composing is retried without limit.
+    // An HttpError reports that a dependency is unavailable, so it is not logged here. After any error, composing is retried without limit.
     if (!(error instanceof HttpError))
       app.log.error({ err: error, type: type.name, subject: row.subject }, 'composing a transaction failed; it is retried');
     const reason = error instanceof Error ? error.message : String(error);
-    // An outage lengthens the delay, but counts at most half of the simulations that may fail.
+    // Each of these errors raises the retry delay and `tries`. `tries` rises to at most half of MAX_SIMULATIONS, so that an outage uses up at most
+    // half of the allowed simulation failures.
     const tries = Math.max(row.tries, Math.min(row.tries + 1, MAX_SIMULATIONS / 2));
     await write(app, postpone, [
       row.id,
@@ -69,13 +70,16 @@ const write = async (app: App, statement: Statement<unknown>, values: readonly u
 const postponePaused = async (app: App, row: TransactionRow, error: ChainError) =>
   await write(app, postpone, [row.id, PAUSED_RETRY_MS, storedError(error), row.tries]);
 
-/** The simulation failed and is retried later. */
+/** The outcome of a failed simulation that is retried later. */
 interface RetrySimulation {
   readonly do: 'retry';
   readonly error: ChainError;
 }
 
-/** Simulates, signs, commits and sends one attempt. @returns the outcome when the simulation failed; null otherwise */
+/**
+ * Simulates, signs, commits and sends one attempt.
+ * @returns when the simulation failed, the outcome to apply; otherwise null
+ */
 async function signAttempt(
   app: App,
   type: TransactionType,
@@ -90,7 +94,7 @@ async function signAttempt(
   if (!payer) throw new Error('the draft has no fee payer');
   const advance = draft.nonce ? [SystemProgram.nonceAdvance({ noncePubkey: draft.nonce.account, authorizedPubkey: payer.publicKey })] : [];
   const compile = (units: number): VersionedTransaction => {
-    // The runtime accepts a nonce advance only as the first instruction.
+    // Solana accepts a nonce advance only as the first instruction of a transaction.
     const instructions: TransactionInstruction[] = [...advance, ...computeBudget(units, price), ...draft.instructions];
     const recentBlockhash = draft.nonce?.value ?? recent.blockhash;
     return new VersionedTransaction(new TransactionMessage({ payerKey: payer.publicKey, recentBlockhash, instructions }).compileToLegacyMessage());
@@ -147,14 +151,14 @@ async function signAttempt(
 const retryOrFail = (row: TransactionRow, error: ChainError): ComposeOutcome | RetrySimulation =>
   row.tries + 1 >= MAX_SIMULATIONS ? { do: 'fail', error } : { do: 'retry', error };
 
-/** Stores the outcome of composing and runs the hooks of the type. */
+/** Stores the outcome of composing a transaction, and runs the hooks of the transaction's type. */
 async function applyOutcome(app: App, type: TransactionType, row: TransactionRow, outcome: ComposeOutcome | RetrySimulation): Promise<void> {
   const { id, subject } = row;
   switch (outcome.do) {
     case 'retry':
       return await write(app, postpone, [id, backoff(row.tries), storedError(outcome.error), row.tries + 1]);
     case 'wait': {
-      // Waiting is unlimited: only failed simulations count.
+      // The number of waits has no limit, so `tries` does not change: it counts failed simulations.
       const error: ChainError = { name: 'Waiting', message: outcome.reason, instruction: null, code: null };
       return await write(app, postpone, [id, outcome.ms, storedError(error), row.tries]);
     }

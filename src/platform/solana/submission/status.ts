@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { TransactionType } from './transaction-type.ts';
 
-/** The state of a transaction. `live`: an attempt may still land, or has landed. */
+/** The state of a transaction. `live`: whether an attempt may still land or has landed. */
 export interface SubmissionStatus {
   readonly subject: string;
   readonly state: 'queued' | 'live' | 'confirmed' | 'finalized' | 'failed' | 'manual';
@@ -15,7 +15,7 @@ const selectStatuses = statement<SubmissionStatus>(
    from chain_transactions t where t.kind = $1 and t.subject = any($2::text[])`,
 );
 
-/** Returns the states of transactions of a type. Subjects without a transaction are left out. */
+/** Returns the states of the transactions of some subjects, for one type of transaction. Subjects without a transaction are left out. */
 export async function submissionStatuses(
   db: Queryable,
   type: Pick<TransactionType, 'name'>,
@@ -29,7 +29,7 @@ const selectSubmission = statement<{ state: SubmissionStatus['state']; signature
   'select state, signature from chain_transactions where kind = $1 and subject = $2',
 );
 
-/** Returns the state of one transaction and the signature that landed; undefined when the subject has no transaction. */
+/** Returns the state of the transaction of one subject, and the signature that landed; undefined when the subject has no transaction. */
 export async function submissionOf(
   db: Queryable,
   type: Pick<TransactionType, 'name'>,
@@ -44,7 +44,7 @@ const selectSubjects = statement<{ signature: string; subject: string }>(
    where a.signature = any($2::text[]) and t.kind = $1`,
 );
 
-/** Returns the subject of each signature that this service signed for this type. Other signatures are left out. */
+/** Returns the subject of each signature that this service created for transactions of the given type. Other signatures are left out. */
 export async function subjectsBySignature(
   db: Queryable,
   type: Pick<TransactionType, 'name'>,

@@ -19,8 +19,8 @@ const nextDue = statement<{ ms: number | null }>(
 );
 
 /**
- * Enqueues jobs for queued transactions that are due: the job was lost with Redis, or the row waited for its next attempt.
- * @returns ms until the next transaction is due, 0 or less when one is due; null when no transaction is queued
+ * Enqueues signTransaction for queued transactions that are due, because their job was lost with Redis or their retry delay has passed.
+ * @returns time until the next queued transaction is due, ms (0 or less = one is due); null when no transaction is queued
  */
 export async function enqueueDue(app: App): Promise<number | null> {
   const due = await app.db.query(selectDueTransactions, [MAX_DUE]);
@@ -28,7 +28,7 @@ export async function enqueueDue(app: App): Promise<number | null> {
   return (await app.db.query(nextDue))[0]?.ms ?? null;
 }
 
-/** Stores transactions to be signed and enqueues their jobs after the commit. Idempotent per (type, subject). */
+/** Stores one transaction per subject, and enqueues signTransaction for each after the commit. Idempotent per (type, subject). */
 export async function submit(tx: Tx, type: Pick<TransactionType, 'name'>, subjects: readonly string[]): Promise<void> {
   for (const { id } of await tx.query(insert, [type.name, subjects])) tx.enqueue(signTransaction, { id });
 }

@@ -3,7 +3,10 @@ import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Role } from '../config.ts';
 
-/** An amount that a transaction spends. `asset` is a mint address (base units), `sol` (lamports) or another asset with a daily limit. */
+/**
+ * An amount that a transaction spends. `asset` is a mint address (amount in base units), `sol` (amount in lamports), or another asset with a daily
+ * limit.
+ */
 export interface Spend {
   readonly asset: string;
   readonly amount: bigint;
@@ -17,46 +20,49 @@ export interface TransactionDraft {
   /** Signers besides the fee payer. */
   readonly signers?: readonly Role[];
   /**
-   * Reserved against the daily limits. Released when the attempt expires or fails; after a failure `sol` stays reserved.
-   * Rent that this service pays is a spend of `sol`.
+   * Amounts that are reserved against the daily limits. They are released when the attempt expires or fails, except that `sol` stays reserved after a
+   * failure. Rent that this service pays counts as `sol`.
    */
   readonly spends?: readonly Spend[];
-  /** A durable nonce in place of a blockhash. At most one transaction with this value can land. The fee payer must be the nonce authority. */
+  /**
+   * A durable nonce that replaces the blockhash. At most one transaction with the same nonce value can land. The fee payer must be the nonce
+   * authority.
+   */
   readonly nonce?: { readonly account: PublicKey; readonly value: string };
-  /** Number of earlier transactions for the same purpose. The priority price does not depend on it yet. */
+  /** Number of earlier transactions for the same purpose. The priority price does not depend on this number. */
   readonly urgency?: number;
 }
 
-/** The result of composing when there is nothing to sign. */
+/** The result of composing a transaction when no transaction is signed now. */
 export type ComposeOutcome =
-  /** The effect is finalized on the chain already. The transaction may be another sender's. */
+  /** The effect of the transaction is finalized on the chain already, possibly by a transaction of another sender. */
   | { readonly do: 'done'; readonly signature: string | null; readonly slot: number | null }
-  /** Composing is repeated after `ms`. */
+  /** Composing is repeated after `ms` milliseconds. */
   | { readonly do: 'wait'; readonly ms: number; readonly reason: string }
-  /** The transaction fails for good. Precondition: no attempt is pending. */
+  /** The transaction ends as failed. Precondition: no attempt is pending. */
   | { readonly do: 'fail'; readonly error: ChainError }
-  /** An operator must decide. */
+  /** The transaction stops until an operator decides. */
   | { readonly do: 'manual'; readonly reason: string };
 
 /** The reason why a transaction failed; stored and shown to operators. */
 export interface ChainError {
-  /** Error name of the program, such as `AlreadyClaimed` or `InsufficientFunds`; `Dead` for an expired attempt. */
+  /** Name of the error, such as `AlreadyClaimed` or `InsufficientFunds`; `Dead` for an expired attempt. */
   readonly name: string;
   readonly message: string;
   /** Index of the failed instruction in the draft; null when the error names no instruction. */
   readonly instruction: number | null;
-  /** Custom error code of the program. */
+  /** Custom error code of the program; null when the error has none. */
   readonly code: number | null;
 }
 
-/** An attempt whose transaction is signed and not committed yet. */
+/** A signed attempt that is about to be committed to the database. */
 export interface SignedAttempt {
   readonly subject: string;
   readonly signature: string;
   readonly draft: TransactionDraft;
 }
 
-/** A transaction that landed without an error. `signature` is null when the sender is not known. */
+/** A transaction that landed without an error. `signature` is null when the signature is not known. */
 export interface LandedTransaction {
   readonly subject: string;
   readonly signature: string | null;
@@ -71,26 +77,32 @@ export interface FailedTransaction {
 }
 
 /**
- * A type of transaction: composes the transaction of a subject, and updates the rows that depend on it.
- * The hooks run inside the database transaction that changes the state, with all transactions of one batch.
- * A hook may receive the same subject again, so hooks must be idempotent.
+ * A type of transaction. It composes the transaction of a subject (such as a claim or a payout batch), and its hooks update the rows that depend on
+ * the transaction. The hooks run inside the database transaction that changes the state; one call receives all transactions of a batch. A hook may
+ * receive the same subject again, so hooks must be idempotent.
  */
 export interface TransactionType {
   readonly name: string;
-  /** While this scope is paused, no transaction of this type is signed. */
+  /** Scope that operators can pause. While it is paused, no transaction of this type is signed. */
   readonly scope: string;
   /**
-   * After an attempt failed or expired: `again` composes the transaction again, `over` ends it.
-   * With `again`, `compose` must detect on the chain that the effect has happened already.
+   * `again`: after an attempt has failed or expired, the transaction is composed again. `over`: the transaction ends as failed. With `again`,
+   * `compose` must detect that the effect is on the chain already.
    */
   readonly afterFailure: 'again' | 'over';
-  /** Reads the database and the chain (through `rpc`). Must return `done` when the effect is on the chain already. */
+  /**
+   * Composes the transaction of a subject from the database and the chain (read through `rpc`). Must return `done` when the effect is on the chain
+   * already.
+   */
   compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome>;
-  /** Decides after a failed simulation; nothing is signed. By default composing is retried, and the transaction fails after several attempts. */
+  /**
+   * Decides how to continue after a failed simulation; no attempt was signed. By default the simulation is retried, and the transaction ends as
+   * failed after several failed simulations.
+   */
   simulationFailed?(app: App, subject: string, error: ChainError): Promise<ComposeOutcome | undefined>;
   /**
-   * Runs in the database transaction that commits an attempt, before it is sent. An exception rolls the attempt back:
-   * nothing is sent, and composing is retried later.
+   * Runs in the database transaction that commits an attempt, before the attempt is sent. An exception rolls the attempt back: it is not sent, and
+   * composing is retried later.
    */
   signed?(tx: Tx, attempt: SignedAttempt): Promise<void>;
   /** Runs when transactions are confirmed. A confirmed transaction can still be rolled back by a fork. */
@@ -101,6 +113,9 @@ export interface TransactionType {
   finalized(tx: Tx, landed: readonly LandedTransaction[]): Promise<void>;
   /** Runs when transactions ended without effect. */
   failed(tx: Tx, failures: readonly FailedTransaction[]): Promise<void>;
-  /** Runs when a nonce transaction did not land in `LANDING_GIVE_UP_MS`. The owner of the nonce may sign a transaction that only advances it. */
+  /**
+   * Runs when a transaction with a nonce has not landed after `LANDING_GIVE_UP_MS`. The owner of the nonce may then sign another transaction that
+   * only advances the nonce, so that the overdue transaction can no longer land.
+   */
   overdue?(tx: Tx, subjects: readonly string[]): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { releaseOutflows } from './outflows.ts';
 import { type PendingAttempt, spendsOf, storedError, transitionAttempts } from './rows.ts';
 import type { ChainError, TransactionType } from './transaction-type.ts';
 
-/** The next state of an attempt. */
+/** A state change of an attempt. */
 export interface Transition {
   readonly attempt: PendingAttempt;
   readonly to: 'sent' | 'confirmed' | 'finalized' | 'failed' | 'dead';
@@ -16,13 +16,13 @@ export interface Transition {
 
 /** Maximum attempts per database transaction. */
 const MAX_BATCH = 256;
-/** Maximum attempts that fail on the chain, for a transaction that is composed again after each failure. */
+/** Maximum number of attempts of one transaction that fail on the chain. After this number the transaction ends as failed. */
 const MAX_CHAIN_FAILURES = 4;
 
 /**
- * Changes the states of attempts and runs the hooks of their types, many attempts per database transaction.
- * When a batch fails, its attempts are applied one by one, so that one failing hook does not block the others.
- * @returns the transitions that took effect
+ * Changes the states of attempts and runs the hooks of their types, for many attempts in one database transaction. If this database transaction
+ * fails, the attempts are applied one by one, so that one failing hook does not block the other attempts.
+ * @returns the state changes that took effect
  */
 export async function applyTransitions(
   app: App,
@@ -82,10 +82,13 @@ async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batc
   return applied;
 }
 
-/** Releases the reserved spends of failed and expired attempts. Then ends each transaction, or enqueues it to be composed again. */
+/**
+ * Releases the reserved spends of failed and expired attempts. Then ends each transaction as failed, or enqueues signTransaction to compose it again.
+ */
 async function settleFailures(tx: Tx, type: TransactionType, applied: readonly Transition[]): Promise<void> {
   for (const { attempt, to } of applied) {
-    // A failed attempt paid its fee, so its SOL stays reserved: the fee is not stored apart from the other SOL spends.
+    // A failed attempt has paid its fee, so its SOL stays reserved. The fee cannot be separated, because only the sum of the attempt's SOL spends is
+    // stored.
     const spends = spendsOf(attempt).filter(({ asset }) => to === 'dead' || asset !== 'sol');
     await releaseOutflows(tx, attempt.spend_day, spends);
   }
@@ -98,7 +101,7 @@ async function settleFailures(tx: Tx, type: TransactionType, applied: readonly T
 
 const UNKNOWN_ERROR: ChainError = { name: 'Unknown', message: 'the chain rejected the transaction', instruction: null, code: null };
 
-/** Returns whether the transaction ends with this attempt's failure. */
+/** Returns whether the failure of this attempt also ends its transaction. */
 const isOver = (type: TransactionType, { attempt, to }: Transition) =>
   (to === 'failed' || to === 'dead') && (type.afterFailure === 'over' || (to === 'failed' && attempt.refusals + 1 >= MAX_CHAIN_FAILURES));
 
@@ -108,7 +111,9 @@ function stateAfter(to: Transition['to'], over: boolean): string {
   return to;
 }
 
-/** Changes the rows that are still pending. A concurrent second call changes no row, and no hook runs twice. */
+/**
+ * Changes the rows of attempts that are still pending. If two processes apply the same state change, only the first one changes rows and runs hooks.
+ */
 async function compareAndSet(tx: Tx, transitions: readonly Transition[], to: Transition['to'], state: string): Promise<Transition[]> {
   if (transitions.length === 0) return [];
   const rows = await tx.query(transitionAttempts, [

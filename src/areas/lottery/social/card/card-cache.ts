@@ -18,13 +18,13 @@ interface RenderedCard {
 export const FRESH_SEC = 15;
 /** Maximum cached cards per process, about 300 KB each. */
 const MAX_CACHED = 64;
-/** Maximum different cards that wait for rendering. Further requests are answered with 503. */
+/** Maximum different cards that wait for rendering. Further requests get status 503. */
 const MAX_PENDING = 32;
 
 /**
- * Creates a cache of rendered cards. Concurrent requests for one round share one rendering. The cache evicts the least recently requested
- * card. One thread renders at a time; it takes all waiting cards as one batch.
- * @returns a function that returns the card of a round; it throws 404 when the round does not exist, 503 when too many cards wait or the
+ * Creates a cache of rendered cards. Concurrent requests for one round share one rendering. The cache evicts the least recently requested card. One
+ * thread renders at a time; it renders all waiting cards as one batch.
+ * @returns a function that returns the card of a round; the function throws 404 when the round does not exist, 503 when too many cards wait or the
  * decimals of a prize cannot be read
  */
 export function cardCache(app: App, render: (cards: readonly Card[]) => Promise<Buffer[]> = renderCards): (round: string) => Promise<RenderedCard> {

@@ -9,14 +9,14 @@ import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from '../
 export interface Card {
   readonly kind: string;
   readonly title: string;
-  /** Title for the case that the font cannot draw the round's title. */
+  /** Title that is shown if the font cannot draw the round's title. */
   readonly fallbackTitle: string;
   readonly badge: { readonly text: string; readonly tone: Tone };
-  /** The winning numbers, or placeholders without a draw; empty in a legacy round. */
+  /** The winning numbers, or a question mark for each number before the draw; empty in a legacy round. */
   readonly balls: readonly string[];
-  /** The winning ticket of a legacy round, or a placeholder; null in a chat round. */
+  /** The index of the winning ticket of a legacy round, or a question mark before the draw; null in a chat round. */
   readonly ticket: string | null;
-  /** Whether the round is drawn. */
+  /** Whether the round is drawn, so that the balls or the ticket are lit. */
   readonly isLit: boolean;
   readonly stats: readonly { readonly label: string; readonly value: string }[];
   readonly winners: readonly { readonly place: number; readonly wallet: string; readonly prize: string }[];
@@ -104,7 +104,7 @@ function noteOf(round: SharedRound, decimals: Decimals): string {
   }
 }
 
-/** Returns the line with the hashes for verifying the round. */
+/** Returns the line of hashes with which a reader can verify the round. */
 function proofOf({ id, root, result }: SharedRound): string {
   if (root === null) return `Every draw can be drawn again by anybody · round ${id.slice(0, 8)}`;
   const seed = result ? ` · seed ${result.seed.slice(0, 12)}…` : '';

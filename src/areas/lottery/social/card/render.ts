@@ -7,7 +7,7 @@ import type { CardRenderer } from './thread.ts';
 const TIMEOUT_MS = 30_000;
 
 /**
- * Renders cards in a worker thread, so that requests are not delayed. The thread ends with the batch.
+ * Renders cards in a worker thread, so that the process can answer other requests meanwhile. The worker thread ends after the batch.
  * @returns one PNG per card
  * @throws 503 when rendering exceeds the timeout
  */

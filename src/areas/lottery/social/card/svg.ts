@@ -10,7 +10,7 @@ const WIDTH = RIGHT - LEFT;
 
 const INK = { text: '#f7f2ff', dim: '#b3a6d9', cyan: '#3fe9ff', pink: '#ff4fa3', gold: '#ffd54a', dark: '#1a0d2e' } as const;
 const TONES: Readonly<Record<Tone, string>> = { open: '#4dffa0', sealed: '#3fe9ff', drawn: '#ffd54a', off: '#9b8fb8' };
-/** Gradients of lit balls: the color of the middle and of the edge. */
+/** Gradients of the balls of a drawn round: the color of the middle and of the edge. */
 const BALLS = [
   ['#ffe78a', '#f5a300'],
   ['#ff9ccb', '#e0186f'],
@@ -57,7 +57,10 @@ function cabinet({ badge }: Card): string {
     ${lamps(badge.tone !== 'off')}`;
 }
 
-/** Draws the lamps on the frame. Every second lamp is lit when `isOn`. */
+/**
+ * Draws the lamps on the frame.
+ * @param isOn whether every second lamp is lit; otherwise all lamps are dark
+ */
 function lamps(isOn: boolean): string {
   const [columns, rows] = [32, 16];
   const between = (from: number, to: number, i: number, of: number) => Math.round(from + ((to - from) * i) / of);
@@ -100,7 +103,7 @@ function titleLines(title: string): string {
   return lines
     .map((line, i) => {
       const y = first + i * 48;
-      // Three wide faint strokes imitate a glow. A blur filter would take longer than the whole card.
+      // Three wide faint strokes imitate a glow. Rendering a blur filter would take longer than rendering the rest of the card.
       const glow = [16, 10, 5].map((width) =>
         textElement(
           line,
@@ -113,7 +116,7 @@ function titleLines(title: string): string {
     .join('');
 }
 
-/** Position and height of the box that holds the balls, px. */
+/** Vertical center and height of the box that contains the balls, px. */
 const BALL_BOX = { y: 297, height: 146 } as const;
 
 /** Returns the radius of the balls, px, and the number of balls per row. */
@@ -195,7 +198,7 @@ function winners({ winners }: Card): string {
   const medals = [INK.gold, '#d7dcec', '#e8a06a'];
   const after = winners.map(({ wallet }) => 40 + widthOf(wallet, style) + 14);
   const prizes = winners.map(({ prize }, i) => shrink(prize, { ...style, weight: 800 }, wide - 16 - (after[i] ?? 0), 17));
-  // All prizes use the smallest size that one of them needs.
+  // All prizes have the same font size: the smallest size that any of them needs.
   const size = Math.min(...prizes.map((prize) => prize.style.size));
   const shown = winners.map(({ place, wallet }, i) => {
     const x = LEFT + i * wide;

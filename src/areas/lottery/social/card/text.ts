@@ -61,7 +61,9 @@ export function drawableText(text: string): string | null {
   return lost * 2 > known.length || !/[\p{L}\p{N}]/u.test(line) ? null : line;
 }
 
-/** Returns the outline of a text as an SVG path. It contains the outline of the missing-character glyph for each character that the font lacks. */
+/**
+ * Returns the outline of a text as an SVG path. For each character that the font lacks, the path contains the outline of the missing-character glyph.
+ */
 function shapeOf(text: string): string {
   return /\bd="([^"]*)"/.exec(layoutOf(text, PROBE).toString())?.[1] ?? '';
 }
@@ -71,7 +73,7 @@ export function cut(text: string, style: Style, width: number): string {
   if (widthOf(text, style) <= width) return text;
   const characters = charactersOf(text);
   const head = (length: number) => characters.slice(0, length).join('').trimEnd() + ELLIPSIS;
-  // Binary search: the longest head that fits has between `min` and `max` characters.
+  // Binary search: the longest prefix that fits the width has between `min` and `max` characters.
   let [min, max] = [0, characters.length - 1];
   while (min < max) {
     const middle = Math.ceil((min + max) / 2);
@@ -81,7 +83,7 @@ export function cut(text: string, style: Style, width: number): string {
   return head(min);
 }
 
-/** Fits a text on one line: reduces the font size to `smallest` px at least, and then shortens the text. */
+/** Fits a text on one line: reduces the font size, but not below `smallest` px, and then shortens a text that is still too wide. */
 export function shrink(text: string, style: Style, width: number, smallest: number): { text: string; style: Style } {
   const natural = widthOf(text, style);
   const size = natural <= width ? style.size : Math.max(smallest, Math.floor((style.size * width) / natural));
@@ -96,7 +98,7 @@ export function wrap(text: string, style: Style, width: number, lines: number): 
   while (wrapped.length < lines - 1 && widthOf(rest, style) > width) {
     const head = cut(rest, style, width).slice(0, -ELLIPSIS.length);
     const space = rest[head.length] === ' ' ? head.length : head.lastIndexOf(' ');
-    // A word that is longer than the line is broken at the end of the line.
+    // A word that is longer than the line is split at the end of the line.
     const end = space > head.length / 3 ? space : head.length;
     wrapped.push(rest.slice(0, end).trim());
     rest = rest.slice(end).trim();
