@@ -54,7 +54,7 @@ function parseStandardSecret(variable: string, text: string): Buffer {
   const encoded = text.startsWith('whsec_') ? text.slice('whsec_'.length) : '';
   const key = Buffer.from(encoded, 'base64');
   if (key.toString('base64') === encoded && key.length >= 24 && key.length <= 64) return key;
-  throw new Error(`${variable}: each secret must be whsec_ and the base64 of 24 to 64 bytes`);
+  throw new Error(`${variable}: each secret must start with whsec_, followed by the base64 of 24 to 64 bytes`);
 }
 
 /** Parses the seed of an ed25519 key: base64 of 32 bytes. Errors do not contain the secret. */

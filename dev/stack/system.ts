@@ -154,7 +154,7 @@ class ProcessSlot implements RestartableProcess {
   }
 
   async start(): Promise<void> {
-    if (this.#process?.isRunning) throw new Error(`${this.name} is running`);
+    if (this.#process?.isRunning) throw new Error(`${this.name} is running already`);
     this.#process = this.#begin();
     await this.#ready(this.#process);
   }

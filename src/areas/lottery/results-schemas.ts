@@ -23,12 +23,10 @@ const published = {
   index: Index,
   wallet: Wallet,
   numbers: Numbers,
-  source: z
-    .string()
-    .meta({
-      description: 'The origin: `chat` (the service’s own chat), the name of a bridged chat, `chain` (a paid ticket) or `ticket` (a free ticket).',
-      example: 'chat',
-    }),
+  source: z.string().meta({
+    description: 'The origin: `chat` (the service’s own chat), the name of a bridged chat, `chain` (a paid ticket) or `ticket` (a free ticket).',
+    example: 'chat',
+  }),
   messageId: z
     .string()
     .meta({ description: 'Id of the message at the origin. For a paid ticket, the signature of its transaction.', example: 'ÄÖ-17' }),

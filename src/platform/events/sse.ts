@@ -240,7 +240,7 @@ class Streams {
     try {
       return act(subscriber);
     } catch (err) {
-      this.#app.log.error({ err }, 'events cannot be written to a stream; it is disconnected');
+      this.#app.log.error({ err }, 'events cannot be written to a stream; the service closes the stream');
       subscriber.abort();
       return false;
     }

@@ -39,7 +39,7 @@ export function openDisk(root: string): Storage {
         const file = await open(pathsOf(id).path, READ);
         if (await hasByte(file, end).catch(() => false)) return file.createReadStream({ start, end, highWaterMark: CHUNK_BYTES });
         await file.close();
-        throw new Error(`the file of ${id} is missing, or shorter than the stored media`);
+        throw new Error(`the file of ${id} is missing, or ends before the requested bytes`);
       });
     },
     async remove(id) {

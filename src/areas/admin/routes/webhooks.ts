@@ -55,7 +55,7 @@ const postReplay = route({
     const replayed = await app.tx(async (tx) => {
       const delivery = await replayDelivery(tx, params);
       if (delivery === 'unknown') throw noSuchDelivery();
-      if (delivery === 'pending') throw fail(409, 'the delivery must be processed or failed, but it is waiting or is being processed');
+      if (delivery === 'pending') throw fail(409, 'only a delivery in state worked or failed can be replayed, this one is in state received');
       tx.enqueue(processWebhook, params);
       return delivery;
     });
