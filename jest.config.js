@@ -7,5 +7,5 @@ export default {
   injectGlobals: false,
   testTimeout: 60_000,
   // More workers than cores: many tests wait for slots, beacons and killed processes.
-  maxWorkers: 4,
+  maxWorkers: 5,
 };

@@ -41,7 +41,7 @@ export const projectDay = job({
   id: () => 'project-day',
 });
 
-/** Closes reward epochs that have expired, and retries their root and close transactions that failed. */
+/** Closes reward epochs that have expired, and retries failed transactions that publish, settle or close an epoch. */
 export const expireEpochs = job({
   name: 'expire-epochs',
   queue: 'maintenance',

@@ -31,7 +31,8 @@ export const recordScores = job({
   queue: 'scores',
   payload: z.strictObject({ channel: z.string(), submissions: z.array(Submission).min(1).max(500) }),
   requestIds: ({ submissions }) => submissions.map(({ id }) => id),
-  // 240 attempts every 500 ms take two minutes. Committed scores must reach the boards, and a request waits for the outcome.
+  // 240 attempts, one every 500 ms, take two minutes. There are many attempts, because committed scores must reach the boards. The interval is short,
+  // because a request waits for the outcome.
   attempts: 240,
   backoffMs: 500,
   backoff: 'fixed',

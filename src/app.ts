@@ -22,7 +22,8 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   koa.silent = true;
   koa.use(traceRequest);
   koa.use(handleRequest(app));
-  // Runs before the CORS middleware, so that a page of an allowed origin cannot read the board with the operator's credentials.
+  // Runs before the CORS middleware, so that a page of an allowed origin cannot read Bull Board (the dashboard of the queues) with the operator's
+  // credentials.
   koa.use(bullBoard(app));
   koa.use(cors(app.config));
   koa.use(docs(app, routes));

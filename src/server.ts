@@ -22,7 +22,7 @@ server.listen({ port: app.config.port, host: app.config.host, backlog: BACKLOG }
 shutDownOnSignal(app.log, async () => {
   await drainStreams(app);
   const closed = new Promise((resolve) => server.close(resolve));
-  // `server.close` waits for keep-alive connections, so each idle connection is closed soon after its last request.
+  // `server.close` waits for keep-alive connections, so this timer closes each idle connection soon after its last request.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   // Closes all connections shortly before the shutdown times out, because uploads and downloads may take longer. Clients restart uploads and resume
   // videos.

@@ -14,7 +14,8 @@ import { transactionTypes } from './transaction-types.ts';
 /** How long one run of the job polls transactions before the next run takes over, ms. */
 const POLL_RUN_MS = 5_000;
 /**
- * How long one run of the job plans payouts, ms. A planPayouts job that is enqueued during a run is dropped as a duplicate, so a run must be short.
+ * How long one run of the job plans payouts, ms. A planPayouts job that is enqueued during a run is dropped as a duplicate, so a run must end before
+ * the schedule enqueues the next job.
  */
 const PLAN_RUN_MS = 1_800;
 

@@ -11,7 +11,7 @@ const RETRY_MS = 50;
 const COLLECT_MS = 8;
 
 /**
- * Publishes the outbox to the Redis stream until `close` is called. A message on the wake-up channel starts a tick; without such a message, the
+ * Publishes the outbox to the Redis stream until `close` is called. A message on the wake-up channel starts publishing; without such a message, the
  * publisher polls the outbox every second.
  */
 export function publishEvents(app: App, batched: BatchedEvent = app.events.batched): { close(): Promise<void> } {

@@ -16,5 +16,5 @@ const all: readonly TransactionType[] = [
   drawCommitment,
 ];
 
-/** The transaction types, by the name that rows of chain_transactions store. */
+/** The transaction types, by the name that rows of `chain_transactions` store. */
 export const transactionTypes: ReadonlyMap<string, TransactionType> = new Map(all.map((kind) => [kind.name, kind]));

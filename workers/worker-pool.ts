@@ -34,12 +34,13 @@ type AnyHandler = (app: App, payload: unknown) => Promise<void>;
 const byName = new Map<string, { job: Job; handle: AnyHandler }>(
   (Object.keys(jobs) as (keyof typeof jobs)[]).map((key) => [
     jobs[key].name,
-    // The map of handlers is typed per job; here the payload is parsed by the job's own schema before its handler runs.
+    // The cast drops the payload type of the handler. It is safe, because the payload is parsed by the schema of the same job before the handler
+    // runs.
     { job: jobs[key], handle: handlers[key] as AnyHandler },
   ]),
 );
 
-/** Maximum time at shutdown until Redis has stored the results of finished jobs, ms. The second value is the poll interval of this wait. */
+/** Maximum time that a shutdown waits until Redis has stored the results of finished jobs, and the poll interval of this wait, ms. */
 const FLUSH_TIMEOUT_MS = 3_000;
 const FLUSH_POLL_MS = 20;
 

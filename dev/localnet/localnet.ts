@@ -23,12 +23,12 @@ export interface LocalnetOptions {
   readonly port?: number;
   /** Length of a slot, ms. */
   readonly slotMs?: number;
-  /** `confirmedAfter` and `finalizedAfter`: number of later blocks after which a block is confirmed, and finalized. */
+  /** A block is confirmed when `confirmedAfter` later blocks exist, and finalized when `finalizedAfter` later blocks exist. */
   readonly confirmedAfter?: number;
   readonly finalizedAfter?: number;
   /** Time between two rounds of the beacon, ms. */
   readonly beaconMs?: number;
-  /** Whether to create the role accounts, the mints and the program (default: true). */
+  /** Whether to create the role accounts, the mints and the distributor program (default: true). */
   readonly genesis?: boolean;
 }
 
@@ -122,7 +122,7 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
     unlock();
   };
   try {
-    // Advances the clock by so many slots that the genesis transactions are finalized.
+    // Advances the clock until the blocks of the genesis transactions are finalized.
     if (options.genesis !== false && (await genesis(connection, keys))) chain.clock.advance(finalizedAfter + 1);
   } catch (error) {
     await shutDown();

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 const MIN_POSTGRES_VERSION = 14;
 const MIN_REDIS_VERSION = 6.2;
 
-/** A directory with all required programs of PostgreSQL, and its major version. */
+/** A directory that contains all required PostgreSQL programs, and the major version of these programs. */
 export interface PostgresBinaries {
   readonly directory: string;
   readonly major: number;
@@ -24,8 +24,8 @@ const POSTGRES_PROGRAMS = ['initdb', 'postgres', 'pg_ctl', 'psql'];
 
 /**
  * Returns the directory of the newest installed PostgreSQL or, if `major` is given, of a PostgreSQL with this major version. Skips a directory in
- * which a required program is missing. Resolves symbolic links on the PATH, because the directory of a link often contains only a wrapper or only one
- * of the programs.
+ * which a required program is missing. If `initdb` on the PATH is a symbolic link, also searches the directory that the link leads to, because the
+ * directory of the link often lacks the other programs.
  */
 export function findPostgres(major?: number): PostgresBinaries | undefined {
   const directories = new Set<string>();

@@ -17,7 +17,10 @@ export interface ChildOptions {
   readonly user?: Identity | undefined;
   /** Signal that the operating system sends to the child when this process dies without cleanup, for example by SIGKILL. */
   readonly orphanSignal: NodeJS.Signals;
-  /** Signal that this process sends to the child at its own exit if the child still runs. SIGKILL goes to the child's whole process group. */
+  /**
+   * Signal that this process sends to the child at its own exit if the child still runs. If the signal is SIGKILL, the child's whole process group
+   * gets it.
+   */
   readonly exitSignal: NodeJS.Signals;
 }
 
@@ -112,7 +115,7 @@ export function describeExit(exit: ProcessExit): string {
   return exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
 }
 
-/** Returns whether a process with this id exists. A process of another user counts, too. */
+/** Returns whether a process with this id exists, also if the process belongs to another user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -153,7 +156,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 
 function start({ command, args, cwd, env, stdio, user, orphanSignal }: ChildOptions): ChildProcess {
   if (hasSetpriv()) {
-    // setpriv changes the user before it sets the death signal, because a change of the user clears a death signal that is already set.
+    // setpriv changes the user first and sets the death signal (`--pdeathsig`) afterwards, because a change of the user clears the death signal.
     const userArgs = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : [];
     const setprivArgs = [...userArgs, '--pdeathsig', orphanSignal.slice('SIG'.length), '--', command, ...args];
     return spawn('setpriv', setprivArgs, { cwd, env, stdio, detached: true });
@@ -170,8 +173,8 @@ function hasSetpriv(): boolean {
 }
 
 /**
- * Starts a shell that checks every second whether this process still exists, and signals the child when it does not. Replaces the death signal on
- * systems without setpriv.
+ * Starts a shell that checks every second whether this process still exists, and sends `signal` to the child when this process has ended. Used on
+ * systems without setpriv, instead of `--pdeathsig`.
  */
 function killWhenOrphaned(pid: number, signal: NodeJS.Signals): void {
   const script = 'while kill -0 "$1" 2>/dev/null; do kill -0 "$2" 2>/dev/null || exit 0; sleep 1; done; kill -"$3" "$2"';

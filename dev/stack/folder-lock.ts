@@ -66,7 +66,7 @@ function startOf(pid: number): string {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The second field of `stat` is the program name in brackets and may contain spaces, so fields are counted after the last bracket.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie counts as ended: in a container without an init process, zombies are never removed.
+    // A zombie counts as ended. In a container without an init process a zombie is never removed, so its lock would never become free.
     if (fields[0] === 'Z') return 'ended';
     const started = fields[19];
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${started}`;

@@ -7,8 +7,8 @@ import { output } from './binaries.ts';
 import type { Identity } from './child.ts';
 
 /**
- * Maximum length of the path of a socket folder, bytes. The path of a unix socket may have at most 104 bytes on macOS and 108 on Linux, and the
- * longest file name in the folder is `.s.PGSQL.5432.lock`.
+ * Maximum length of the path of a socket folder, bytes. A unix socket path may have at most 104 bytes on macOS and 108 on Linux, so this maximum
+ * leaves room for the longest file name in the folder, `.s.PGSQL.5432.lock`.
  */
 const MAX_SOCKET_FOLDER_BYTES = 100 - '/.s.PGSQL.5432.lock'.length;
 

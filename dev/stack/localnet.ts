@@ -23,7 +23,7 @@ export interface LocalnetProcessOptions {
   readonly slotMs?: number;
   /** Time between two rounds of the beacon, ms. */
   readonly beaconMs?: number;
-  /** `confirmedAfter` and `finalizedAfter`: number of later blocks after which a block is confirmed, and finalized. */
+  /** A block is confirmed when `confirmedAfter` later blocks exist, and finalized when `finalizedAfter` later blocks exist. */
   readonly confirmedAfter?: number;
   readonly finalizedAfter?: number;
 }

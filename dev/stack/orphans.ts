@@ -18,7 +18,7 @@ export interface OrphanedServer {
 
 /**
  * Ends a server that still runs in its folder after its parent process was killed. Sends the signals of `stop` to the main process, then SIGKILL to
- * its remaining child processes. Sends no signal to an unrelated process that has the id in the pid file.
+ * its remaining child processes. Sends no signal to an unrelated process, even if the pid file contains the id of that process.
  */
 export async function stopOrphans(orphan: OrphanedServer): Promise<void> {
   const main = recordedPid(orphan.pidFile);
@@ -33,8 +33,8 @@ export async function stopOrphans(orphan: OrphanedServer): Promise<void> {
     for (const pid of rest) sendSignal(pid, 'SIGKILL');
     await sleep(100);
   }
-  // An unrelated process may have got the id in the pid file, and a new server would conclude that the old server still runs. So the pid file is
-  // deleted, but only when the old server has certainly ended: on Linux, or if the file is older than the last boot.
+  // If the process id in the pid file belongs to an unrelated process, a new server would conclude that the old server still runs. So the pid file is
+  // deleted, but only if the old server has certainly ended: on Linux, where /proc shows its processes, or if the file is older than the last boot.
   const isReused = main !== undefined && isAlive(main);
   if (isReused && (process.platform === 'linux' || isOlderThanBoot(orphan.pidFile))) rmSync(orphan.pidFile, { force: true });
 }

@@ -11,8 +11,8 @@ export interface ApiPorts {
 }
 
 /**
- * Returns `count` consecutive ports for API processes. They begin at PORT (`chosen`) if it is set, else at the lowest number from 3000 on at which
- * all of them are free.
+ * Returns `count` consecutive ports for API processes. The first port is PORT (`chosen`) if it is set, else the lowest port from 3000 on for which
+ * all `count` ports are free.
  * @throws when PORT is set and one of the ports is in use
  */
 export async function choosePorts(chosen: string | undefined, count: number): Promise<ApiPorts> {
@@ -48,7 +48,8 @@ function consecutive(first: number, count: number): number[] {
 
 async function firstTaken(ports: readonly number[]): Promise<number | undefined> {
   for (const port of ports) {
-    // Some systems let one process listen on all addresses and another process listen on 127.0.0.1 at the same port, so both are tested.
+    // Some systems let one process listen on all addresses and another process listen on 127.0.0.1 at the same port, so both kinds of address are
+    // tested.
     if (!((await isFree(port)) && (await isFree(port, '127.0.0.1')))) return port;
   }
   return undefined;

@@ -15,10 +15,10 @@ const SHARED_SETTINGS = {
   unix_socket_permissions: '0700',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // The parent process redirects standard error to the log file.
+  // PostgreSQL writes its log to standard error, which the parent process redirects to the log file.
   logging_collector: 'off',
   log_min_messages: 'warning',
-  // Each API and worker process has its own connection pool.
+  // Each API and worker process has its own connection pool, so this maximum is higher than PostgreSQL's default of 100.
   max_connections: '200',
   // The queries of the service are short: JIT compilation would take longer than it saves.
   jit: 'off',

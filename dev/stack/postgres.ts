@@ -172,8 +172,8 @@ class PostgresServer implements Postgres {
 export async function stopOrphanedPostgres(folder: string): Promise<void> {
   const data = join(folder, 'data');
   await stopOrphans({ folder: data, pidFile: join(data, 'postmaster.pid'), program: /^postgres/, commandLineParts: [data], stop: STOP_STEPS });
-  // The server has ended, so its socket and the socket's lock file are deleted. Otherwise PostgreSQL could refuse to start, because an unrelated
-  // process may have got the process id in the lock file.
+  // The server has ended, so its socket and the socket's lock file are deleted. Otherwise PostgreSQL could refuse to start if the process id in the
+  // lock file belongs to an unrelated process.
   const socket = join(folder, 'run', `.s.PGSQL.${PORT}`);
   for (const file of [socket, `${socket}.lock`]) rmSync(file, { force: true });
 }

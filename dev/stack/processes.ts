@@ -15,7 +15,7 @@ export interface ProcessOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Where the process's output goes. A `ProcessOutput` prints each line with the process's name; `inherit` prints the output unchanged. */
   readonly output: ProcessOutput | 'inherit';
-  /** Whether the process ends without `stop`. If true, its end is no failure. */
+  /** Whether the process may end without a call of `stop`. If true, its end is no failure. */
   readonly endsByItself?: boolean;
   /** Signals that stop the process (default: SIGTERM). If the process still runs after the last signal, it is killed. */
   readonly stop?: StopSteps;

@@ -10,7 +10,7 @@ export interface StackPart {
 
 export interface SuperviseOptions {
   readonly print: (line: string) => void;
-  /** Returns the exit code of a run that a signal ended. */
+  /** Returns the exit code of a run that this signal ended. */
   readonly interruptedCode: (signal: NodeJS.Signals) => number;
 }
 
@@ -24,7 +24,7 @@ const START_TIMEOUT_MS = 30_000;
 
 /** Starts servers and processes ("parts"), watches them, and stops them in the reverse order of their start. */
 export class Supervisor {
-  /** Resolves with the exit code at the first call of `end`, which a part that ends unexpectedly also causes. */
+  /** Resolves with the exit code at the first call of `end`. The supervisor calls `end` itself when a part ends unexpectedly. */
   readonly ended: Promise<number>;
   readonly #say: (line: string) => void;
   readonly #end: (code: number) => void;
@@ -132,7 +132,8 @@ export async function supervise(work: (stack: Supervisor) => Promise<number>, op
   // Writes fail after the terminal or the pipe is closed. Then all parts are stopped, so that no process continues to run.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => stack.end(1, 'The output was closed.'));
 
-  // Node.js exits when nothing is pending, and the child processes of servers do not count (`unref`). This timer keeps it running.
+  // Node.js exits when it has nothing to wait for, and it does not wait for the child processes of servers (`unref`). This timer keeps Node.js
+  // running.
   const keepAlive = setInterval(() => {}, 60_000);
   const finished = work(stack).catch((error: unknown) => {
     stack.end(1, messageOf(error));

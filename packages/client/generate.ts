@@ -107,7 +107,10 @@ function endpoint({ parameters = [], requestBody, responses }: Operation, shared
   return parts;
 }
 
-/** Returns the TypeScript type of a body. A JSON body has the type of its schema; a body of another content type has the type `bytes`. */
+/**
+ * Returns the TypeScript type of a body. A JSON body has the type of its schema; a body of another content type has the type that the parameter
+ * `bytes` names.
+ */
 function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
   const types = Object.entries(content ?? {}).map(([type, { schema }]) => (type === JSON_TYPE ? typeOf(schema ?? {}) : bytes));
   return types.length === 0 ? 'null' : [...new Set(types)].join(' | ');

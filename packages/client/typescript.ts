@@ -45,7 +45,7 @@ const KNOWN = new Set([...SHAPES, ...BOUNDS, ...NOTES]);
 
 /**
  * Returns the TypeScript type of a JSON Schema.
- * @throws for an unknown keyword, because without it the type could allow more than the schema
+ * @throws for an unknown keyword, because a type that ignores the keyword could allow more values than the schema
  */
 export function typeOf(schema: Schema): string {
   for (const keyword of Object.keys(schema)) if (!KNOWN.has(keyword)) throw new Error(`unsupported keyword ${keyword}`);

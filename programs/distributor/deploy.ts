@@ -1,15 +1,15 @@
 import { type PublicKey, SYSVAR_CLOCK_PUBKEY, SYSVAR_RENT_PUBKEY, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/distributor/index.ts';
 
-/** Bytes before the program's bytes in a buffer account. */
+/** Length of the header before the program's bytes in a buffer account, bytes. */
 const BUFFER_HEADER_BYTES = 37;
 /** Bytes of a program account. */
 const PROGRAM_BYTES = 36;
 
-/** Program bytes per write transaction. A transaction of 1,232 bytes also holds a signature, three keys and a compute budget. */
+/** Program bytes per write transaction. A transaction has at most 1,232 bytes and also holds a signature, three keys and a compute budget. */
 const WRITE_BYTES = 900;
 
-/** Instruction numbers of the loader. */
+/** Instruction numbers of the upgradeable loader. */
 const INITIALIZE_BUFFER = 0;
 const WRITE = 1;
 const DEPLOY_WITH_MAX_DATA_LEN = 2;
@@ -25,7 +25,7 @@ interface DeploymentTransaction {
 
 interface Deployment {
   readonly payer: PublicKey;
-  /** A new key. Its account holds the bytes until the deployment, which deletes it. */
+  /** A new key for the buffer account. This account holds the program's bytes until the deployment, which deletes the account. */
   readonly buffer: PublicKey;
   readonly program: PublicKey;
   readonly bytes: Uint8Array;
@@ -61,9 +61,9 @@ function setAuthority(deployment: Deployment): TransactionInstruction {
 }
 
 /**
- * Returns the transactions of a deployment through the upgradeable loader. The first creates the buffer, the last deploys the program.
- * The writes between them may be sent in parallel and repeated. The payer is the authority until the last transaction hands it over, so no
- * other authority signs.
+ * Returns the transactions of a deployment through the upgradeable loader. The first transaction creates the buffer, the last one deploys the
+ * program. The write transactions between them may be sent in parallel and repeated. The payer is the upgrade authority until the last transaction
+ * sets `upgradeAuthority`, so `upgradeAuthority` need not sign.
  */
 export async function deploymentTransactions(deployment: Deployment): Promise<DeploymentTransaction[]> {
   const { payer, buffer, program, bytes, upgradeAuthority, rent } = deployment;

@@ -17,7 +17,7 @@ import { rewardEvents } from './rewards/events.ts';
 import { epochGauges } from './rewards/gauges.ts';
 import { socialEvents } from './social/events.ts';
 
-/** Every MikroORM entity of the service. Tables of hot paths have no entity, because only SQL statements write them. */
+/** Every MikroORM entity of the service. Tables that are written often have no entity; SQL statements write them directly. */
 export const entities = [GameRow, CabinetRow];
 
 /** Every event type of the service, by its type on the wire. */
@@ -35,7 +35,7 @@ export const eventTypes: ReadonlyMap<string, EventType> = new Map(
   ].map((event) => [event.type, event]),
 );
 
-/** By name: paths from which a client must read the state again after the event `reset`. */
+/** Paths by name. After the event `reset`, a client must read the state again from these paths. */
 export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcade/state' } as const;
 
 /** Returns the event types of the service, as the publisher of the platform needs them. */

@@ -130,7 +130,7 @@ export function amountOf(shares: Shares, wallet: string, points: bigint): bigint
   if (points <= 0n) return 0n;
   let amount = cap;
   if (cappedFrom === null || points < cappedFrom) {
-    // When no wallet shares the rest, this wallet would get the whole rest.
+    // When no wallet shares the rest, the points of this wallet are the divisor, so its estimate is the whole rest.
     const of = shared > 0n ? shared : points;
     const over = (points * rest) % of;
     const isRoundedUp = over > remainder || (over > 0n && over === remainder && lastEqual !== null && wallet <= lastEqual);

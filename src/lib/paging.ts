@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The page of a list, at most 500 rows. The total count is sent in the header `X-Total-Count`. */
+/** Query parameters that select a page of a list, at most 500 rows. The response sends the total count in the header `X-Total-Count`. */
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(500).default(50),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),

@@ -5,12 +5,12 @@ export const PERIODS = ['day', 'week', 'month', 'year'] as const;
 export const Period = z.enum(PERIODS, 'must be one of day, week, month, year').meta({ id: 'Period' });
 export type Period = z.infer<typeof Period>;
 
-/** A period, or all time. */
+/** The time that a leaderboard covers: a period, or all time. */
 export type Span = Period | 'all';
 
 const DAY_MS = 86_400_000;
 
-/** Returns the UTC days since 1970-01-01. This is also the number of a reward epoch. */
+/** Returns the UTC day number of an instant: full days since 1970-01-01. This is also the number of the day's reward epoch. */
 export function dayNumber(at: Date): number {
   return Math.floor(at.getTime() / DAY_MS);
 }
@@ -21,8 +21,8 @@ export function dayStart(day: number): Date {
 }
 
 /**
- * Returns the bucket of a UTC day. Buckets are consecutive integers per period, so the bucket before a bucket is `bucket − 1`. day: days since
- * 1970-01-01; week: ISO weeks since Monday 1969-12-29; month: months since 0000-01; year: the year.
+ * Returns the number of the bucket (one day, week, month or year) that contains a UTC day. Buckets are consecutive integers per period, so the bucket
+ * before a bucket is `bucket − 1`. day: days since 1970-01-01; week: ISO weeks since Monday 1969-12-29; month: months since 0000-01; year: the year.
  */
 export function bucketOf(period: Period, day: number): number {
   const date = dayStart(day);

@@ -8,7 +8,7 @@ import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.
 import { buildTree, leafHash, rootOf } from '#lib/merkle.ts';
 
 /** Number of epochs whose workers are killed during the computation. bin/soak sets a higher one. */
-const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1) * 3;
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1) * 2;
 const WALLETS = 60_000;
 const FIRST_DAY = 20_000;
 

@@ -34,11 +34,11 @@ const STATEMENT_MS = 120_000;
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 10_000;
 /**
- * SQL that configures the database session for the checks, which read whole tables. For them, an index scan of a large table or one lookup per row
- * takes ten times as long as a sequential scan, so these settings make the planner avoid both.
- * Nested loops are disabled: PostgreSQL adds a huge cost to a nested loop that it cannot avoid, and this cost would hide the cost differences of all
- * other plans. So no statement about large tables may need a nested loop. Functions in the column list unnest lists, and a value that is equal for
- * all rows (a day, a bucket) is a literal.
+ * SQL that configures the database session. The checks read whole tables, for which sequential scans are ten times as fast as index scans or one
+ * lookup per row, so these settings make the planner avoid index scans of large tables and nested loops.
+ * No statement about large tables may need a nested loop: PostgreSQL would add a huge cost for that loop, and this cost would hide the cost
+ * differences between all plans of the statement. Therefore the statements unnest lists by functions in the column list, and write a value that is
+ * equal for all rows (a day, a bucket) as a literal.
  */
 const SESSION = `
   set work_mem = '128MB'; set hash_mem_multiplier = 2; set jit = off; set random_page_cost = 8; set enable_nestloop = off;

@@ -20,10 +20,13 @@ export function bucketSql(period: Period, day: string): string {
   }
 }
 
-/** Returns an SQL expression for the first UTC day of the bucket that contains a day. */
+/** Returns an SQL expression for the first UTC day of the bucket (day, week, month or year) that contains a day. */
 export const firstDaySql = (period: Period, day: string): string =>
   period === 'day' ? day : `(date_trunc('${period}', (date '1970-01-01' + ${day})::timestamp)::date - date '1970-01-01')`;
 
-/** CTE `days` (period, bucket, day): for every UTC day from 1970 to tomorrow one row per period, with the bucket that contains the day. */
+/**
+ * CTE `days` with the columns `period`, `bucket` and `day`. It has one row per period and UTC day from 1970 to tomorrow; `bucket` is the bucket that
+ * contains the day.
+ */
 export const DAYS = `days as materialized (
   ${PERIODS.map((period) => `select '${period}' as period, ${bucketSql(period, 'd.day')} as bucket, d.day from generate_series(0, ${DAY} + 1) as d(day)`).join(' union all ')})`;

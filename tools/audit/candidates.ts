@@ -5,8 +5,8 @@ import { type AuditContext, DifferenceList, type Differences } from './check.ts'
 const MAX_RECHECKED = 1_000;
 
 /**
- * Keys whose values differed in a first comparison of two systems, for example the database and Redis. They are compared again, because one system
- * may only have been behind the other system.
+ * Keys whose values differed in a first comparison of two systems (for example the database and Redis). They are compared again, because one system
+ * may have been updated later than the other system.
  */
 export class Candidates<Key> {
   #total = 0;

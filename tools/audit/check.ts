@@ -16,8 +16,8 @@ export interface Scope {
   /** Number of newest lottery rounds that are recomputed. */
   readonly rounds: number;
   /**
-   * Number of newest transaction signatures that are checked. Ten times as many game records, and a tenth as many clip files and manual payments, are
-   * checked.
+   * Number of newest transaction signatures that are checked. The audit checks ten times as many game records, but only a tenth as many clip files
+   * and manual payments.
    */
   readonly sample: number;
   /** Whether to compare everything and ignore all other limits. */
@@ -34,8 +34,8 @@ export interface AuditContext {
   readonly chain: Chain;
   readonly storage: Storage;
   /**
-   * Maximum comparisons of a difference between two systems, and the delay between these comparisons, ms. A difference may disappear, because one
-   * system may only be behind the other system.
+   * Limits for comparing a difference between two systems again: the maximum number of comparisons, and the delay between them, ms. A difference may
+   * disappear, because one system may have been updated later than the other system.
    */
   readonly recheck: { readonly attempts: number; readonly intervalMs: number };
 }
@@ -82,7 +82,7 @@ export const setMomentSql = ({ days, all }: Scope) => `
     set_config('audit.from', (case when ${all} then 0 else day - ${Math.trunc(days)} end)::text, true)
   from (select app_now() as at) t, lateral (select floor(extract(epoch from at) / 86400)::int as day) d`;
 
-/** Returns a statement in which the values of `AT`, `DAY` and `FROM` replace these expressions. */
+/** Returns the statement with the expressions `AT`, `DAY` and `FROM` replaced by their values. */
 async function atMoment(db: Queryable, sql: string): Promise<string> {
   const names = [AT, DAY, FROM].filter((name) => sql.includes(name));
   if (names.length === 0) return sql;
@@ -92,7 +92,7 @@ async function atMoment(db: Queryable, sql: string): Promise<string> {
 
 /**
  * Returns an SQL condition that selects an eighth of all wallets, a different eighth each day; with `all`, it selects all wallets. Checks use it when
- * sums cannot show every difference. The invariants of these checks mention the eighth.
+ * sums cannot show every difference. The field `invariant` of these checks says that they compare only an eighth.
  */
 export const inSlice = ({ all }: Scope): string => (all ? 'true' : `(hashtext(wallet) & 7) = (${DAY} & 7)`);
 
@@ -126,9 +126,9 @@ export const weight = (...values: readonly string[]): string => `hashtextextende
  * Creates a check that compares two large tables by sums before it compares single rows. Each side multiplies the numbers of a row by the weight of
  * the row (see `weight`) and adds the products, in one pass over the table. Different rows give equal sums with a probability of only one in a
  * billion. The check compares rows one by one only when the sums differ.
- * @param sides two SQL statements that each return a few rows of sums; the rows of both are equal when the invariant holds
+ * @param sides two SQL statements that each return a few rows of sums; both return equal rows when the invariant holds
  * @param sql statement that compares the rows one by one, as described at `differences`
- * @param always statement that always runs first, for differences that do not change the sums
+ * @param always statement that runs first, even when the sums are equal; it finds the differences that do not change the sums
  */
 export const checksumCheck = (
   name: string,
@@ -147,8 +147,8 @@ export const checksumCheck = (
     const [row] = await db.query<{ same: boolean }>({ text });
     if (row?.same === true) return { total: 0, listed: [] };
     const found = await differences(db, sql);
-    // Here the sums may differ although no compared row differs. If all rows were compared, this is no difference: one side has a row with the sum 0,
-    // and the other side has no row. Otherwise a row older than `days` differs.
+    // The sums differ, but `sql` has found no row that differs. If `sql` compared all rows, this is no difference: one side has a row whose sum is 0,
+    // and the other side has no row for this sum. Otherwise a row older than `days` differs.
     if (found.total > 0 || scope.all || !sql.includes(FROM)) return found;
     return { total: 1, listed: ['the sums differ because of rows older than --days; run again with --all to find them'] };
   },

@@ -2,14 +2,14 @@ import type { Queryable } from '#platform/db/sql.ts';
 import { type Check, DifferenceList, differences } from './check.ts';
 
 /**
- * One or more columns that reference a row of another table without a foreign key. A foreign key is not possible, because the other table belongs to
+ * One or more columns that reference a row of another table without a foreign key. A foreign key is not used, because the other table belongs to
  * another area or because checking each inserted row costs too much.
  */
 export interface Reference {
   readonly from: string;
   /** Name of `from` in messages; only needed when `from` is a subquery. */
   readonly label?: string;
-  /** SQL expressions for the reference, one per column of `key`. `r` is the row of `from`. A null value references nothing. */
+  /** SQL expressions for the referencing values, one per column of `key`; `r` is the row of `from`. A row with a null value references no row. */
   readonly columns: string | readonly string[];
   readonly to: string;
   readonly key?: string | readonly string[];
@@ -18,14 +18,14 @@ export interface Reference {
 }
 
 /**
- * SQL condition: the wallet has not burned tokens. A wallet that burned tokens may never have signed in, but can still complete quests that count
- * burns.
+ * SQL condition that excludes the rows of wallets that burned tokens. These wallets may have completed quests that count burns without ever having
+ * signed in.
  */
 const NOT_BURNED = 'not exists (select from burns b where b.wallet = r.wallet)';
 
 /**
- * Tables whose wallets must be in `players`, because only signed-in wallets score, play, chat or upload. Conditions exclude burns and rows that
- * result from burns, because any wallet can burn tokens.
+ * Tables whose wallets must be in `players`, because only signed-in wallets score, play, chat or upload. The conditions in `where` exclude burns and
+ * rows that result from burns, because any wallet can burn tokens.
  */
 const WALLETS: readonly (readonly [table: string, column?: string, where?: string])[] = [
   ['activities', 'wallet', `kind <> 'burn'`],
@@ -106,7 +106,8 @@ export const REFERENCES: readonly Reference[] = [
 ];
 
 /**
- * Columns that look like references but are not in `REFERENCES`. The value names the checks that compare the column, or the reason why no check does.
+ * Columns that look like references but are not in `REFERENCES`. Each value names the checks that compare the column, or says why no check compares
+ * it.
  */
 export const OTHER_COLUMNS: Readonly<Record<string, string>> = {
   'activities.batch': 'activity-batches',

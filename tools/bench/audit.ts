@@ -21,8 +21,8 @@ import { withDatabase } from './support/wallets.ts';
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 const LIMIT = { seconds: 300, megabytes: 300 };
 /**
- * Checks that this benchmark skips: its system has no chain and no clips. The duration of these checks depends on a sample or on the open epochs, not
- * on the number of wallets.
+ * Checks that this benchmark skips, because its system has no chain and no clips. The duration of these checks depends on the size of a sample or on
+ * the number of open epochs, not on the number of wallets.
  */
 const SKIPPED = ['signatures', 'vaults', 'treasury', 'hand-payments', 'clip-media'];
 /** Minimum duration of a check that is reported on its own, s. All shorter checks are reported as one sum. */

@@ -28,8 +28,8 @@ import { report, reportUnavailable } from './support/report.ts';
 
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 /**
- * Number of leaves for other implementations. They would need a gigabyte or minutes for a million leaves. Their time per leaf does not fall with more
- * leaves, so the comparison per leaf is fair.
+ * Number of leaves with which other implementations are measured. For a million leaves, they would need a gigabyte of memory or several minutes.
+ * Their time per leaf does not fall with more leaves, so the comparison per leaf is fair.
  */
 const PEER_LEAVES = { merkletreejs: 100_000, '@openzeppelin/merkle-tree': 20_000 };
 const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, times: 20 };
@@ -94,7 +94,7 @@ async function read(of: System): Promise<void> {
 
 /**
  * Measures the import of an epoch. The day of the epoch is before the first closed day, because workers compute the epochs of later days
- * automatically.
+ * automatically and a computed epoch cannot be imported.
  */
 async function imported(of: System): Promise<void> {
   const lines = [JSON.stringify({ epoch: DAY - 1 }), ...anyWallets(WALLETS).map((wallet) => JSON.stringify({ wallet, amount: '1000' }))];

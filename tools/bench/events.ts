@@ -27,8 +27,8 @@ const TARGET = { kb: 20, p99: 200 };
 const OURS = 'coinop';
 const SETTLE_MS = 1_500;
 /**
- * Connections that are opened and closed before memory is measured. Later connections reuse the memory of these connections, so it is not part of the
- * result.
+ * Number of connections that are opened and closed before memory is measured. Later connections reuse the memory of these connections, so the result
+ * does not include this memory.
  */
 const WARMUP = 200;
 

@@ -14,10 +14,10 @@ import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wal
 
 /**
  * This benchmark measures a mixed load on a whole system. The load has the request types of `request-mix.ts` in their proportions, while subscribers
- * receive the event stream with every entry and the best scores. Each request type is measured alone first, with as many connections as the mixed
- * load. Then the latency of a type in the mix is compared with its latency alone, and the CPU time of a request in the mix with the weighted sum of
- * the CPU times of the types alone. One API process, one worker process, PostgreSQL with durable commits, Redis, a cluster, the subscribers and this
- * load share one machine.
+ * receive the event stream with every entry and the best scores. First, each request type is measured alone, with as many connections as the mixed
+ * load. Then the latency of a request type in the mixed load is compared with its latency alone. The CPU time per request of the mixed load is
+ * compared with the weighted sum of the CPU times of the types alone. One API process, one worker process, PostgreSQL with durable commits, Redis, a
+ * cluster, the subscribers and this load share one machine.
  */
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);

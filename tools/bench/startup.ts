@@ -20,7 +20,10 @@ import { type Against, report, reportUnavailable } from './support/report.ts';
  */
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
-/** Maximum times until ready and from SIGTERM until exit, ms: shorter than the delay after which clients retry. */
+/**
+ * Maximum time from the start until the process is ready, and maximum time from SIGTERM until it has exited, ms. Both are shorter than the delay
+ * after which clients retry.
+ */
 const LIMIT = { ready: 2_000, exit: 1_000 };
 const checkout = join(import.meta.dirname, '../..');
 /** Returns the arguments of a process that runs code, prints its CPU time and exits. */

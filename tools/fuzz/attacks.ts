@@ -7,7 +7,7 @@ import { Connection, headerOf } from './connection.ts';
 import type { OwnTarget, Target } from './target.ts';
 
 const MB = 1024 * 1024;
-/** Maximum processor time of the API process until it responds to another client, ms. */
+/** Maximum processor time that the API process may use before it responds to another client during an attack, ms. */
 const MAX_COMPUTE_MS = 4_000;
 
 /**
@@ -190,7 +190,7 @@ export async function socketFloods(target: OwnTarget, n: number): Promise<string
     await expectClose('a message that is not JSON', [1008], (client) => client.send('['.repeat(200)));
     await expectClose('a message of an unknown type', [1008], (client) => client.send({ type: 'admin' }));
     await expectClose('a binary message', [1008], (client) => client.send(Buffer.from('{"type":"heartbeat"}')));
-    // Of these connections, the service must keep only the latest one open.
+    // The service must keep only the latest of these connections open.
     const clients = await Promise.all(
       Array.from({ length: Math.min(n, 200) }, () => SessionClient.open(target.url, credentials).catch((error: unknown) => String(error))),
     );

@@ -8,20 +8,20 @@ import type { Target } from './target.ts';
 const MAX_VALUES = 200;
 const PLAYERS = 8;
 const IDLE_WALLETS = 12;
-/** Ids of games that the fuzzer registers. A play of these games can be scored immediately. */
+/** Ids of games that the fuzzer registers. These games accept a score immediately after a play has begun. */
 export const GAMES = ['fuzz-a', 'fuzz-b', 'fuzz-c'] as const;
 
 /** Values that the simulated clients know: their sessions, and ids from responses. */
 export class ClientState {
   readonly target: Target;
   readonly players: Player[] = [];
-  /** Wallets that send no requests during the run. Administrator requests, for example bans, name these wallets. */
+  /** Wallets that send no requests during the run. Administrator requests name these wallets (for example bans). */
   readonly idleWallets: string[] = [];
   readonly followUps = new FollowUps();
   readonly etags: string[] = [];
   /** All session ids issued so far. */
   readonly sessionIds = new Set<string>();
-  /** Ids in the latest response, by caller, request and idempotency key. */
+  /** Ids in the latest response to each combination of caller, request and idempotency key. */
   readonly replies = new Map<string, Readonly<Record<string, string>>>();
   readonly #known = new Map<string, unknown[]>();
 
@@ -80,7 +80,8 @@ export class ClientState {
   }
 
   /**
-   * Stores the ids in a JSON response by kind. The kind of a field `gameId` is `game`; the kind of a field `id` is the name of the object.
+   * Stores the ids in a JSON response by kind. An id in a field `gameId` has the kind `game`; the kind of an id in a field `id` is the name of the
+   * object.
    * @param words names of the object: the words of the request path, or the name of the field that contains the object
    */
   rememberIds(words: readonly string[], value: unknown, depth = 0): void {

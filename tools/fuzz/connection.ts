@@ -117,11 +117,14 @@ export class Connection {
     this.#port = port;
   }
 
-  /** Sends bytes and reads the responses. Closes the connection shortly after a response without a length begins. */
+  /**
+   * Sends bytes and reads the responses. A response without a length (for example an event stream) may never end, so the connection is closed shortly
+   * after the response begins.
+   */
   async send(sending: OutgoingRequest): Promise<SendResult> {
     const isReused = this.#socket !== null;
     const outcome = await this.#exchange(sending);
-    // Sends the bytes again over a new connection if the service closed the idle connection just before.
+    // Sends the bytes again over a new connection if the service closed the idle connection just before the bytes were sent.
     const isStale = isReused && outcome.end === 'closed' && outcome.responses.length === 0 && outcome.rest.length === 0;
     return isStale ? await this.#exchange(sending) : outcome;
   }

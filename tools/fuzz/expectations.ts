@@ -118,7 +118,7 @@ function isDeclared(draft: Draft, answer: ReceivedResponse): boolean {
   return types.includes(type);
 }
 
-/** Returns the faults of an error response. The body must be JSON with the one field `error`. */
+/** Returns the faults of an error response. The body must be JSON, and `error` must be its only field. */
 function faultsOfError(draft: Draft, type: string, text: string): string[] {
   if (text === '') return draft.method === 'HEAD' || draft.isUndocumented ? [] : ['an error response has no body'];
   if (!/^application\/json\b/.test(type)) return [`an error response has the content type ${type || 'none'} instead of application/json`];

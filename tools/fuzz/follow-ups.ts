@@ -5,7 +5,7 @@ import type { Player } from './player.ts';
 import type { Random } from './random.ts';
 import type { RequestTemplate } from './requests/request-template.ts';
 
-/** A request and its response, with the parts that follow-up requests need. */
+/** The parts of a request and of its response that follow-up requests need. */
 interface Exchange {
   /** All players of the run. */
   readonly players: readonly Player[];
@@ -24,8 +24,8 @@ const idIn = (path: string) => path.split('/')[2] ?? '';
 const ofAll = (operations: readonly string[], template: RequestTemplate): FollowUp[] => operations.map((operation) => [operation, template]);
 
 /**
- * Functions that create follow-up requests from a response, by the operation of that response. A follow-up request needs values from the response
- * that cannot be generated, for example a nonce.
+ * Functions that create follow-up requests from the response to a request, by the operation of that request. A follow-up request needs values from
+ * the response that cannot be generated (for example a nonce).
  */
 const FOLLOW_UPS: Readonly<Record<string, (answered: Exchange) => readonly FollowUp[]>> = {
   'POST /auth/nonce': ({ answer }) => {

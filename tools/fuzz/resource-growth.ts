@@ -9,8 +9,8 @@ const MAX_HEAP_GROWTH = 50 * MB;
 /** Maximum growth of the resident memory of the API process after the first quarter of the requests, bytes. */
 const MAX_RSS_GROWTH = 400 * MB;
 /**
- * Maximum number of files and connections that the API process has open in addition after the run. Some are normal, because connections to PostgreSQL
- * and Redis are opened on demand.
+ * Maximum increase, during the run, of the number of files and connections that the API process has open. A small increase is normal, because
+ * connections to PostgreSQL and Redis are opened on demand.
  */
 const MAX_NEW_FILES = 50;
 /** Maximum time until the connections of the last requests are closed, ms. */

@@ -46,7 +46,10 @@ const MAX_TIMEOUTS = 30;
  * than its input exceeds this limit.
  */
 const MAX_STALL_MS = 500;
-/** Statuses and ends of requests that may not have reached a handler, because the HTTP framework rejects requests with these statuses too. */
+/**
+ * Response statuses, and ends of the exchange (`closed`, `timeout`), after which the request may not have reached a handler, because the HTTP
+ * framework rejects requests with these statuses too.
+ */
 const REJECTED_BEFORE_HANDLER = /^(?:400|401|403|405|408|413|415|417|431|closed|timeout)$/;
 
 /** Returns the share of valid requests that certainly reached a handler. */
@@ -132,7 +135,7 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
     while (next < requests && timeouts < MAX_TIMEOUTS) {
       const n = next++;
       const { draft, outgoing } = make(n);
-      // An undocumented request gets its own connection, because the service may close the connection.
+      // A request with an undocumented response gets its own connection, because the service may close that connection.
       const requestConnection = draft.isUndocumented ? new Connection(Number(port)) : connection;
       const name = `  ${draft.operation.name}, request ${n} of seed ${seed}${draft.mutations.map((mutation) => `, ${mutation}`).join('')}`;
       inFlight.add(name);

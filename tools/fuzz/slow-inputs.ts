@@ -10,7 +10,10 @@ import type { Draft } from './requests/request-builder.ts';
 import { RequestBuilder } from './requests/request-builder.ts';
 import type { OwnTarget } from './target.ts';
 
-/** Texts that are repeated until a body has the maximum size. Patterns nearly match the repeated text, so matching takes the most time. */
+/**
+ * Texts that are repeated until a body has the maximum size. The repeated texts nearly match the patterns of the service, so matching takes the most
+ * time.
+ */
 const FILLINGS = ['z', '9', ' ', 'a-', 'A.', '\u0301'] as const;
 const MAX_BODY_BYTES = 250_000;
 /** Maximum processor time of a request with a large body, ms. Algorithms whose time grows faster than the body take minutes. */
@@ -22,7 +25,8 @@ const PATTERN_MS = 1_000;
 /**
  * Sends bodies of maximum size to every operation with a JSON body. Every text and list in these bodies is as long as possible. The service must
  * still answer other clients.
- * @param maxBodies maximum bodies per operation: always the first body; the others change from operation to operation
+ * @param maxBodies maximum number of bodies per operation; the first body is always sent, and the selection of the other bodies differs between
+ * operations
  */
 export async function longBodies(document: Document, target: OwnTarget, maxBodies = Number.POSITIVE_INFINITY): Promise<string[]> {
   const state = new ClientState(target);
@@ -103,7 +107,7 @@ function largestBodies(document: Document, schema: Schema): string[] {
 }
 
 /**
- * Returns a value with the structure of a schema, in which all texts are equal.
+ * Returns a value with the structure of a schema, in which every text is `text`.
  * @param items length of the outermost lists
  */
 function filled(document: Document, schema: Schema, text: string, items = 1, depth = 0): unknown {

@@ -168,8 +168,8 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     lines: output.lines,
     memory: () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(procfs(`${api.pid}/status`))?.[1] ?? 0) * 1_024,
     cpuMs() {
-      // The fields utime and stime are in hundredths of a second. Removes all text up to the process name, because the name may contain spaces and
-      // parentheses.
+      // The fields utime and stime are in hundredths of a second. Removes all text up to the end of the process name, because the name may contain
+      // spaces and parentheses.
       const fields = procfs(`${api.pid}/task/${api.pid}/stat`)
         .replace(/^.*\) /s, '')
         .split(' ');

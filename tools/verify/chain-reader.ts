@@ -47,13 +47,13 @@ export function openChainReader(rpc: string): ChainReader {
   }
   const transaction = (signature: string) => request(() => connection.getTransaction(signature, READ_OPTIONS));
 
-  /** Returns the signatures of successful transactions that name a key and may contain a commitment, newest first. */
+  /** Returns the signatures of the successful transactions whose accounts include a key and that may contain a commitment, newest first. */
   async function signaturesOf(key: string): Promise<string[]> {
     const found: string[] = [];
     for (let before: string | undefined; ; ) {
       const options = { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) };
       const page = await request(() => connection.getSignaturesForAddress(new PublicKey(key), options, 'finalized'));
-      // The RPC node lists each transaction with its memo, so a transaction with another memo is skipped without loading it.
+      // The RPC node lists each transaction with its memo, so a transaction whose memo is not a commitment is skipped and not loaded.
       for (const { signature, err, memo } of page) if (err === null && (memo?.includes(MEMO_PREFIX) ?? true)) found.push(signature);
       before = page.at(-1)?.signature;
       if (before === undefined) return found;

@@ -1,7 +1,7 @@
 import { type AccountInfo, Connection, PublicKey } from '@solana/web3.js';
 import { type Epoch, Unreadable, VerificationFailure } from './epoch-published.ts';
 
-/** Addresses that the caller of the tool specifies instead of trusting the service. */
+/** Addresses that the user of this tool specifies, so that the tool does not trust the addresses that the service reports. */
 export interface Pinned {
   readonly program?: string;
   readonly authority?: string;
@@ -13,7 +13,7 @@ type OnChain = NonNullable<Epoch['onChain']>;
 const TOKEN_PROGRAM = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 const ASSOCIATED_TOKEN_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 const STATES: Readonly<Record<number, string>> = { 1: 'open', 2: 'settled', 3: 'closed' };
-/** Allowed states of the account on the chain per status reported by the service. */
+/** For each epoch status that the service may report, the allowed states of the account on the chain. */
 const ALLOWED_STATES: Readonly<Record<string, readonly string[]>> = {
   committed: ['open'],
   expired: ['open', 'closed'],

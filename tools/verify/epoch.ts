@@ -52,7 +52,7 @@ function checkLines(header: Header, lines: readonly Line[]): Line[] {
   return paid;
 }
 
-/** Recomputes all amounts from the points. The amounts of an imported epoch are input, so only their sums are checked. */
+/** Recomputes all amounts from the points. The amounts of an imported epoch were not computed from points, so only their sums are checked. */
 function checkAmounts(header: Header, lines: readonly Line[]): void {
   const total = lines.reduce((sum, { amount }) => sum + amount, 0n);
   if (header.source === 'computed') {
@@ -72,8 +72,8 @@ function checkAmounts(header: Header, lines: readonly Line[]): void {
 }
 
 /**
- * Recomputes the root with merkletreejs, an implementation independent of the service. A node is the hash of a sorted pair, and an odd node moves up
- * unchanged.
+ * Recomputes the root with merkletreejs, an implementation independent of the service. A parent node is the hash of its two children in sorted order;
+ * a last node without a partner moves up unchanged.
  */
 function checkRoot(header: Header, paid: readonly Line[]): void {
   if (paid.length === 0) {

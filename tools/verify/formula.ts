@@ -1,8 +1,8 @@
 /**
  * The published allocation formula, implemented independently of the service.
- * A share is pool × points / total points. A wallet whose share reaches the cap gets the cap, and the rest is divided among the other
- * wallets. Shares are rounded down; the units left over go to the largest remainders, one each, and equal remainders are ordered by
- * address. Amounts below dust are not paid.
+ * The share of a wallet is pool × points / total points. A wallet whose share reaches the cap gets the cap, and the rest of the pool is divided among
+ * the other wallets. Shares are rounded down. The units left over go to the wallets with the largest remainders, one unit each; wallets with equal
+ * remainders are ordered by address. Amounts below dust are not paid.
  */
 
 export interface Points {
@@ -18,7 +18,7 @@ export interface Pool {
 
 const byAddress = (a: Points, b: Points) => (a.wallet < b.wallet ? -1 : 1);
 
-/** Returns the capped wallets, the rest of the pool, and the total points of the wallets that share this rest. */
+/** Returns the wallets whose share reaches the cap, the rest of the pool, and the total points of the wallets that share this rest. */
 function findCapped(pool: bigint, cap: bigint, wallets: readonly Points[]) {
   const among = new Set<string>();
   let rest = pool;

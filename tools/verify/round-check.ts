@@ -78,7 +78,7 @@ export function checkRound(shown: PublishedRound, trusted: TrustedValues, print:
   if (!verdict.ok) throw new VerificationFailure(`${verdict.where}: ${verdict.reason}`);
   const audit = Audit.parse(shown.audit);
   assertEqual('round', audit.round, id);
-  // When `landed` is null, `verifyRound` trusts the commitment of the audit, so this case is checked here.
+  // When `landed` is null, `verifyRound` trusts the commitment in the audit, so this case is checked here.
   if (audit.commitment !== null && landed === null) throw new VerificationFailure('commitment: the chain has no commitment of this round');
   assertEqual('parameters.kind', audit.parameters.kind, shown.kind);
   print(`${audit.entries.count} entries under the root ${audit.entries.root ?? 'none'}`);
@@ -99,8 +99,8 @@ export function checkRound(shown: PublishedRound, trusted: TrustedValues, print:
 }
 
 /**
- * Recomputes the root with merkletreejs, an implementation independent of the service. A node is the hash of a sorted pair, and an odd node moves up
- * unchanged.
+ * Recomputes the root with merkletreejs, an implementation independent of the service. A parent node is the hash of its two children in sorted order;
+ * a last node without a partner moves up unchanged.
  */
 function checkTree({ void: reason, entries, entryHashes, winners }: Audit): void {
   if (entries.root === null || reason === 'entries-differ') return;

@@ -92,7 +92,7 @@ export async function readBeaconChain(url: string): Promise<BeaconChain> {
   return { chainHash, scheme: SCHEME, ...reported };
 }
 
-/** Reads the drand chain that the service reports, from the first of its URLs that serves it. */
+/** Reads the drand chain that the service reports, from the first reported URL that serves this chain. */
 export async function readServiceBeacon({ beacon: { chainHash, publicKey, urls } }: Keys): Promise<BeaconChain> {
   for (const url of urls) {
     const chain = await readBeaconChain(`${url.replace(/\/+$/, '')}/${chainHash}`).catch(() => null);

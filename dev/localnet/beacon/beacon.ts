@@ -29,7 +29,7 @@ export class Beacon {
   readonly publicKey: string;
   /** Fault: the beacon publishes no round after this round. null: no fault. */
   stoppedAt: number | null = null;
-  /** Fault: whether the beacon publishes each round with the signature of the next round, which is invalid for it. */
+  /** Fault: whether the beacon publishes each round with an invalid signature, namely the signature of the next round. */
   wrong = false;
   delayMs = 0;
   readonly #secret: Uint8Array;

@@ -72,7 +72,7 @@ export class Accounts {
     return undone;
   }
 
-  /** Returns every account that was ever written. */
+  /** Returns the keys of all accounts that were ever written. */
   keys(): Iterable<Key> {
     return this.#versions.keys();
   }
@@ -125,7 +125,7 @@ export interface TokenAccount {
 export function tokenAccountOf(account: SvmAccount | null): TokenAccount | null {
   if (!account || !isToken(account) || account.data.length < TOKEN_ACCOUNT_BYTES) return null;
   const { data } = account;
-  // If a Token-2022 account has extensions, the byte after these 165 bytes is its account type: 1 = mint, 2 = token account.
+  // If a Token-2022 account has extensions, the byte after the first 165 bytes is the account type: 1 = mint, 2 = token account.
   if (data.length > TOKEN_ACCOUNT_BYTES && data[TOKEN_ACCOUNT_BYTES] !== 2) return null;
   const state = data[108];
   if (state !== 1 && state !== 2) return null;

@@ -20,7 +20,7 @@ export interface Execution {
   readonly writes: readonly (readonly [Key, SvmAccount | null])[];
 }
 
-/** A nonce account whose value in the SVM is replaced during one execution. `real` is its original value, `value` the replaced one. */
+/** A nonce account whose value in the SVM is replaced during one execution. `real` is the original value, `value` is the replacement. */
 interface MaskedNonce {
   readonly key: Key;
   readonly real: Key;
@@ -76,7 +76,7 @@ export class Bank {
 
   /**
    * Executes a transaction in the block of `slot`.
-   * @returns the execution; if no fee was charged, only the error, and the transaction is in no block
+   * @returns the execution. If no fee was charged, the transaction is in no block, and only the error is returned
    */
   land(tx: WireTransaction, slot: number): Execution | TransactionError {
     const missing = tx.instructions.some(({ programIndex }) => this.#accounts.newest(tx.keys[programIndex] ?? '') === null);
@@ -115,7 +115,7 @@ export class Bank {
     const named = durableNonce(message);
     const nonce = named && nonceOf(this.#accounts.newest(named.account));
     if (!named || !nonce || nonce.value !== message.blockhash || !named.signers.includes(nonce.authority)) return null;
-    // A nonce can be advanced once per block.
+    // If the nonce already has the value of this block, it was advanced in this block. A second advance in the same block is not allowed.
     return this.#nextNonce(slot) === nonce.value ? null : named.account;
   }
 

@@ -16,7 +16,7 @@ import { parseTransaction, type WireTransaction } from './wire.ts';
 export interface ChainOptions {
   /** Length of a slot, ms. */
   readonly slotMs: number;
-  /** `confirmedAfter` and `finalizedAfter`: number of later blocks after which a block is confirmed, and finalized. */
+  /** A block is confirmed when `confirmedAfter` later blocks exist, and finalized when `finalizedAfter` later blocks exist. */
   readonly confirmedAfter: number;
   readonly finalizedAfter: number;
   /** File of the journal. If undefined, the journal is in memory. */
@@ -34,7 +34,7 @@ type JournalEntry =
   | { t: 'fork'; fork: Fork }
   | ({ t: 'tx'; slot: number; signature: string; memo: string | null; price: string; keys: string } & StoredTransaction & { writes: AccountWrite[] });
 
-/** A transaction as the journal stores it. `tx` contains its bytes in base64. */
+/** A transaction as the journal stores it. `tx` contains the bytes of the transaction in base64. */
 interface StoredTransaction {
   tx: string;
   meta: TransactionMeta;
@@ -93,7 +93,10 @@ export class Chain {
     return slot;
   }
 
-  /** Schedules an action for `slot`. `tick` calls it with the last slot up to `slot` that has a block. Actions run in the order of their slots. */
+  /**
+   * Schedules an action for `slot`. `tick` calls `act` with `slot` or, if `slot` has no block, with the last earlier slot that has a block. Actions
+   * run in the order of their slots.
+   */
   schedule(slot: number, act: (slot: number) => void): void {
     this.#scheduled.push({ slot, act });
     this.#scheduled.sort((a, b) => a.slot - b.slot);
@@ -105,7 +108,7 @@ export class Chain {
   }
 
   /**
-   * Returns the reason why a transaction cannot land in a slot, or null.
+   * Returns the reason why a transaction cannot land in a slot; null if it can land.
    * @param seen the newest slot whose blockhash the node knows
    */
   rejectionReason(tx: WireTransaction, slot: number, seen: number): TransactionError | null {

@@ -23,7 +23,7 @@ interface Chain {
   setAccounts(accounts: readonly (readonly [Key, SvmAccount | null])[]): void;
 }
 
-/** Sends airdrops as ordinary transfers from its own account. Refills this account when less than half is left. */
+/** Sends airdrops as ordinary transfers from its own account. Refills this account when at most half of FAUCET_LAMPORTS is left. */
 export class Faucet {
   readonly #chain: Chain;
   readonly #keypair: Keypair;
@@ -41,14 +41,14 @@ export class Faucet {
       const wire = this.#transfer(to, lamports);
       const error = this.#chain.land(wire);
       if (error === null) return wire.signature;
-      // If slots are short or the process is blocked, the blockhash may expire before the transaction is executed. Only this error is retried.
+      // The blockhash may expire before the transaction is executed (for example if slots are very short). Only this error is retried.
       if (error !== 'BlockhashNotFound' || tries === MAX_ATTEMPTS) throw new Error(`the airdrop failed: ${describeError(error)}`);
     }
   }
 
   #transfer(to: Key, lamports: bigint): WireTransaction {
     const tx = new Transaction({ feePayer: this.#keypair.publicKey, blockhash: this.#blockhash(), lastValidBlockHeight: 0 });
-    // Each airdrop gets another unit limit. Otherwise two equal airdrops with the same blockhash would be one transaction.
+    // Each airdrop gets a different compute unit limit. Otherwise two equal airdrops with the same blockhash would be the same transaction.
     tx.add(ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 + (this.#given++ % 1_000_000) }));
     tx.add(SystemProgram.transfer({ fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(bytesOf(to)), lamports }));
     tx.sign(this.#keypair);

@@ -12,12 +12,12 @@ const BUILTINS: readonly (Key | undefined)[] = [SYSTEM_PROGRAM, COMPUTE_BUDGET_P
 const SET_LIMIT = 2;
 const SET_PRICE = 3;
 
-/** Returns the price of a compute unit that a transaction sets, micro-lamports; 0 if it sets no price. */
+/** Returns the compute unit price that a transaction sets, micro-lamports; 0 if the transaction sets no price. */
 export function computeUnitPrice(message: WireMessage): bigint {
   return budgetInstruction(message, SET_PRICE, 9)?.readBigUInt64LE(1) ?? 0n;
 }
 
-/** Returns the base fee per signature plus the priority fee, lamports. */
+/** Returns the fee of a transaction, lamports: the base fee for each signature, plus the priority fee. */
 export function feeOf(message: WireMessage): bigint {
   const priority = computeUnitPrice(message) * computeUnitLimit(message);
   return LAMPORTS_PER_SIGNATURE * BigInt(message.required) + (priority + 999_999n) / 1_000_000n;

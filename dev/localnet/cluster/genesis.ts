@@ -10,7 +10,7 @@ const DISTRIBUTOR = join(import.meta.dirname, '../../../programs/distributor/dis
 const DECIMALS = 6;
 const INITIALIZE_MINT_2 = 20;
 
-/** Initial balances: SOL per role key, tokens of the treasury in base units. */
+/** Initial balances. `SOL_PER_ROLE`: SOL of each role key. `TREASURY_REWARD` and `TREASURY_USDC`: tokens of the treasury, base units. */
 const SOL_PER_ROLE = 10_000;
 const TREASURY_REWARD = 1_000_000_000n * 10n ** BigInt(DECIMALS);
 const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
@@ -89,7 +89,7 @@ export interface Funding {
   readonly usdc?: bigint;
 }
 
-/** Transfers SOL to a wallet and mints tokens to its associated token accounts, which it creates if missing. */
+/** Transfers SOL to a wallet and mints tokens to the wallet's associated token accounts. Creates these accounts if they are missing. */
 export async function fund(connection: Connection, keys: LocalnetKeys, wallet: PublicKey, gift: Funding): Promise<void> {
   const { mintAuthority, rewardMint, usdcMint } = keys;
   if (gift.lamports) await connection.requestAirdrop(wallet, gift.lamports);

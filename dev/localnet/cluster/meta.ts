@@ -43,7 +43,7 @@ export interface TransactionMeta {
   computeUnitsConsumed: number;
 }
 
-/** Formats an amount in base units as RPC nodes do. */
+/** Returns a token amount, given in base units, in the format of RPC responses. */
 export function tokenAmount(amount: bigint, decimals: number): TokenAmount {
   const digits = amount.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
@@ -53,7 +53,7 @@ export function tokenAmount(amount: bigint, decimals: number): TokenAmount {
 }
 
 /**
- * Returns the token balances of those accounts in `states` that are token accounts.
+ * Returns the balances of the token accounts among `states`.
  * @param keys the addresses of `states`, in the same order
  */
 export function tokenBalances(keys: readonly Key[], states: readonly (SvmAccount | null)[], accounts: Accounts): TokenBalance[] {

@@ -1,4 +1,4 @@
-/** A change of the slot clock. The slots from this anchor to the next anchor are computed from this anchor. */
+/** A change of the slot clock, and the point from which the slots up to the next anchor are computed. */
 export interface Anchor {
   readonly slot: number;
   /** Block height at `slot`. Slots without a block are not counted. */

@@ -22,15 +22,21 @@ export const FaultRule = z.strictObject({
   kind: z.enum(['drop', 'loseReply', 'late', 'fork', 'delay', 'rateLimit', 'fail', 'cut']),
   /** The fault affects only requests to this node (default: all nodes). */
   node: node.optional(),
-  /** The fault affects only requests that call one of these methods (default: all methods; for `loseReply` sendTransaction). */
+  /** The fault affects only requests that call one of these methods (default: sendTransaction for `loseReply`, all methods for other kinds). */
   methods: z.array(z.string()).optional(),
-  /** The fault affects only transactions that use this account, and calls of other methods with this address in their parameters. */
+  /**
+   * The fault affects only sent transactions that use this account, and calls of methods other than sendTransaction with this address in their
+   * parameters.
+   */
   mentions: address.optional(),
-  /** The fault affects only the transaction with this signature, and calls of other methods with this signature in their parameters. */
+  /**
+   * The fault affects only the sent transaction with this signature, and calls of methods other than sendTransaction with this signature in their
+   * parameters.
+   */
   signature: z.string().optional(),
   /** Maximum number of requests or transactions that the fault affects (default: no maximum). */
   times: z.number().int().min(1).optional(),
-  /** Probability that the fault affects a matching request (default: 1). The same `seed` repeats the same random decisions. */
+  /** Probability that the fault affects a matching request (default: 1). Faults with the same `seed` make the same random decisions. */
   probability: z.number().min(0).max(1).optional(),
   seed: z.number().int().optional(),
   slots: slots.optional(),
@@ -59,7 +65,7 @@ export const COMMANDS = {
   skip: z.strictObject({ slots }),
   pause: z.strictObject({}),
   resume: z.strictObject({}),
-  /** Sets the clock. `offsetMs`: difference to the system time. `at`: new current time. */
+  /** Sets the clock of the cluster. `offsetMs` is the difference to the system time; `at` is the new current time. */
   time: z.union([z.strictObject({ offsetMs: z.number().int() }), z.strictObject({ at: z.iso.datetime() })]),
   fork: z.strictObject({ signature: z.string() }),
   lag: z.strictObject({ node: node.default('first'), slots: slots.max(MAX_LAG_SLOTS) }),

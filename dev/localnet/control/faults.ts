@@ -66,7 +66,7 @@ export class Faults {
   }
 }
 
-/** Executes a transaction in the current slot, unless an active fault drops or delays the transaction or later replaces its block by a fork. */
+/** Executes a transaction in the current slot. An active fault may drop the transaction, delay it, or later replace its block by a fork. */
 export function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void {
   const { chain } = node;
   const fault = faults.firstForTransaction(node, tx);
@@ -107,7 +107,7 @@ function sentTransaction(params: readonly unknown[]): WireTransaction | null {
   }
 }
 
-/** Returns a generator (Mulberry32) of random numbers from 0 to 1. The same seed yields the same numbers. */
+/** Returns a random number generator (Mulberry32). Its numbers are at least 0 and less than 1. The same seed yields the same numbers. */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -56,8 +56,8 @@ function blocks(node: Node, first: number, last: number): number[] {
 }
 
 /**
- * Returns, for each of the last 150 blocks, the lowest compute unit price of its transactions that use all given accounts; 0 if the block has no such
- * transaction.
+ * Returns one fee for each of the last 150 blocks: the lowest compute unit price among the block's transactions that use all given accounts; 0 if the
+ * block has no such transaction.
  */
 function recentFees(node: Node, addresses: readonly Key[]): { slot: number; prioritizationFee: number }[] {
   const { clock, ledger } = node.chain;

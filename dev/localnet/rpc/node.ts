@@ -40,7 +40,7 @@ export class Node {
     return commitment === 'confirmed' ? chain.confirmed(tip) : chain.finalized(tip);
   }
 
-  /** Returns the slot of the newest blockhash at a commitment. The block in which transactions still land has no blockhash. */
+  /** Returns the slot of the newest blockhash at a commitment. The newest block has no blockhash yet, because transactions may still land in it. */
   hashSlot(commitment: Commitment): number {
     return Math.min(this.slot(commitment), this.chain.clock.lastBlock(this.tip - 1));
   }
@@ -54,7 +54,7 @@ export class Node {
 
   /**
    * Returns the landed transaction with this signature; null if this node does not see it.
-   * @param search whether to search blocks older than 300 blocks, too
+   * @param search whether to search the whole history of this node (true) or only the last 300 blocks
    */
   find(signature: string, search: boolean): LandedTransaction | null {
     const { tip, chain } = this;
@@ -64,7 +64,7 @@ export class Node {
     return search || recent ? landed : null;
   }
 
-  /** Returns whether this node has the block of a transaction: the block is not newer than the node's tip and not older than its history. */
+  /** Returns whether this node has the block of a transaction: the block's slot is between `firstSlot` and `tip`. */
   has(landed: LandedTransaction): boolean {
     return landed.slot <= this.tip && landed.slot >= this.firstSlot;
   }

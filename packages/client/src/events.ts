@@ -37,7 +37,7 @@ export interface EventsOptions<C extends Category = Category> {
 }
 
 const SILENCE_MS = 45_000;
-/** Delay before a reconnect while the service has not sent a delay (`retry`) yet, ms. */
+/** Delay before a reconnect, ms, until the service has sent a delay (`retry`). */
 const DEFAULT_RETRY_MS = 2_000;
 const MAX_DELAY_MS = 30_000;
 

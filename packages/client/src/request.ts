@@ -64,7 +64,7 @@ export type Input<E extends Endpoint> = Given<E> & { readonly [Absent in Exclude
       }
     : { readonly idempotencyKey?: never });
 
-/** The arguments of a call after its path. The input may be omitted when it has no required parts. */
+/** The arguments that follow the path in a call. The input may be omitted when it has no required parts. */
 export type Arguments<E extends Endpoint> = Record<never, never> extends Given<E> ? [input?: Input<E>] : [input: Input<E>];
 
 /** The input of any endpoint, without the endpoint's own types. */

@@ -13,8 +13,8 @@ const TRANSIENT_STATUSES = new Set([429, 502, 503, 504]);
 
 /**
  * Returns whether a call may be repeated: it reads an object, it replaces or deletes the object that its path names, or it has an `Idempotency-Key`.
- * A call with `If-Match` may not be repeated: after a success the version differs, so the repeated call would be rejected. A call whose body is a
- * stream may not be repeated either, because a stream can be read only once.
+ * A call with `If-Match` may not be repeated: when the first call has succeeded, the version of the object no longer matches, so the service would
+ * reject the repeated call. A call whose body is a stream may not be repeated either, because a stream can be read only once.
  */
 export function isRepeatable(method: string, headers: Headers, body: unknown): boolean {
   if (headers.has('If-Match') || body instanceof ReadableStream) return false;

@@ -76,7 +76,8 @@ const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 async function signInTransaction(address: string, nonce: string, memo: Uint8Array): Promise<Uint8Array> {
   const blockhash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`coinop/sign-in${nonce}`));
   const signatures = [1, ...new Uint8Array(64)];
-  // The header is one signer, no read-only signers and one read-only account (the memo program). The number of accounts and the accounts follow.
+  // The first three numbers are the header of the message: one signer, no read-only signers and one read-only account (the memo program). The number
+  // of accounts (2) and their addresses follow.
   const accounts = [1, 0, 1, 2, ...addressBytes(address), ...addressBytes(MEMO_PROGRAM)];
   const instruction = [1, 1, 0, ...shortLength(memo.length), ...memo];
   return Uint8Array.from([...signatures, ...accounts, ...new Uint8Array(blockhash), ...instruction]);

@@ -18,7 +18,7 @@ export class BlockReader {
 
   /**
    * Parses the next piece of the stream.
-   * @returns the blocks that this piece completes, without comments
+   * @returns the blocks that this piece completes; comment lines of the stream are omitted
    */
   read(bytes: Uint8Array): SseBlock[] {
     const blocks: SseBlock[] = [];

@@ -4,13 +4,16 @@ import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { BurnBoard, BurnRank, BurnStanding } from './schemas.ts';
 
-/** SQL: the ranges into which the standings of a board ($1 event, $2 board) are divided, each with the number of standings in better ranges. */
+/**
+ * SQL: the ranges into which the standings of a board are divided, each with the number of standings in better ranges. $1: id of the event; $2:
+ * board.
+ */
 const RANGES = `r as materialized (
   select amount, wallet, n, sum(n) over (order by amount desc, wallet desc) - n as above from burn_ranges where event_id = $1 and board = $2)`;
 const ON_BOARD = 's.event_id = $1 and s.board = $2';
 /**
- * SQL: selects the standings from the upper bound of a range downwards, best first. `part` limits the rows to this range by their number, because an
- * index scan cannot stop at a lower bound among equal amounts.
+ * SQL: selects the standings from the upper bound of a range downwards, best first. `part`: a `limit` or `offset` clause. The scan stops after a
+ * number of rows, because an index scan cannot stop at a lower bound among equal amounts.
  */
 const inRange = (range: string, part: string) => `
   select s.amount, s.wallet from burn_standings s where ${ON_BOARD} and (s.amount, s.wallet) <= (${range}.amount, ${range}.wallet)
@@ -61,7 +64,10 @@ const selectRank = statement<{
      from burn_standings where event_id = $1 and board in ('referral', 'game', 'social') and wallet = $3) o`,
 );
 
-/** A page of a board. `around`: a wallet; if the board lists it, the page is centred on it, else the page begins at the top. null: no such wallet. */
+/**
+ * Selects a page of a board. `around`: wallet at the centre of the page; if the wallet is not on the board, the page begins at the top. If `around`
+ * is null, the page begins at `offset`.
+ */
 export interface BoardQuery {
   readonly limit: number;
   readonly offset: number;

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
  */
 const SKEW_MS = 30_000;
 
-/** By source: finds the burns for which the source is valid, and returns the indexes of these burns. */
+/** One function per source. It finds the burns for which the source is valid, and returns the indexes of these burns. */
 const findValid: Readonly<Record<BurnSource, (db: Queryable, burns: readonly ClaimedBurn[]) => Promise<Set<number>>>> = {
   referral: (db, burns) => findWalletsReferredBefore(db, burns.map(atWithSkew)),
   game: (db, burns) =>

@@ -18,9 +18,10 @@ const processed = (verdict: string): DeliveryVerdict => ({ outcome: 'worked', ve
 const failed = (verdict: string): DeliveryVerdict => ({ outcome: 'failed', verdict });
 
 /**
- * Checks a bridged chat's message and returns a function that stores it. A message that begins with `!enter` also becomes an entry if the author's
- * wallet linked the account before the round opened; otherwise the message is stored without an entry. A message with wrong numbers is not stored,
- * and neither is a message of a muted or banned author. The verdict states the reason. A malformed body makes the delivery fail permanently.
+ * Checks a message of a bridged chat (a chat on another platform) and returns a function that stores the message. A message that begins with `!enter`
+ * also becomes an entry if the author's account was linked to a wallet before the round opened; otherwise the message is stored without an entry. A
+ * message with wrong numbers is not stored. A message of a muted or banned author is not stored. The verdict of the delivery states the reason. A
+ * malformed body makes the delivery fail permanently.
  * @param body the delivered body
  */
 export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {

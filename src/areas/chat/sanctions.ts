@@ -2,7 +2,7 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { OWN_CHAT } from './messages.ts';
 
-/** The author of a message: an account of a bridged chat, or a wallet in the service's own chat (source `chat`). */
+/** The author of a message: an account of a bridged chat, or a wallet in the service's own chat (`source = 'chat'`). */
 export interface Author {
   readonly source: string;
   readonly account: string;
@@ -10,8 +10,8 @@ export interface Author {
 /** Returns the author for a wallet in the service's own chat. */
 export const walletAuthor = (wallet: string): Author => ({ source: OWN_CHAT, account: wallet });
 
-// A wallet that is banned from the arcade cannot sign in, but its linked accounts could still write. For a linked account the caller also passes the
-// wallet as an author, and the second part of the union finds the wallet's ban.
+// A wallet that is banned from the arcade cannot sign in, but its linked accounts on other platforms could still write. So for a linked account the
+// caller also passes the linked wallet as an author, and the second part of the union finds the ban of this wallet.
 const select = statement<Author & { until: string | null }>(
   'select_chat_sanctions',
   `with author as materialized (select distinct source, account from unnest($1::text[], $2::text[]) as a(source, account))

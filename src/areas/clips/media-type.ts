@@ -47,8 +47,8 @@ function docTypeOf(head: Buffer): string | null {
 }
 
 /**
- * Reads a variable-length EBML size at `at`. The number of leading zero bits in the first byte is the number of further bytes. The value follows the
- * first one bit.
+ * Reads a variable-length EBML size at `at`. The number of leading zero bits in the first byte is the number of further bytes. The value consists of
+ * all bits after the first 1 bit.
  * @returns the value, and the offset of the next byte; null when the size is invalid
  */
 function sizeAt(head: Buffer, at: number): { value: number; next: number } | null {

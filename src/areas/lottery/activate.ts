@@ -78,7 +78,10 @@ async function requireFunds(
   }
 }
 
-/** @param now ms since 1970 */
+/**
+ * Returns the parameters of a chat round that opens now.
+ * @param now ms since 1970
+ */
 function parametersOf(app: App, round: string, terms: ChatRoundTerms, now: number): ChatParameters {
   const { picks, range, maxEntriesPerWallet, durationSec, prizes } = terms;
   const { leadSec, marginSec } = app.config.chain.draws;

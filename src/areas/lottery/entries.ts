@@ -30,7 +30,7 @@ const lockActiveChat = statement<LockRow>(
 const lockOne = statement<LockRow>('lock_round', `select ${LOCKED} from rounds where id = $1 and parameters is not null for update`);
 const readClock = statement<{ now: number }>('read_clock_ms', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
 
-// A separate statement reads the clock. The locking statement would read the clock before it waits for the lock.
+// A separate statement reads the clock, because the locking statement would read the clock before it has waited for the lock.
 async function lock(tx: Queryable, locking: Promise<LockRow[]>): Promise<LockedRound | null> {
   const [[row], [clock]] = await Promise.all([locking, tx.query(readClock)]);
   return row && clock ? { ...row, now: clock.now } : null;
@@ -54,7 +54,7 @@ export interface AcceptedEntry extends Entry {
   readonly round: string;
 }
 
-// Numbers are passed as JSON, because PostgreSQL has no arrays of arrays with different lengths.
+// The numbers of each entry are passed as JSON, because in PostgreSQL all inner arrays of an array must have the same length.
 const insert = statement(
   'insert_entries',
   `insert into entries (round, index, id, wallet, numbers, source, message_id, at)

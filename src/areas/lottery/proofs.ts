@@ -18,7 +18,7 @@ interface ProofRow extends Pick<RoundStatus, 'state' | 'voidReason' | 'root'> {
   siblings: string[] | null;
 }
 
-// `substring` reads only 32 bytes of each level, because the column is stored out of line and uncompressed.
+// `substring` reads only 32 bytes of each level, because PostgreSQL stores the column `nodes` uncompressed and outside the row.
 const selectProof = statement<ProofRow>(
   'select_entry_proof',
   `select r.state, r.void_reason as "voidReason", encode(r.root, 'hex') as root,

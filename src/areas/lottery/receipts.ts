@@ -22,7 +22,9 @@ const ReceiptBody = z.strictObject({
   leaf: Hash,
 });
 
-/** A signed receipt of an accepted entry. With its receipt, a wallet can prove that the service dropped the entry from the published list. */
+/**
+ * A signed receipt of an accepted entry. If the published list lacks the entry, the wallet can prove with the receipt that the service accepted it.
+ */
 export const Receipt = z
   .strictObject({
     body: ReceiptBody,

@@ -44,7 +44,7 @@ export async function readNumbers(db: Queryable, id: string) {
 interface DrawnWinner {
   place: number;
   wallet: string;
-  /** `address` is the address of the mint. */
+  /** The prize, with the `address` of its mint. */
   prize: PrizeTerms & { readonly address: string };
   entryId: string;
   entryIndex: number;

@@ -15,7 +15,7 @@ const payments = statement<GaugeRow>(
    union all
    select jsonb_build_object('payout_unmatched_transactions', ${countRows(`payout_findings where verdict = 'unmatched'`)}), null`,
 );
-/** $1: names of pause scopes that are reported as 0 when they are not paused. */
+/** Parameter $1: names of pause scopes that are reported as 0 when they are not paused. */
 const pauses = statement<GaugeRow>(
   'metrics_pauses',
   `select jsonb_build_object('chain_paused', (c.scope is not null)::int) as values, jsonb_build_object('scope', coalesce(c.scope, k.scope)) as labels

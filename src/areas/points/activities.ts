@@ -18,7 +18,8 @@ export interface Activity {
   battleId?: string | null;
 }
 
-// If every row is new, stores the JSON that the caller passes as $7. Otherwise, builds the JSON from the rows that were inserted.
+// Stores the inserted activities as JSON in the row of their batch. If every activity is new, this is the JSON that the caller passes as $7.
+// Otherwise, the SQL builds the JSON from the inserted rows.
 const insertActivities = statement(
   'insert_activities',
   `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),

@@ -32,7 +32,7 @@ export interface Consumer {
   consume(app: App, tx: Tx, open: OpenDay, activities: readonly ActivityEvent[]): Promise<readonly LedgerEntry[]>;
 }
 
-/** The bits of all consumers, combined. */
+/** Sum of the bits of all consumers. */
 const ALL_CONSUMERS = 7;
 /** Maximum activities per transaction, and maximum batches that one query reads. A single batch with more activities is still consumed. */
 const MAX_ACTIVITIES = 1_000;

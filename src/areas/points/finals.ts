@@ -5,7 +5,8 @@ import { listBoards } from './boards/list-boards.ts';
 import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './boards/positions.ts';
 import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './boards/values.ts';
 
-// Each of these statements compares plain columns of one index, because a plan that reads a whole period would take a second.
+// Each of these statements compares plain columns of one index, so that PostgreSQL reads only the requested rows. To read a whole period would take a
+// second.
 const countFinals = statement<{ total: number }>(
   'count_finals',
   'select position as total from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1',

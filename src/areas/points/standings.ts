@@ -35,13 +35,13 @@ const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`, `${p}_befo
 /** SQL: the columns of a StandingRow, as numbers. */
 export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) => `s.${c}::float8 as ${c}`).join(', ')}`;
 
-/** Returns the numbers of the buckets that contain a day, in the order of PERIODS. The statements in this file take them as $1 to $4. */
+/** Returns the numbers of the buckets that contain a day, in the order of PERIODS. The statements in this file take these numbers as $1 to $4. */
 export const bucketsOf = (day: number): number[] => PERIODS.map((period) => bucketOf(period, day));
 
 /**
  * Returns SQL that updates the columns of a period with the value of the bucket in `excluded`. If this bucket is later than the stored bucket, the
- * stored value moves to `_before`. If it is earlier, the SQL updates `_before`: a transaction that began before midnight may commit after one that
- * began later.
+ * stored value moves to `_before`. If it is earlier, the SQL updates `_before`, because a transaction that began before midnight may commit after a
+ * transaction that began after midnight.
  * @param join combines two values of one bucket in SQL: a sum, or the greater value
  */
 const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
@@ -139,7 +139,7 @@ const reset = statement<StandingRow>(
 
 /**
  * Replaces a wallet's best scores with recomputed values, which may be lower.
- * @param values one for all time, then two per period: of the current bucket and of the bucket before
+ * @param values the best score of all time, then two best scores per period: of the current bucket and of the bucket before
  */
 export async function resetBest(tx: Tx, key: { board: string; mode: Mode; wallet: string }, values: readonly number[]): Promise<StandingRow[]> {
   return await tx.query(reset, [key.board, key.mode, key.wallet, ...values]);
@@ -151,8 +151,9 @@ const markRefresh = statement(
 );
 
 /**
- * Marks changed standings, and enqueues a job that copies them to the boards in Redis after the commit. Writers outside the score path must call it.
- * The marks are rows of the same transaction, so a lost job delays the copy by seconds but loses no change.
+ * Marks changed standings, and enqueues a job that copies them to the boards in Redis after the commit. Every writer of standings must call this
+ * function, except the recording of submitted scores, which copies its standings itself. The marks are rows of the same transaction, so a lost job
+ * delays the copy by seconds but loses no change.
  */
 export async function scheduleRefresh(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
   const shown = rows.filter((row) => row.mode === 'regular');

@@ -37,7 +37,7 @@ interface CompletionKey {
 
 const keyText = ({ wallet, questId, windowKey }: CompletionKey) => `${wallet} ${windowKey} ${questId}`;
 
-/** Finds recorded completions by key. `at` is ms since 1970. */
+/** Finds recorded completions by key. `at` is the time of the completion, ms since 1970. */
 interface CompletionLookup {
   find(key: CompletionKey): { readonly at: number; readonly points: number } | undefined;
 }

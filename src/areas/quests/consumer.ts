@@ -80,7 +80,8 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
   );
   const uncompleted = possible.filter(({ wallet, quest, windowKey, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
-    // A completion with the time `open.at` was recorded by this transaction, which may be rolled back. So only earlier completions are marked.
+    // A completion with the time `open.at` was recorded by this transaction, which may be rolled back. So the estimates mark only earlier
+    // completions.
     if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet);
     return completion === undefined;
   });

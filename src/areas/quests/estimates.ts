@@ -80,8 +80,10 @@ export class ProgressEstimates {
   #games = '';
 
   /**
-   * Must be called before each batch. Clears the estimates if another process consumed a batch in between.
-   * @param batchNumber number of this batch; not the previous number plus 1 if another process consumed a batch
+   * Prepares the estimates for a batch; the caller calls it before each batch. Clears the estimates if another process consumed a batch since the
+   * last call.
+   * @param batchNumber number of this batch. Batches of all processes are numbered in one sequence, so a gap means that another process consumed a
+   * batch
    */
   beginBatch(batchNumber: number, unrewarded: ReadonlySet<string>): void {
     const games = [...unrewarded].join();

@@ -1,6 +1,6 @@
 /** Version of the multiplier rule in this file. Each ledger entry of a quest stores this version. */
 export const RULE = 1;
-/** The values down to `MAX_MULTIPLIER` are basis points: 10,000 is a factor of 1. */
+/** The constants from here to `MAX_MULTIPLIER` are basis points: 10,000 is a factor of 1. */
 const BASE_MULTIPLIER = 10_000;
 const STREAK_BONUS_PER_DAY = 500;
 const MAX_STREAK_BONUS = 5_000;

@@ -56,8 +56,8 @@ export const measuredKinds = (requirement: Requirement): string[] =>
   });
 
 /**
- * Returns the keys of activities that may advance a requirement: `<kind>`, `<kind> <subject>` or `any`. `activityKeys` returns the keys to compare
- * with.
+ * Returns the keys of activities that may advance a requirement: `<kind>`, `<kind> <subject>` or `any`. The caller compares them with the keys that
+ * `activityKeys` returns for an activity.
  */
 export const requirementKeys = (requirement: Requirement): string[] =>
   conditionsOf(requirement).flatMap((condition) => {
@@ -67,7 +67,8 @@ export const requirementKeys = (requirement: Requirement): string[] =>
   });
 
 /**
- * Returns the keys of one activity. A `bind` has no key `any`: it is an action of the referred wallet and does not extend the streak of the referrer.
+ * Returns the keys of one activity. A `bind` has no key `any`, because the referred wallet performs it, so it does not extend the streak of the
+ * referrer.
  */
 export const activityKeys = (kind: ActivityKind, subject: string): string[] =>
   kind === 'void' ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];

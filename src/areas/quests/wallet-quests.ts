@@ -16,7 +16,7 @@ import { type OwnQuest, presentOwnQuest } from './schemas.ts';
 
 /**
  * Reads the quests that can be completed at present.
- * @param only restricts the result to a value of the task flag, or to the quests of a burn event
+ * @param only filter. `task`: only quests whose `task` has this value; `burnEventId`: only quests of this burn event
  */
 export async function openQuests(app: App, only: { task?: boolean; burnEventId?: string } = {}): Promise<Quest[]> {
   const now = app.clock.now().getTime();

@@ -21,8 +21,8 @@ const findCode = statement<{ code: string; referrer: string; banned: boolean }>(
    from referral_links l left join players p on p.wallet = l.wallet where l.code = $1`,
 );
 const findBinding = statement<{ bound: boolean }>('find_referral', 'select true as bound from referrals where wallet = $1');
-// Finds a score in a verified game from before the binding; it also verifies the wallet. Looks up an index once per game version, because there are
-// few game versions.
+// Returns whether the wallet has an accepted score in a game that verifies scores. A score from before the binding counts too. Looks up an index once
+// per game version, because there are few game versions.
 const hasVerifiedScore = statement<{ verified: boolean }>(
   'find_verified_score',
   `select exists (

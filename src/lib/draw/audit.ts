@@ -24,7 +24,7 @@ const base58Of = (bytes: number, example: string) =>
 /** A commitment in a finalized block of the chain. */
 export const LandedCommitment = z.strictObject({
   memo: z.string().max(566),
-  /** Public key of the signer, and the transaction signature. */
+  /** Public key that signed the commitment, and the signature of the commitment's transaction. */
   committer: Wallet,
   signature: base58Of(64, '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv'),
   slot: z.int().min(0),
@@ -104,7 +104,9 @@ export const Audit = z.strictObject({
     })
     .nullable(),
   winners: z.array(AuditWinner).nullable(),
-  /** The leaf of each entry, by index. This is the last field, because there may be many leaves and a writer of an audit may stream them. */
+  /**
+   * The leaf hash of each entry, ordered by index. This is the last field, because there may be many leaves and a writer of an audit may stream them.
+   */
   entryHashes: z.array(Hash),
 });
 export type Audit = z.output<typeof Audit>;

@@ -8,7 +8,7 @@ export const SCHEME = 'bls-unchained-g1-rfc9380';
 
 /** A drand chain: its key and its schedule. Byte values are hex text. */
 export interface BeaconChain {
-  /** Hash over the other fields. This hash identifies the chain. */
+  /** Hash over the other fields except `scheme`. This hash identifies the chain. */
   readonly chainHash: string;
   readonly scheme: typeof SCHEME;
   /** Public key on G2, compressed: 96 bytes. */

@@ -10,7 +10,7 @@ import { drawRound } from './winners.ts';
 /** Input of an audit. All other values of the audit are computed from this input. */
 export interface RoundFacts {
   readonly parameters: RoundParameters;
-  /** The frozen entries, by index. */
+  /** The frozen entries, ordered by index. */
   readonly entries: readonly Entry[];
   /** The landed commitment; null until it is finalized on the chain. */
   readonly commitment: LandedCommitment | null;

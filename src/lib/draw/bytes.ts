@@ -14,7 +14,7 @@ export const Hash = z
   .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
   .meta({ example: '2f7a9c1be0d34455a8d0c6a1f1f0e7b3c9a2d4e6f8091a2b3c4d5e6f70819293' });
 
-/** Identifier of a round: a UUID in lower case. Where it is hashed, its 16 bytes are used. */
+/** Identifier of a round: a UUID in lower case. A hash input contains the 16 bytes of the UUID instead of its text. */
 export const RoundId = z
   .string()
   .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case')

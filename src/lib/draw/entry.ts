@@ -11,7 +11,7 @@ export const Entry = z.strictObject({
   /** Index of the entry: 0, 1, 2, … in the order of acceptance, without gaps. */
   index: z.int().min(0).max(0xffff_ffff),
   wallet: Wallet,
-  /** The numbers in ascending order; empty for a ticket. */
+  /** The numbers of the entry, in ascending order; empty for a ticket. */
   numbers: z.array(z.int().min(1).max(MAX_RANGE)).max(MAX_RANGE),
   /** Origin of the entry: `chat` for the service's own chat, the name of a bridged chat, `chain` for a paid ticket, or `ticket` for a free ticket. */
   source: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens'),
@@ -56,47 +56,47 @@ function leafBytes(head: Uint8Array, { index, wallet, numbers, source, messageId
   return bytes;
 }
 
-/** Returns the leaf of one entry, hex. */
+/** Returns the hex leaf hash of one entry. */
 export function entryLeaf(round: string, entry: Entry): string {
   return Buffer.from(entryLeaves(round, [entry])).toString('hex');
 }
 
 /**
- * Builds the tree of a round's entries, as in src/lib/merkle.ts, over the leaves of the entries, ordered by index.
+ * Builds the Merkle tree (src/lib/merkle.ts) over the leaves of a round's entries, ordered by index.
  * @param entries at least one
  */
 export function entryTree(round: string, entries: readonly Entry[]): Uint8Array[] {
   return buildTree(entryLeaves(round, entries));
 }
 
-/** Returns the root of a tree of entries, hex. */
+/** Returns the hex root of an entry tree. */
 export const treeRoot = (tree: readonly Uint8Array[]): string => Buffer.from(rootOf(tree)).toString('hex');
 
-/** Returns the leaves of a tree of entries, by index, hex. */
+/** Returns the hex leaf hashes of an entry tree, ordered by the index of the entry. */
 export function leavesOf(tree: readonly Uint8Array[]): string[] {
   const text = Buffer.from(tree[0] ?? []).toString('hex');
   return Array.from({ length: text.length / (2 * HASH_BYTES) }, (_, i) => text.slice(2 * HASH_BYTES * i, 2 * HASH_BYTES * (i + 1)));
 }
 
 /**
- * Computes the root from the leaves that an audit lists. Leaves and root are hex.
- * @param leaves at least one
+ * Returns the hex root of the tree over the leaves that an audit lists.
+ * @param leaves hex leaf hashes, at least one
  */
 export const rootOverLeaves = (leaves: readonly string[]): string => treeRoot(buildTree(fromHex(leaves.join(''))));
 
-/** Returns the root over a round's entries, hex, or null when there are none. */
+/** Returns the hex root of the tree over a round's entries; null when the round has no entries. */
 export function entriesRoot(round: string, entries: readonly Entry[]): string | null {
   return entries.length === 0 ? null : treeRoot(entryTree(round, entries));
 }
 
-/** The proof that an entry is part of a root: the entry's leaf, and the sibling hashes from the leaf up to the root. Hex. */
+/** The proof that a tree contains an entry: the leaf of the entry, and the sibling hashes from the leaf up to the root. All hashes are hex. */
 export interface EntryProof {
   leaf: string;
   proof: string[];
 }
 
 /**
- * Returns the proof of an entry.
+ * Returns the proof of the entry at an index.
  * @param tree from `entryTree`
  */
 export function proveEntry(tree: readonly Uint8Array[], index: number): EntryProof {
@@ -104,7 +104,7 @@ export function proveEntry(tree: readonly Uint8Array[], index: number): EntryPro
   return { leaf: Buffer.from(leaf).toString('hex'), proof: proofOf(tree, index).map((sibling) => Buffer.from(sibling).toString('hex')) };
 }
 
-/** Returns whether a proof shows that an entry, with all its fields, is part of a root. */
+/** Returns whether a proof shows that the tree with this root contains the entry with exactly these fields. */
 export function verifyEntry(root: string, round: string, entry: Entry, proof: readonly string[]): boolean {
   if (proof.length > MAX_PROOF_LENGTH) return false;
   return verifyProof(fromHex(root), fromHex(entryLeaf(round, entry)), proof.map(fromHex));

@@ -4,8 +4,8 @@ import { Wallet } from '../scalars.ts';
 import { hashOfParts, Millisecond, millis, RoundId, Units, utf8 } from './bytes.ts';
 
 /**
- * Default seconds from the signing of a commitment to its beacon round (lead), and from the commitment's block to this beacon round (margin). The
- * configuration rejects lower values in production.
+ * Default lead (from the signing of a commitment to its beacon round) and default margin (from the block of the commitment to this beacon round),
+ * seconds. The configuration rejects lower values in production.
  */
 export const LEAD_SEC = 180;
 export const MARGIN_SEC = 60;
@@ -20,11 +20,11 @@ const timing = {
   closesAt: Millisecond.meta({ example: '2026-11-21T13:00:00.000Z' }),
   /** Lead, seconds. The beacon round is the first beacon round that is published at least this long after the commitment is signed. */
   leadSec: z.int().min(1).max(86_400).meta({ example: LEAD_SEC }),
-  /** Margin, seconds. The block of the commitment must be at least this much older than the beacon round. */
+  /** Margin, seconds. The time from the block of the commitment to the beacon round must be at least this long. */
   marginSec: z.int().min(0).max(86_400).meta({ example: MARGIN_SEC }),
 };
 
-/** A prize: an amount in base units of a mint. */
+/** A prize: the mint of a token, and an amount in base units. */
 export const Prize = z.strictObject({ amount: Units, mint: Wallet });
 export type Prize = z.output<typeof Prize>;
 

@@ -42,7 +42,7 @@ export function findBrokenRule(parameters: RoundParameters, entries: readonly En
   return null;
 }
 
-/** Returns the rule that the numbers of an entry break, as the end of a sentence, or null. */
+/** Returns the rule that the numbers of an entry break, worded as the end of an error sentence; null when the numbers break no rule. */
 export function numbersError(parameters: RoundParameters, numbers: readonly number[]): string | null {
   if (parameters.kind === 'legacy') return numbers.length === 0 ? null : 'must be empty, because a ticket has no numbers';
   const { picks, range } = parameters;

@@ -34,7 +34,10 @@ export type RoundVerdict =
   | { readonly ok: true; readonly state: 'closing' | 'committed' | 'finalized' | 'void' }
   | ({ readonly ok: false } & Mismatch);
 
-/** The round under verification: the published audit, the facts from which it is recomputed, their tree, and the parsed memo of the commitment. */
+/**
+ * The round under verification: the published audit, the facts from which the audit is recomputed, the tree of the entries, and the parsed memo of
+ * the commitment.
+ */
 interface RoundToVerify {
   readonly audit: Audit;
   readonly facts: RoundFacts;
@@ -136,13 +139,15 @@ function doEntriesMatch({ facts, tree, memo }: RoundToVerify): boolean {
 }
 
 function checkEntries(given: RoundToVerify): Mismatch | null {
-  // In a round that is void because its entries differ, `checkVoid` checks the difference.
+  // In a round that is void because its entries differ from the commitment, `checkVoid` checks the difference.
   if (given.audit.void === 'entries-differ') return null;
   if (!doEntriesMatch(given)) return firstDifferentEntry(given) ?? { where: 'entries', reason: 'do not match the commitment' };
   return findBrokenRule(given.audit.parameters, given.facts.entries);
 }
 
-/** Finds the first entry, by index, that differs from the committed one. This works only when the hashes in the audit match the committed root. */
+/**
+ * Finds the entry with the lowest index that differs from the committed entry. This works only when the hashes in the audit match the committed root.
+ */
 function firstDifferentEntry({ audit: { entryHashes }, tree, memo }: RoundToVerify): Mismatch | null {
   if (memo === null || entryHashes.length !== memo.count || rootOverLeaves(entryHashes) !== memo.entriesRoot) return null;
   const own = tree === null ? [] : leavesOf(tree);

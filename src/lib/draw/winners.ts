@@ -12,7 +12,7 @@ export interface Winner {
   place: number;
   index: number;
   wallet: string;
-  /** Number of the entry's numbers that were drawn; null for a ticket. */
+  /** How many of the entry's numbers were drawn; null for a ticket. */
   matches: number | null;
   /** Tie-breaker among entries with the same number of matches, hex; null for a ticket. */
   tie: string | null;

@@ -38,7 +38,7 @@ export function verifyStrict(key: Uint8Array, message: Uint8Array, signature: Ui
     const publicKey = createPublicKey({ key: Buffer.concat([SPKI, key]), format: 'der', type: 'spki' });
     return verify(null, message, publicKey, signature);
   } catch {
-    // The 32 key bytes are not a point of the curve.
+    // OpenSSL may throw when the 32 key bytes are not a point of the curve.
     return false;
   }
 }

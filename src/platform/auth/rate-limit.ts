@@ -2,7 +2,7 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { script } from '#platform/redis/script.ts';
 
-/** A rate limit per caller. A window has a fixed length and starts at the first request of the caller. */
+/** A maximum number of requests per caller and window. A window has a fixed length and starts at the first request of the caller. */
 export interface RateLimit {
   /** Name of the counted action, unique in the service. It is part of the Redis key. */
   readonly name: string;

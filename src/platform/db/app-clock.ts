@@ -8,8 +8,8 @@ export const setAppClock = statement(
 );
 
 /**
- * Locks app_clock, so that processes that migrate at the same time write the table one after the other. With two rows in app_clock, `app_now()` would
- * fail.
+ * Locks `app_clock`, so that processes that migrate at the same time write the table one after the other. Two processes could otherwise insert two
+ * rows, and `app_now()` fails when the table has two rows.
  */
 const lockAppClock = { text: 'lock table app_clock in exclusive mode' };
 

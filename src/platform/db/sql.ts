@@ -32,16 +32,16 @@ export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A query text that `PipelinedClient` answers with the client itself. It is never sent to the server. */
+/** A query text for which `PipelinedClient` returns itself as the only row. The text is never sent to the server. */
 const ITSELF = '/* the connection itself */';
 
 /**
- * A pg client that code can get out of Kysely with the query `ITSELF`. Kysely and MikroORM give no access to their client. They support neither named
- * statements nor several statements in one round trip.
+ * A pg client that returns itself for the query `ITSELF`. Code needs the client, because Kysely and MikroORM give no access to it, and support
+ * neither named statements nor several statements in one round trip.
  */
 export class PipelinedClient extends pg.Client {
   #ended = false;
-  /** Returns the client to its pool. Set at the end of each use of the client. */
+  /** Returns the client to its pool. The function is set at the end of each use of the client. */
   #release: ((isLost: boolean) => void) | null = null;
 
   constructor(config?: pg.ClientConfig) {
@@ -53,8 +53,8 @@ export class PipelinedClient extends pg.Client {
   }
 
   /**
-   * Marks the client as in use. If the connection is lost inside a transaction, the rollback fails and the transaction never releases the client.
-   * Without this method, the pool would lose one connection each time.
+   * Remembers how to release the client. If the connection is lost inside a transaction, the rollback fails and Kysely never releases the client, so
+   * the pool would lose one connection each time.
    * @returns a function to call at the end of the use; from then on the client releases itself when its connection is lost
    */
   hold(): () => void {

@@ -8,7 +8,10 @@ import { observeTransaction } from '#platform/observability/metrics/metrics.ts';
 import { traceTransaction } from '#platform/observability/tracing/tracing.ts';
 import { connectionOf, type Queryable, type Statement, statement } from './sql.ts';
 
-/** A database transaction. Every write of the service runs in one. Enqueued jobs and emitted events take effect only if the transaction commits. */
+/**
+ * A database transaction. Every write of the service runs in a transaction. Enqueued jobs and emitted events take effect only if the transaction
+ * commits.
+ */
 export interface Tx extends Queryable {
   readonly em: EntityManager;
   /** Enqueues a job right after the commit of the transaction. */
@@ -35,7 +38,7 @@ const insertOutboxAll = statement(
 
 /**
  * Creates `app.tx`.
- * @param wakePublisher called after a commit that emitted events; a failure does no harm, because the publisher also polls the outbox
+ * @param wakePublisher called after a commit that emitted events; when it fails, the publisher finds the events at its next poll of the outbox
  */
 export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePublisher: () => Promise<unknown>): RunTransaction {
   return async (work) => {

@@ -9,7 +9,8 @@ import { framesFor, type Item, ownMessages, type Reader } from './replay-buffer.
 export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
 
 /**
- * Prepares a batch of stream entries, so that each subscriber needs only one write. Subscribers of the same categories share the bytes.
+ * Prepares a batch of stream entries, so that each subscriber needs only one write. Subscribers of the same categories share the bytes, unless the
+ * batch has messages for their own wallet.
  * @param hasStreams returns whether a wallet has open streams in this process
  */
 export function composeBatch(batched: BatchedEvent, epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {

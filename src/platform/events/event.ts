@@ -17,7 +17,7 @@ export function event<Payload extends z.ZodType>(definition: EventType<Payload>)
   return definition;
 }
 
-/** One item of a batched event, in the form that the item's own wallet receives. */
+/** One item of a batched event, as the streams of the item's wallet receive it. */
 export interface OwnItem {
   readonly wallet: string;
   /** Position of the item in its outbox row, from 1. */
@@ -29,8 +29,8 @@ export interface OwnItem {
 }
 
 /**
- * An event type whose outbox rows carry many items, such as the scores of one transaction. Each item is sent to the streams of its own wallet. In
- * addition, all items of one publisher tick are sent to all subscribers as one broadcast.
+ * An event type whose outbox rows carry many items (such as the scores of one transaction). Each item is sent to the streams of its own wallet. In
+ * addition, all items of one publisher tick (one group of outbox rows) are sent to all subscribers as one broadcast.
  */
 export interface BatchedEvent<Item = unknown> {
   readonly type: EventType;
@@ -41,7 +41,7 @@ export interface BatchedEvent<Item = unknown> {
   items(payload: unknown): readonly Item[];
   /** Serializes the items of an outbox row for the Redis stream. The format is compact, because a row has hundreds of items. */
   pack(at: string, items: readonly Item[]): string;
-  /** Returns those packed items whose wallet is wanted, in their original order. */
+  /** Unpacks the items whose wallet is wanted, and returns them in their original order. */
   unpack(packed: string, wanted: (wallet: string) => boolean): readonly OwnItem[];
   /** Returns the payload of the broadcast for the items of one tick. */
   broadcast(items: readonly Item[]): Promise<object>;

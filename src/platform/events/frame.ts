@@ -2,8 +2,8 @@ import type { EventCatalog } from './event.ts';
 import type { Position } from './redis-stream.ts';
 
 /**
- * The position up to which a client has received the event stream. `index` is the last received item within an entry of batched items; Infinity means
- * the whole entry.
+ * The position up to which a client has received the event stream. For an entry of batched items, `index` is the index of the last item that the
+ * client received; Infinity means that the client received the whole entry.
  */
 export interface Bookmark extends Position {
   readonly epoch: string;
@@ -31,8 +31,8 @@ export function parseId(text: string): Bookmark | null {
 export const message = (id: string, type: string, data: string): Buffer => Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`);
 
 /**
- * Encodes an id without a message. The client stores the id and dispatches no event, so that it can resume even a stream that has sent no message
- * yet.
+ * Encodes an id without a message. The client stores the id without dispatching an event, so that it can resume even a stream that has sent no
+ * message yet.
  */
 export const bookmark = (id: string): Buffer => Buffer.from(`id: ${id}\n\n`);
 

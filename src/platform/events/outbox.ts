@@ -1,8 +1,8 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 
 /**
- * Minimum interval between two ticks, ms. A tick publishes one group of outbox rows. The interval counts across all publishers: fewer than 20 ticks
- * per second, with room for jitter.
+ * Minimum interval between two ticks, ms. In a tick, a publisher publishes one group of outbox rows. The interval applies to all publishers together,
+ * so there are fewer than 20 ticks per second, even with jitter.
  */
 export const TICK_MS = 55;
 
@@ -35,7 +35,7 @@ export interface OutboxStatus {
   readonly unnumbered: boolean;
 }
 
-// Uses `abs`, so that the ticks continue after the clock was set back.
+// Uses `abs`, because `published_at` is in the future after the clock was set back, and the ticks would stop until that time.
 const WAIT_MS = `greatest(0, ${TICK_MS} - abs(extract(epoch from app_now() - published_at)) * 1000)::float8 as "waitMs"`;
 
 const selectStatus = statement<OutboxStatus>(
@@ -48,7 +48,7 @@ const lockCounter = statement<{ publication: number; waitMs: number }>(
   `select publication::float8 as publication, ${WAIT_MS} from outbox_counter for update skip locked`,
 );
 
-// Runs after the statement that takes the lock, not as a part of that statement, so that it sees the numbers that the previous tick assigned.
+// Runs as a separate statement after the one that takes the lock, so that it sees the numbers that the previous tick assigned.
 const assignNumbers = statement<{ publication: number }>(
   'outbox_number',
   `with picked as (
@@ -113,7 +113,7 @@ export async function takeTick(tx: Queryable, appended: number): Promise<number 
 export const readNumbered = (db: Queryable, after: number): Promise<OutboxRow[]> => db.query(selectNumbered, [after]);
 
 /**
- * Deletes the oldest of the rows that were published more than an hour ago, at most one batch. If Redis is later restored from a dump that needs a
+ * Deletes rows that were published more than an hour ago, oldest first, at most one batch. If Redis is later restored from a dump that lacks a
  * deleted row, the publisher starts a new stream.
  * @returns whether more rows may be left; the caller then calls again in a new transaction
  */

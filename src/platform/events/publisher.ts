@@ -8,11 +8,12 @@ import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } 
  * Runs one tick: publishes rows that wait in the outbox. Any number of publishers may run, because only one tick runs at a time, at least TICK_MS
  * after the previous one. A tick first numbers rows in PostgreSQL, then appends the missing entries to the Redis stream, all or none. No event is
  * lost or duplicated if a publisher is killed between these steps, or if another publisher appends the same entries first.
- * @returns delay until the next tick, ms; null when the publisher may wait for the wake-up channel
+ * @returns delay until the next tick, ms; null when no row waits, so that the caller can wait for a message in the wake-up channel
  */
 export async function publishTick(app: App, batched: BatchedEvent = app.events.batched): Promise<number | null> {
   const key = eventStreamKey(app.config);
-  // Reads the Redis stream before the numbers in PostgreSQL, so that the stream cannot seem to be ahead of the numbers.
+  // Reads the Redis stream before the numbers in PostgreSQL. In the other order, another publisher could append in between, and the stream would seem
+  // to be ahead of the numbers.
   const tail = await readTail(app.redis, key);
   const { publication, waitMs, unnumbered } = await readOutboxStatus(app.db);
   if (tail === null || tail.publication > publication) {
@@ -23,18 +24,18 @@ export async function publishTick(app: App, batched: BatchedEvent = app.events.b
   if (!unnumbered && tail.publication === publication) return null;
   if (waitMs > 0) return waitMs;
   const last = await app.tx((tx) => takeTick(tx, tail.publication));
-  // Another publisher runs the tick. The jitter avoids that both publishers try at the same moment again.
+  // Another publisher runs the tick. The jitter prevents both publishers from trying again at the same moment.
   if (last === null) return TICK_MS * (1 + Math.random());
   if (last > tail.publication) await publish(app, key, tail, last, batched);
   return 0;
 }
 
-/** Appends the events that the Redis stream misses. */
+/** Appends to the Redis stream the events that it does not contain yet. */
 async function publish(app: App, key: string, tail: Tail, last: number, batched: BatchedEvent): Promise<void> {
   const rows = await readNumbered(app.db, tail.publication);
   const next = rows[0]?.publication ?? last + 1;
   if (next !== tail.publication + 1) {
-    // Redis was restored from an old dump, and some of the rows after that dump are deleted from the outbox.
+    // Redis was restored from an old dump, and the outbox no longer contains some of the rows that the dump lacks.
     app.log.warn({ tail, next }, 'the outbox no longer holds the events that the Redis stream misses; a new stream starts');
     await startStream(app.redis, key, tail, next - 1);
     return;

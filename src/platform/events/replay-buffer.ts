@@ -48,7 +48,7 @@ const sizeOf = (item: Item): number => (item.frame?.length ?? 0) + item.own.leng
 /**
  * Returns the messages for the batched items of one entry, by wallet.
  * @param wanted returns whether the messages of a wallet are needed
- * @param after leaves out the items up to this index
+ * @param after index of the last item to leave out; 0 = no item is left out
  */
 export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wanted: (wallet: string) => boolean, after = 0): Map<string, Buffer[]> {
   const messages = new Map<string, Buffer[]>();
@@ -64,7 +64,9 @@ export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wa
   return messages;
 }
 
-/** Holds the entries of the Redis stream in memory, with the same maximum size. Clients that resume receive their missed events from this buffer. */
+/**
+ * Holds the entries of the Redis stream in memory; both have the same maximum size. Clients that resume receive their missed events from this buffer.
+ */
 export class ReplayBuffer {
   readonly epoch: string;
   #items: Item[] = [];
@@ -164,7 +166,7 @@ export class ReplayBuffer {
 
 /**
  * Returns the messages of one entry for one subscriber.
- * @param after leaves out the messages up to this bookmark; null = none
+ * @param after the last message to leave out; null = no message is left out
  */
 export function framesFor(batched: BatchedEvent, epoch: string, item: Item, reader: Reader, after: Bookmark | null): readonly Buffer[] {
   if ((item.bit & reader.mask) === 0) return [];

@@ -31,7 +31,7 @@ const DRAIN_MS = 2_000;
 /** Intervals of the streams, ms. */
 export interface StreamTimes {
   readonly heartbeatMs: number;
-  /** Maximum age of a connection, ± 10 %. Clients reconnect regularly, so the reconnects that a deployment causes are routine. */
+  /** Maximum age of a connection, ± 10 %. All clients reconnect regularly, so the reconnects during a deployment are nothing unusual for them. */
   readonly rotateMs: number;
   /** Maximum time that a stream continues after its session has ended. */
   readonly sessionsMs: number;
@@ -98,7 +98,8 @@ class Streams {
     await this.#start().ready();
     const buffer = this.#buffer;
     const from = subscription.lastEventId === null ? null : parseId(subscription.lastEventId);
-    // Another process may have sent the client entries that this process has not read yet. An id beyond the end of the Redis stream is invalid.
+    // The client's id may be newer than this process's buffer, because another process has read more of the Redis stream. An id beyond the end of the
+    // Redis stream is invalid, so the client receives a reset.
     if (buffer && from?.epoch === buffer.epoch && comparePositions(from, buffer.last) > 0) {
       const tail = await readTail(this.#app.redis, eventStreamKey(this.#app.config));
       if (tail?.epoch !== from.epoch || comparePositions(from, tail) > 0) return (response) => this.#join(response, subscription, null);

@@ -19,7 +19,7 @@ const MAX_RETRY_MS = 1_000;
 const PAGE = 500;
 
 /**
- * Receives the replay buffer each time the buffer has grown. If it is a different buffer object, the Redis stream was loaded again, because it was
+ * Receives the replay buffer each time the buffer has grown. A different buffer object means that the Redis stream was loaded again, because it was
  * replaced or had a gap; subscribers cannot receive events that the new buffer does not hold.
  */
 export type Listener = (buffer: ReplayBuffer) => void;
@@ -111,7 +111,10 @@ export class StreamReader {
     return true;
   }
 
-  /** Returns whether the buffer shows the current Redis stream. A missing stream counts as current, because the publisher starts a new one. */
+  /**
+   * Returns whether the buffer belongs to the current Redis stream. Returns true when the stream is missing, because the publisher then starts a new
+   * one.
+   */
   async #isCurrent(buffer: ReplayBuffer): Promise<boolean> {
     const tail = await readTail(this.#connection, this.#key);
     return tail === null || (tail.epoch === buffer.epoch && comparePositions(tail, buffer.last) >= 0);

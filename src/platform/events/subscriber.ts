@@ -40,8 +40,8 @@ export class Subscriber implements Reader {
   /** Progress of the replay of missed messages; null = the subscriber is live. */
   #replay: { from: Bookmark; sent: number } | null = null;
   /**
-   * Position up to which another process, which had read more of the Redis stream, has sent messages to the client. These messages are not sent
-   * again. null = no such position.
+   * Position up to which the client has received messages from another process, if that process had read more of the Redis stream than this one.
+   * Messages up to this position are not sent again. null = no such position.
    */
   #after: Bookmark | null = null;
 
@@ -93,7 +93,7 @@ export class Subscriber implements Reader {
     while (this.#replay !== null && this.#socket.writable) {
       const buffer = this.#deps.buffer();
       const { from, sent } = this.#replay;
-      // A Redis stream that ends before the client's bookmark has lost its newest entries, so messages may be missing.
+      // If the Redis stream ends before the client's bookmark, Redis has lost the newest entries, so messages may be missing.
       if (!buffer.covers(from) || comparePositions(from, buffer.last) > 0 || sent > MAX_MISSED) {
         this.#goLive(buffer, [this.#reset(buffer)]);
         return;
@@ -140,7 +140,7 @@ export class Subscriber implements Reader {
   #send(bytes: Buffer): boolean {
     if (bytes.length === 0 || !this.#socket.writable) return true;
     if (this.#socket.writableLength > MAX_BACKLOG) {
-      // Resets the TCP connection instead of closing it, because after a close the kernel would hold megabytes of unsent data for minutes.
+      // Resets the TCP connection. After a normal close, the kernel would hold megabytes of unsent data for minutes.
       this.#socket.resetAndDestroy();
       countSubscriberDropped();
       return false;

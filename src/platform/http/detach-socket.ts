@@ -11,7 +11,8 @@ import { finished } from 'node:stream/promises';
 export async function detachSocket(response: ServerResponse): Promise<Socket | null> {
   const { req: request, socket } = response;
   if (socket === null) {
-    // A pipelined request gets its socket only after the responses to earlier requests. This closes the connection then, so that the client retries.
+    // A pipelined request gets its socket only after the responses to earlier requests. This listener then closes the connection, so that the client
+    // retries.
     response.once('socket', (late: Socket) => late.destroy());
     return null;
   }

@@ -41,7 +41,7 @@ export interface Stream {
    * describes the bytes of the stream.
    */
   readonly json?: z.ZodType;
-  /** Further content types of the response. The handler must set `Content-Type`. */
+  /** Other content types that the response may have. The handler must set `Content-Type`. */
   readonly others?: readonly string[];
   /** Schema of a form, for the OpenAPI document. `readForm` validates the form. */
   readonly form?: z.ZodType;

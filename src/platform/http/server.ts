@@ -46,7 +46,8 @@ export function openServer(koa: Koa, timeouts: ClientTimeouts = CLIENT_TIMEOUTS)
   server.on('checkExpectation', (_request, response: ServerResponse) => sendError(response, 417, 'Expect must be 100-continue'));
   server.on('clientError', (error: Error & { code?: string }, socket) => {
     const current: unknown = Reflect.get(socket, '_httpMessage');
-    // No error response is sent when the client has disconnected, or when another response has begun, because the error response would corrupt it.
+    // Sends no error response when the client has disconnected, or when another response has begun, because the error response would corrupt the
+    // other response.
     if (error.code === 'ECONNRESET' || !socket.writable || (current instanceof ServerResponse && current.headersSent)) return void socket.destroy();
     const { status, error: message } = PARSER_ERRORS[error.code ?? ''] ?? { status: 400, error: 'the request must be valid HTTP/1.1' };
     respondAndClose(socket, status, message);

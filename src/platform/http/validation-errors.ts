@@ -63,7 +63,10 @@ export const describeIssue: z.core.$ZodErrorMap = (issue) => {
 
 type Issue = z.core.$ZodIssue;
 
-/** Returns the issues of the union branch that fits the value best: the value has the branch's type, and the branch has the fewest issues. */
+/**
+ * Returns the issues of the union branch that fits the value best. This is the branch with the fewest issues among the branches that have the value's
+ * type.
+ */
 function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   const fitting = branches.filter((issues) => issues.every((issue) => issue.path.length > 0 || issue.code !== 'invalid_type'));
   return fitting.sort((a, b) => a.length - b.length)[0];

@@ -47,7 +47,7 @@ async function checkReadiness(app: App): Promise<Readiness> {
           const applied = new Set(rows.map((row) => row.name));
           pending = migrations.some((migration) => !applied.has(migration.name));
         },
-        // SQLSTATE 42P01: the table of migrations does not exist yet, but PostgreSQL has responded.
+        // SQLSTATE 42P01: the table of migrations does not exist yet. PostgreSQL has responded, so only the migrations check fails.
         (error: unknown) => {
           if (!(error instanceof Error && 'code' in error && error.code === '42P01')) throw error;
         },

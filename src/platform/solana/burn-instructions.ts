@@ -5,8 +5,8 @@ import { TOKEN_PROGRAM } from './tokens.ts';
 const TOKENS = TOKEN_PROGRAM.toBase58();
 
 /**
- * Minimum number of data bytes, by instruction number, for the token program's instructions `Burn` (8) and `BurnChecked` (15). The accounts of both
- * are: token account, mint, authority.
+ * Minimum number of data bytes of the token program's instructions `Burn` (8) and `BurnChecked` (15), by instruction number. The accounts of both
+ * instructions are: token account, mint, authority.
  */
 const BURNS: Readonly<Record<number, number>> = { 8: 9, 15: 10 };
 
@@ -39,7 +39,7 @@ export function parseBurns(found: VersionedTransactionResponse, mint: string): P
   if (meta.err !== null) return { at, memos: [], burns: [] };
   const addresses = addressesOf(found);
   const signers = new Set(signersOf(found));
-  // Includes the token balances after the transaction, because an account that was opened in the transaction has no balance before it.
+  // Includes the balances after the transaction, because an account that was opened in the transaction has no balance before the transaction.
   const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])];
   const ownerOf = (account: string) => balances.find(({ accountIndex }) => addresses[accountIndex] === account)?.owner;
 

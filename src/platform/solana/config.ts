@@ -91,7 +91,7 @@ export const ChainEnvironment = {
   TOKEN_ACCOUNT_DAILY_BUDGET: amount('2000000000'),
   /** Minimum amount of a claim for which the service opens the wallet's token account, base units. */
   TOKEN_ACCOUNT_MIN_CLAIM: amount('1000000'),
-  /** `play`: a wallet must hold at least `GATE_MIN_BALANCE` of the reward token to start a play. Empty: there is no such condition. */
+  /** `play`: a wallet must hold at least `GATE_MIN_BALANCE` of the reward token to start a play. Empty: every wallet may start a play. */
   GATE: z.enum(['', 'play']).default(''),
   GATE_MIN_BALANCE: amount('1'),
   /** URL of the price API. It answers `{ "solana": { "usd": 142.31 } }`, like CoinGecko's simple price. */
@@ -115,7 +115,7 @@ export const ChainEnvironment = {
 
 type ChainVariables = z.output<z.ZodObject<typeof ChainEnvironment>>;
 
-/** Minimum values in production of the two settings that decide when a transaction counts as expired. */
+/** Minimum values in production of LANDING_DEPTH_BLOCKS and LANDING_RECHECK_MS, which decide when a transaction counts as expired. */
 const PRODUCTION_DEPTH_BLOCKS = 32;
 const PRODUCTION_RECHECK_MS = 30_000;
 

@@ -19,7 +19,7 @@ export interface Chain {
   readonly connection: Connection;
   /** The connection to the second RPC node; null when no second node is configured. */
   readonly second: Connection | null;
-  /** The address of the distributor program. Reading this address or one of the two mints throws 503 when it is not configured. */
+  /** The address of the distributor program. Reading `programId`, `rewardMint` or `usdcMint` throws 503 when its value is not configured. */
   readonly programId: PublicKey;
   readonly rewardMint: PublicKey;
   readonly usdcMint: PublicKey;
@@ -38,7 +38,7 @@ export interface Chain {
 /** Timeout of an RPC request, ms. */
 const RPC_TIMEOUT_MS = 10_000;
 
-/** Creates the access of a process to Solana. */
+/** Opens the RPC connections, addresses and keys of a process. */
 export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
   const keys = new Map<Role, Keypair>();
   const address = (value: string | null, variable: string) => {
@@ -117,7 +117,7 @@ function readKey(role: Role, secret: Secret): Keypair {
     try {
       return Keypair.fromSecretKey(bytes);
     } catch {
-      // The public half of the key does not match its secret half. The error below reports this.
+      // `fromSecretKey` throws when the public half of the key does not match its secret half. The error below reports this.
     }
   }
   throw new Error(`the key of ${role} must be a JSON array of 64 numbers or base58 of 64 bytes, and its public half must match its secret half`);

@@ -8,8 +8,8 @@ import { storageUnavailable } from './unavailable.ts';
 import { UploadDraft } from './upload-draft.ts';
 
 /**
- * Idle timeouts of a request, ms: before the response starts, and while the response is read. The second is longer, because a video player stops
- * reading while its buffer is full.
+ * Idle timeouts of a request, ms: before the response starts, and while the response is read. The second timeout is longer, because a video player
+ * stops reading while its buffer is full.
  */
 const TIMEOUTS = { responseMs: 15_000, readMs: 120_000 };
 const MAX_ATTEMPTS = 3;
@@ -69,7 +69,7 @@ export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): S
       request.on('error', reject);
       request.on('response', (response) => {
         response.on('error', () => undefined);
-        // Closes the connection when S3 rejects an upload before it is fully sent.
+        // Closes the connection when S3 rejects an upload before the upload is fully sent.
         response.on('close', () => void (request.writableFinished || request.destroy()));
         request.setTimeout(timeouts.readMs);
         resolve(response);
@@ -107,7 +107,8 @@ export function openS3(folder: string, config: S3Config, timeouts = TIMEOUTS): S
       (await sendWithRetries({ method: 'PUT', id, draft, headers: { 'Content-Type': type } }, (status) => status === 200)).resume();
     },
     async open(id, { start, end }) {
-      // Checks the length before the first byte is sent, because the client would wait for the rest of a truncated file.
+      // The length in S3's response is checked before the first byte is sent to the client, because a client would wait for the missing bytes of a
+      // truncated file.
       return await sendWithRetries(
         { method: 'GET', id, headers: { Range: `bytes=${start}-${end}` } },
         (status, { headers }) => (status === 206 || (status === 200 && start === 0)) && Number(headers['content-length']) === end - start + 1,

@@ -29,6 +29,7 @@ export const PUT_MS = 5 * 60_000;
 /** Returns the folder and file name of an id, in the media folder or bucket. @throws when the id is not a UUID */
 export function pathOf(id: string): { folder: string; name: string } {
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) throw new Error('the id of a media file must be a UUID');
-  // The folder is the end of the id, which is random. The beginning of the id is a timestamp, so it would fill one folder after the other.
+  // The folder name is the end of the id, because the end is random. The beginning of the id is a timestamp, so it would put all new files into one
+  // folder.
   return { folder: id.slice(-2), name: id };
 }

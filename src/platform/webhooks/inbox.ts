@@ -27,7 +27,7 @@ export interface DeliveryVerdict {
 const MAX_ATTEMPTS = 16;
 /** Maximum deliveries that one sweep enqueues. */
 const MAX_SWEPT = 200;
-/** Time after its receipt for which a processed delivery stays stored. During this time a repeated delivery is recognized. */
+/** How long a processed delivery stays stored after its receipt. During this time, the service recognizes a repeated delivery. */
 const RETENTION = '30 days';
 /** Maximum rows that one purge deletes. */
 const MAX_PURGED = 2_000;

@@ -46,8 +46,8 @@ export async function readDelivery(app: App, request: IncomingMessage, source: W
   if (id === null) throw unsigned(source);
   if (!isJson(headers['content-type'])) throw fail(415, 'Content-Type must be application/json');
   const value = bytes.length === 0 ? null : parseJson(bytes);
-  // Only JSON objects are accepted: the response to X's challenge contains a signature of the challenge text under the same key, so an attacker could
-  // send the challenge text as a signed body. A challenge text is never a JSON object.
+  // Accepts only JSON objects. In the response to X's challenge, the service signs the challenge text with the key that also signs deliveries. An
+  // attacker could send this text and its signature as a delivery, but a challenge text is never a JSON object.
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fail(400, 'the body must be a JSON object');
   return { delivery: { source, id }, bytes, value };
 }

@@ -10,7 +10,9 @@ const MAX_RETRY_AFTER_SEC = 900;
 
 /** A request to X. */
 interface XRequest {
-  /** Path and query string. Precondition: a value from a client must be digits only. */
+  /**
+   * Path and query string. Precondition: every part that comes from a client consists of digits only, so that a client cannot request another path.
+   */
   readonly path: string;
   readonly authorization?: string;
   /** Form fields. A request with form fields is a POST, any other request is a GET. */

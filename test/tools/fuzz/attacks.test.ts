@@ -26,7 +26,7 @@ describe('a service under attack answers other clients, and its memory does not 
   );
   test('1,000 event streams whose clients do not read', async () => expect(await manyStreams(target, 1_000)).toEqual([]), 120_000);
   test('request heads that are too large', async () => expect(await hugeHeads(target)).toEqual([]));
-  test('imports that decompress to a much larger size', async () => expect(await bombs(target, 300)).toEqual([]), 240_000);
+  test('imports that decompress to a much larger size', async () => expect(await bombs(target, 120)).toEqual([]), 240_000);
   test(
     'WebSockets that send too much or too often, and too many WebSockets',
     async () => expect(await socketFloods(target, 1_000)).toEqual([]),

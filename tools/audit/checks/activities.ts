@@ -3,9 +3,15 @@ import { AT, checksumCheck, DAY, databaseCheck, FROM, inSlice, weight } from '..
 /** SQL expression for the UTC day number of last week's Monday. */
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 
-/** SQL condition: quests have consumed all activities of the wallet. The column `activities` of a batch lists the activities in the batch. */
+/**
+ * SQL condition that is true when the quests have consumed all activities of the wallet. The column `activities` of a batch lists the activities in
+ * the batch.
+ */
 const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
-/** SQL: activities since last week's Monday that count for quests. Voided scores, and activities that quests failed to process, do not count. */
+/**
+ * SQL that selects the activities since last week's Monday that count for quests. Voided scores, and activities that quests failed to process, do not
+ * count.
+ */
 const DONE = `
   select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
   from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
@@ -29,7 +35,10 @@ const weeks = (which: string) => `
   from done d full join counted c using (wallet, week, weekday, kind, subject)
   where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum)) and ${COUNTED_ALL}`;
 
-/** Returns an SQL expression for a number that identifies the cause of an activity, for example a score, and its amount. */
+/**
+ * Returns an SQL expression for a number that identifies the cause of an activity (for example a score), and the wallet, game, amount and battle of
+ * the activity.
+ */
 const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
 
 /** Checks of activities: their causes, their consumption and their weekly counts. */

@@ -1,6 +1,6 @@
 import { databaseCheck } from '../check.ts';
 
-/** SQL: ids of the battles with activities that the consumer for battles has not processed yet. */
+/** SQL that selects the ids of the battles with activities that the consumer for battles has not processed yet. */
 const OPEN = `select a.battle_id from activities a join activity_batches b on b.id = a.batch where a.battle_id is not null and (b.consumed & 4) = 0`;
 
 /**

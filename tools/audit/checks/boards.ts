@@ -5,7 +5,10 @@ import { type AuditContext, type Check, DifferenceList, type Differences } from 
 
 /** Standings per page. Reading one page blocks Redis for about one millisecond. */
 const PAGE = 2_000;
-/** Maximum attempts to compare the number of wallets in Redis and in the database. These numbers change while they are counted. */
+/**
+ * Maximum attempts to compare the number of wallets in Redis with the number in the database. Several attempts may be needed, because both numbers
+ * can change during an attempt.
+ */
 const MAX_COUNTS = 5;
 
 /** A leaderboard, and the Redis keys of its current day, week, month and year. */
@@ -19,9 +22,9 @@ interface Board {
 const IN_BUCKET = PERIODS.map((p, i) => `case when ${p} = $${i + 2}::int and ${p}_value > 0 then ${p}_value end`);
 const LISTED = [`case when total > 0 then total end`, ...IN_BUCKET];
 /**
- * Returns SQL that aggregates standings to comma-separated lists: the wallets, their versions, and one list of values per span (all time, day, week,
- * month, year). All lists have the same order. A value is '' when the wallet is not listed in the span. $1 is the board, and $2 to $5 are today's
- * buckets.
+ * Returns SQL that aggregates standings to comma-separated lists: the wallets, the versions of their standings, and one list of values per span (all
+ * time, day, week, month, year). All lists have the same order. A value is '' when the wallet is not listed in the span. $1 is the board, and $2 to
+ * $5 are today's buckets.
  * @param rows SQL condition that selects the standings
  */
 const lists = (rows: string) => `
@@ -34,8 +37,8 @@ const SELECT_SOME = lists(`wallet = any($6::text[])`);
 const COUNT = `select ${LISTED.map((value, i) => `count(${value})::int as v${i}`).join(', ')} from standings where board = $1 and mode = 'regular'`;
 
 /**
- * Wallets and their data: one column with the versions, then one column of values per span. A value is '' or null when the wallet is not listed in
- * the span.
+ * Wallets and their standings: one column with the versions of the standings, then one column of values per span (all time, day, week, month, year).
+ * A value is '' or null when the wallet is not listed in the span.
  */
 interface Columns {
   readonly wallets: readonly string[];
@@ -54,7 +57,7 @@ async function readDatabase({ db }: AuditContext, { board, spans }: Board, text:
   return { wallets: split(row.wallets), columns: ['versions', ...LISTED.map((_, i) => `v${i}`)].map((name) => split(row[name])) };
 }
 
-/** Reads the versions and values of wallets from Redis. */
+/** Reads the versions and values of the wallets' standings from Redis. */
 async function readRedis({ redis }: AuditContext, { spans, versions }: Board, wallets: readonly string[]): Promise<Columns> {
   if (wallets.length === 0) return { wallets, columns: [] };
   return { wallets, columns: await Promise.all([redis.hmget(versions, ...wallets), ...spans.map(({ key }) => redis.zmscore(key, ...wallets))]) };
@@ -64,7 +67,10 @@ async function readRedis({ redis }: AuditContext, { spans, versions }: Board, wa
 const plain = (number: string | null | undefined) => (number == null || number === '' ? '' : String(BigInt(Math.round(Number(number)))));
 const isSame = (stored: string | null | undefined, shown: string | null | undefined) => stored === shown || (stored ?? '') === plain(shown);
 
-/** Per wallet: the version, then the value of each span. A value is '' when the wallet is not listed in the span. */
+/**
+ * Per wallet: the version of its standing, then the value of each span (all time, day, week, month, year). A value is '' when the wallet is not
+ * listed in the span.
+ */
 type Lines = Map<string, readonly string[]>;
 const linesOf = ({ wallets, columns }: Columns): Lines => new Map(wallets.map((wallet, i) => [wallet, columns.map((column) => plain(column[i]))]));
 
@@ -101,8 +107,8 @@ async function compareAll(audit: AuditContext, board: Board, candidates: Candida
 }
 
 /**
- * Finds wallets that a board in Redis lists although the database has no standing for them. Adds them to `candidates`. Scans a board only if the
- * board lists more wallets than the database had, both before and after the wallets in Redis were counted.
+ * Finds wallets that a board in Redis lists although the database has no standing for them. Adds them to `candidates`. Counts the wallets of a board
+ * in the database, in Redis, and again in the database. Scans the board only if Redis has more wallets than the database had at both counts.
  */
 async function findUnknownWallets(audit: AuditContext, board: Board, candidates: Candidates<string>): Promise<void> {
   const { db, redis } = audit;
@@ -145,14 +151,14 @@ async function compareBoard(audit: AuditContext, board: Board): Promise<Differen
   });
 }
 
-/** Returns whether Redis has the whole board, filled since Redis last started. */
+/** Returns whether the board in Redis is complete: it was filled after Redis last started. */
 async function isComplete({ redis }: AuditContext, { ready }: Board): Promise<boolean> {
   const [life, since] = await Promise.all([redis.info('server'), redis.get(ready)]);
   return since !== null && life.includes(`run_id:${since}`);
 }
 
 /**
- * Waits until Redis has the whole boards.
+ * Waits until the boards in Redis are complete.
  * @returns one difference per board that stays incomplete
  */
 async function incomplete(audit: AuditContext, boards: readonly Board[]): Promise<Differences> {

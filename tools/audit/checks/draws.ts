@@ -55,7 +55,7 @@ function findFault({ config }: AuditContext, round: Round, entries: readonly Ent
     return `it was drawn with beacon chain ${audit.beacon.chainHash}, but DRAND_CHAIN_HASH is ${pinned.chainHash}`;
   }
   if (audit.commitment !== null && round.landed === null) return 'its commitment is missing in the database';
-  // A round without a commitment has no beacon, so verifyRound accepts any beacon chain for it.
+  // A round without a commitment has no beacon. `verifyRound` accepts any beacon chain for this round, so QUICKNET is only a placeholder.
   const beacon = audit.beacon ?? QUICKNET;
   const minimum = { minLeadSec: Math.min(LEAD_SEC, draws.leadSec), minMarginSec: Math.min(MARGIN_SEC, draws.marginSec) };
   // Takes the committer's public key from the stored commitment, because the configured key may have been replaced since then.

@@ -50,7 +50,7 @@ async function storedHashes({ db }: AuditContext, epoch: number, level: number, 
   return row?.hashes ?? Buffer.alloc(0);
 }
 
-/** Returns the number, within a page, of the first chunk whose computed and stored hashes differ; null when no chunk differs. */
+/** Returns the position in a page of the first chunk whose computed hashes differ from the stored hashes; null when no chunk differs. */
 function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | null {
   if (Buffer.compare(hashes, stored) === 0) return null;
   let at = 0;

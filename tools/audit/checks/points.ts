@@ -4,7 +4,10 @@ import { AT, checksumCheck, DAY, databaseCheck, inSlice, weight } from '../check
 
 const SPANS = ['total', ...PERIODS] as const;
 
-/** SQL: standings with one value per span. A value is 0 when the stored value belongs to an earlier day, week, month or year. */
+/**
+ * SQL that selects the standings with one value per span (all time, day, week, month, year). A value is 0 when the stored value belongs to an earlier
+ * day, week, month or year.
+ */
 const STANDINGS = `
   select board, mode, wallet, total, ${PERIODS.map((p) => `case when ${p} = ${bucketSql(p, DAY)} then ${p}_value else 0 end as ${p}`).join(', ')} from standings`;
 
@@ -27,7 +30,7 @@ const BOARDS = `(${SUMMED.map((board) => `'${board}'`).join(', ')})`;
 /** CTEs `ended` (the latest day, week, month and year whose final ranks are stored) and `counted` (the UTC days of these periods). */
 const COUNTED = `ended as materialized (select distinct on (period) period, bucket from closed_periods where finals_at is not null order by period, bucket desc),
   counted as materialized (select period, bucket, day from ended join days using (period, bucket))`;
-/** SQL: the ledger rows that can count for the final ranks of the periods in `counted`. */
+/** SQL that selects the ledger rows that can count for the final ranks of the periods in `counted`. */
 const RANKED = `(select * from ledger
   where mode = 'regular' and kind <> 'conversion' and day between (select min(day) from counted) and (select max(day) from counted)) l`;
 const sum = (points: string) => `coalesce(sum(${points} * w), 0)`;
@@ -52,8 +55,8 @@ export const pointChecks = [
      select format('%s, %s: %s has %s in the ledger and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('l')}, ${shown('s')}) as what
      from summed l full join (select * from (${STANDINGS}) s where board in ${BOARDS}) s using (board, mode, wallet)
      where ${differs('l', 's')}`,
-    // A standing of 0 does not change the sums, so this statement looks up the ledger rows of each standing of 0. Few standings are 0. `case` forces
-    // one lookup per standing, because otherwise the planner would read the whole ledger.
+    // This statement finds standings of 0 without a ledger row, because a standing of 0 does not change the sums. `case` forces one lookup per
+    // standing of 0; otherwise the planner would read the whole ledger, although only few standings are 0.
     () => `select format('%s, %s: %s has a standing of 0, but no ledger row', board, mode, wallet) as what from standings s
      where board in ${BOARDS} and case when total = 0
        then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,

@@ -9,7 +9,7 @@ const SIGNATURES_PER_REQUEST = 256;
 /** A transaction and its outcome as stored in the database. */
 interface RecordedSignature {
   readonly signature: string;
-  /** Description of the transaction for operators, for example `commitment 7`. */
+  /** Description of the transaction for operators (for example `commitment 7`). */
   readonly about: string;
   /** Outcome in the database: finalized with success, finalized with an error, or unknown. */
   readonly end: 'succeeded' | 'failed' | 'unclear';

@@ -53,7 +53,7 @@ const streamCheck: Check = {
   },
 };
 
-// Rows of the outbox are purged one hour after their time, so only younger rows must be without gaps.
+// Rows of `outbox` are purged one hour after their time `at`, so the check searches for gaps only between younger rows.
 const YOUNG = `${AT} - interval '55 minutes'`;
 
 export const streamChecks = [

@@ -62,8 +62,8 @@ interface ManualPayment {
   readonly currency: (typeof CURRENCIES)[number];
   readonly amount: string;
 }
-// Selects payments that were reported as made elsewhere. Excludes payments by payout batches and by matched transactions (`payout_findings`), because
-// other checks cover them.
+// Selects the payments that were reported as made outside the service. Excludes payments by payout batches and by matched transactions
+// (`payout_findings`), because other checks cover them.
 const SELECT_MANUAL = (days: string, limit: string) => `
   select signature, wallet, currency, sum(amount)::text as amount from payments p
   where state = 'completed' and signature is not null and completed_at > app_now() - interval '${days} days'

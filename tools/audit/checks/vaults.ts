@@ -66,7 +66,7 @@ async function accountsOf({ chain }: AuditContext, keys: readonly PublicKey[]) {
 
 /**
  * State of an epoch on the chain at the first comparison. The database follows the chain with a delay, so at a later comparison the database must
- * have reached at least this state.
+ * contain at least the claims of this state.
  */
 interface ChainSnapshot {
   readonly claimed: bigint;
@@ -111,13 +111,16 @@ async function bitsOf(audit: AuditContext, { program, address, leaves }: OpenEpo
   return bits;
 }
 
-/** Compares epochs in the database with their accounts on the chain. Reads the database before the chain, so that only the chain can be ahead. */
+/**
+ * Compares epochs in the database with their accounts on the chain. Reads the database before the chain, so that only the chain can be ahead of the
+ * database.
+ */
 class VaultComparison {
   readonly faults = new Map<number, string>();
   readonly #audit: AuditContext;
   readonly #before: Map<number, ChainSnapshot>;
 
-  /** @param before states on the chain at the first comparison, by epoch number; `run` adds the epochs that it compares first */
+  /** @param before states on the chain at the first comparison, by epoch number; `run` adds the state of each epoch that is missing in it */
   constructor(audit: AuditContext, before: Map<number, ChainSnapshot>) {
     this.#audit = audit;
     this.#before = before;

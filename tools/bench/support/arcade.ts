@@ -12,7 +12,7 @@ const SCORES_EACH = 5;
 const ROUNDS = 20;
 /** Number of wallets per referrer, battle, payment and so on. For example, 1,000 wallets give 10 referrers. */
 const SHARES = { referrer: 100, battle: 20, payment: 10, entry: 200, claim: 2, event: 5, record: 5 };
-/** Age of the finished epoch that half of its wallets have claimed, UTC days before today. */
+/** Day of the finished epoch whose rewards half of the wallets have claimed, UTC days before today. */
 const CLAIMED_EPOCH = 90;
 
 /** Returns an SQL expression for the address of wallet number `i`. The private keys of these addresses are unknown. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** The result of a load. `p50` and `p99` are latencies, ms. */
+/** The result of a load. `p50` and `p99` are the median and the 99th percentile of the latencies, ms. */
 export interface LoadResult {
   perSec: number;
   p50: number;

@@ -9,13 +9,13 @@ const ROWS_PER_INSERT = 20_000;
 export interface PastEpoch {
   readonly epoch: number;
   readonly source: 'computed' | 'import';
-  /** SQL query for the leaves of the epoch, with the columns wallet, points and amount. */
+  /** SQL query for the leaves of the epoch, with the columns `wallet`, `points` and `amount`. */
   readonly leaves: string;
   /** Number of claimed leaves. The leaves with the lowest indexes are claimed. */
   readonly claims: number;
 }
 
-/** Inserts a finished epoch with its leaves, its tree and its account. */
+/** Inserts a finished epoch with its leaves, its Merkle tree and its row in `epoch_accounts`. */
 export async function storePastEpoch(db: pg.Client, { epoch, source, leaves, claims }: PastEpoch): Promise<void> {
   await db.query(
     `insert into reward_leaves (epoch, index, wallet, points, amount)

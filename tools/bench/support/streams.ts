@@ -15,7 +15,7 @@ export interface Streamer {
   readonly path: string;
   /** Returns the id of the process that holds the connections. */
   pid(): number;
-  /** Returns the current memory of this process, bytes. */
+  /** Returns the current memory of the process that holds the connections, bytes. */
   bytes(): Promise<number>;
   /** Sends texts to all subscribers, one message per text, in order. */
   publish(texts: readonly string[]): Promise<void>;
@@ -53,7 +53,7 @@ export async function startBareStream(): Promise<Streamer> {
 const HOW_TO_INSTALL = 'not installed: apt-get install nginx libnginx-mod-nchan';
 
 /**
- * Starts nginx with the module nchan from the Debian packages and with one worker process.
+ * Starts nginx with one worker process and the module nchan, both installed from Debian packages.
  * @returns the server, or installation instructions when nginx or nchan is not installed
  */
 export async function startNchan(): Promise<Streamer | string> {

@@ -27,8 +27,8 @@ const latencies = new Uint32Array(MAX_MS + 1);
 let counts = { chunks: 0, events: 0, lost: 0, duplicates: 0, resets: 0, connects: 0 };
 
 /**
- * The parsed bytes of a socket read, together with the unfinished message of the read before. The latest result is cached, because most subscribers
- * receive the same bytes.
+ * The result of parsing the bytes of a socket read together with the unfinished message of the previous read. The latest result is cached, because
+ * most subscribers receive the same bytes.
  */
 interface Parsed {
   readonly before: string;

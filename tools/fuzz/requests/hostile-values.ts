@@ -96,13 +96,13 @@ const NUMBERS: readonly number[] = [
   Number.MAX_VALUE,
 ];
 
-/** Lengths of long text, characters. The two largest lengths are just below and just above the limit of a body. */
+/** Lengths of long text, characters. The two largest lengths are just below and just above the maximum length of a request body. */
 const LONG: readonly number[] = [129, 513, 4_097, 70_000, 250_000, 300_000];
 const FILLINGS: readonly string[] = ['a', 'z', '9', '1', ' ', '-', '0', 'é', '\t', 'A.', '%', '😀', '\u0301'];
 
 /** Returns hostile text. @param maxLength maximum length, characters */
 export function hostileText(random: Random, maxLength = 300_000): string {
-  // Text that PostgreSQL cannot store.
+  // Sometimes returns text that PostgreSQL cannot store (with NUL or half of a surrogate pair).
   if (random.chance(0.15)) return random.pick(['\u0000', 'a\u0000b', '\ud800', '\udc00x']);
   if (random.chance(0.8)) return random.pick(TEXTS).slice(0, maxLength);
   const length = random.pick(LONG.filter((one) => one <= Math.max(maxLength, 129)));

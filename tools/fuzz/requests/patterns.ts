@@ -14,7 +14,7 @@ export function textMatching(pattern: string, random: Random): string {
 type Make = () => string;
 
 const ESCAPED: Readonly<Record<string, string>> = { d: '0123456789', w: 'abcXYZ019_', s: ' ' };
-/** Maximum repetitions of a part of the pattern without an upper bound. */
+/** Maximum repetitions that are generated for a part of the pattern that may be repeated without limit (for example `a*`). */
 const MAX_REPEATS = 8;
 
 /** Parses a pattern into functions that generate text. */

@@ -24,7 +24,7 @@ export interface Draft {
   isUndocumented: boolean;
   /** Whether the request concerns an object that belongs to `player`. */
   readonly isOwn: boolean;
-  /** Statuses with which the service may reject the request; null when the service need not reject the request. */
+  /** When the service must reject the request: the statuses with which it may reject the request. Null for other requests. */
   expectedStatuses: readonly number[] | null;
 }
 
@@ -83,7 +83,7 @@ export class RequestBuilder {
       if (parameter.in !== 'query' || !(parameter.required || random.chance(0.4))) continue;
       draft.query.push([parameter.name, String(template.query?.[parameter.name] ?? values.of(parameter.schema, parameter.name))]);
     }
-    // The query parameter `at` also needs the parameter `period`, and `around` needs a session.
+    // The query parameter `at` also needs the query parameter `period`, and the query parameter `around` needs a session.
     if (draft.query.some(([name]) => name === 'at'))
       draft.query = [...draft.query.filter(([name]) => name !== 'period'), ['period', random.pick(PERIODS)]];
     if (draft.query.some(([name]) => name === 'around')) draft.player ??= random.pick(this.#state.players);

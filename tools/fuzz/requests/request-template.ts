@@ -1,6 +1,6 @@
 import type { Player } from '../player.ts';
 
-/** Given values of a request, for values that cannot be generated from the schemas. All other values are generated. */
+/** Fixed values for the parts of a request that cannot be generated from the schemas. All other parts are generated. */
 export interface RequestTemplate {
   readonly player?: Player | undefined;
   /** Whether only `player` may send the request. */

@@ -9,8 +9,8 @@ const RESERVED = new Set(['referral']);
 export const GameId = Slug.refine((id) => !RESERVED.has(id), 'must not be a reserved word').meta({ id: 'GameId', example: 'star-raiders' });
 
 /**
- * Ways to verify scores. none: no verification. play: each score names a play. heartbeat: the play also has a session that sends a heartbeat every 5
- * s.
+ * Ways to verify scores. `none`: no verification. `play`: each score names a play. `heartbeat`: the play also has a session, over which the client
+ * sends a heartbeat every 5 s.
  */
 const VERIFICATIONS = ['none', 'play', 'heartbeat'] as const;
 export const Verification = z.enum(VERIFICATIONS).meta({

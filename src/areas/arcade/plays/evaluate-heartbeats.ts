@@ -11,8 +11,8 @@ export interface EndedPlay {
 }
 
 /**
- * Verdict on a session. ok: no silence was too long. refused: the client was silent for too long. held: the service may have caused a silence that
- * was too long, so a moderator decides.
+ * Verdict on a session. `ok`: the client was never silent for too long. `refused`: the client was silent for too long. `held`: there was a silence
+ * that was too long, but the service may have caused it, so a moderator decides.
  */
 export type HeartbeatVerdict = { verdict: 'ok' } | { verdict: 'held'; reason: string } | { verdict: 'refused'; reason: string };
 
@@ -33,7 +33,7 @@ export async function evaluateHeartbeats(app: App, plays: readonly EndedPlay[], 
   const { redis } = app;
   const { prefix } = app.config.redis;
   const keys = presenceKeys(prefix);
-  // Sends separate commands and not one Lua script, because in a cluster the keys are on different nodes.
+  // Sends separate commands, because in a Redis cluster the keys are on different nodes, and a Lua script can access only one node.
   const [since, any, records] = await Promise.all([
     redis.get(keys.since),
     redis.exists(keys.any),
@@ -55,7 +55,8 @@ function evaluateSession(play: EndedPlay, session: PlaySession | null, service: 
   const startedAt = play.startedAt.getTime();
   const endedAt = play.endedAt.getTime();
   if (!session || session.count === 0) {
-    // The process that holds the socket records when its client is silent. A long silence without this record was caused by the service.
+    // When a client is silent for too long, the process that holds the socket sets `left` to 'client'. So the service caused a long silence without
+    // this value.
     const unmarked = session !== null && session.left !== 'client' && endedAt - session.last > limit;
     const excused = startedAt < service.since || unmarked || (session !== null && (session.left === 'service' || !service.alive.has(session.holder)));
     return excused

@@ -32,9 +32,9 @@ interface OpenSession {
   readonly play: SessionPlay;
   state: PlaySession;
   socket: WebSocket | null;
-  /** Time of the last counted heartbeat, monotonic ms. */
+  /** Time of the last counted heartbeat, ms of the monotonic clock. */
   countedAt: number;
-  /** Time of the last sign of life, monotonic ms: an opened socket or a counted heartbeat. */
+  /** Time of the last sign of life (an opened socket or a counted heartbeat), ms of the monotonic clock. */
   lastSignAt: number;
   /** Timer that closes a silent socket. */
   silence: NodeJS.Timeout | undefined;
@@ -64,7 +64,7 @@ export class HeldSessions {
   }
 
   /**
-   * Makes this process the holder of a play's session. Records the silence before the claim if it was too long.
+   * Makes this process the holder of a play's session. Records the silence since the last sign of life of the session if this silence was too long.
    * @throws 503 when another process claims the session during every attempt
    */
   async claim(play: SessionPlay): Promise<PlaySession> {
@@ -192,7 +192,7 @@ export class HeldSessions {
     closeInBackground(socket, code, reason);
   }
 
-  /** Copies a session to Redis, and copies it again if it changes meanwhile. After a failure, the next presence refresh retries. */
+  /** Copies a session to Redis, and copies it again if it changes during the copy. After a failure, the next presence refresh retries. */
   #save(session: OpenSession): Promise<void> {
     session.unsaved = true;
     session.saving ??= this.#write(session).finally(() => {

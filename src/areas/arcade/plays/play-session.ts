@@ -33,8 +33,8 @@ export interface PlaySession {
   /** Number of counted heartbeats. */
   count: number;
   /**
-   * Length and start of the longest silence that the client caused, and of the longest that the service caused. After a silence that breaks the
-   * session, a longer one does not replace it.
+   * Length and start of the longest silence that the client caused, and of the longest silence that the service caused. Once a stored silence is long
+   * enough to break the session, a longer silence does not replace it.
    */
   clientGap: number;
   clientGapAt: number;
@@ -43,8 +43,8 @@ export interface PlaySession {
 }
 
 /**
- * Records a silence from `from` to `to`. Skips a silence that is not the longest of its cause, or that follows one of the same cause that broke the
- * session.
+ * Records a silence from `from` to `to`. Skips it if a longer silence with the same cause is stored, or if a stored silence with the same cause has
+ * already broken the session.
  */
 export function recordGap(session: PlaySession, cause: GapCause, from: number, to: number, timing: SessionTiming): void {
   const [gap, gapAt] = cause === 'client' ? (['clientGap', 'clientGapAt'] as const) : (['serviceGap', 'serviceGapAt'] as const);

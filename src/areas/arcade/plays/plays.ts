@@ -10,8 +10,8 @@ export const MAX_UNFINISHED_PLAYS = 200;
 
 const lockPlays = statement('lock_plays', 'select pg_advisory_xact_lock(hashtextextended($1, 4201))');
 
-// Looks up the score of each play with a subquery; for a join, the planner would hash all scores. A subquery evaluates the volatile app_now() only
-// once.
+// Looks up the score of each play with a subquery, because for a join the planner would hash all scores. Calls app_now() in a subquery, because
+// PostgreSQL would otherwise call this volatile function once per row.
 const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number | null }>(
   'insert_play',
   `with recent as materialized (

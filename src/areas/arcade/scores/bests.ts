@@ -10,7 +10,7 @@ const bestOf = statement<{ best: number }>(
    group by span.n order by span.n`,
 );
 
-/** Range of UTC day numbers that includes every day. `past` is exclusive. */
+/** Range of UTC day numbers that includes every day, from `first` (included) to `past` (excluded). */
 const ALL_TIME = { first: 0, past: 2 ** 31 - 1 };
 
 /**

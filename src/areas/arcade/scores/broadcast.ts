@@ -8,8 +8,8 @@ import { type RankedScore, type ScoreUpdate, scoreUpdate } from '../events.ts';
 const MAX_BROADCAST_SCORES = 100;
 
 /**
- * Selects the scores of a broadcast. Keeps the best score per wallet and game; of equal scores the newest, unless the earlier one is a personal best.
- * Sorts personal bests before other scores, and newer scores before older ones.
+ * Selects the scores of a broadcast. Keeps the best score per wallet and game. Of two equal scores, keeps the newer one, unless the older one is a
+ * personal best. Sorts personal bests before other scores, and newer scores before older ones.
  * @param updates accepted scores of one tick of the publisher, oldest first
  */
 export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BROADCAST_SCORES): ScoreUpdate[] {

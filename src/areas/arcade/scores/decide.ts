@@ -36,7 +36,7 @@ const decide = statement(
    on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
-/** The author of a decision, which is the name of an admin token or `ban`, and the reason. */
+/** Author and reason of a decision. The author is the name of an admin token, or `ban`. */
 interface Decision {
   by: string;
   reason: string | undefined;

@@ -11,7 +11,7 @@ export interface Play {
   startedAt: Date;
 }
 
-/** Verdict on a submission. accepted: valid. held: doubtful, so a moderator decides. refused: invalid. */
+/** Verdict on a submission. `accepted`: valid. `held`: doubtful, so a moderator decides. `refused`: invalid. */
 type ScoreVerdict = { verdict: 'accepted' } | { verdict: 'held'; reasons: string[] } | { verdict: 'refused'; error: string };
 
 /** Tolerance for clock differences and request delays, ms. */

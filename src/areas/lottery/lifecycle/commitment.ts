@@ -16,9 +16,9 @@ const PENDING_RETRY_MS = 500;
 const REJECTED_RETRY_MS = 15_000;
 
 /**
- * Commits to a round's entries on the chain with a memo that the committer signs. The subject is the round's id. The chain would accept a second
- * commitment to the same round, so two checks prevent it: the submission engine signs no new transaction for a round while an earlier one may still
- * land, and `compose` first looks for an existing commitment on the chain.
+ * The transaction type that commits to a round's entries on the chain with a memo that the committer signs. The subject of the transaction is the
+ * round's id. The chain would accept a second commitment to the same round, so two checks prevent it: the submission engine signs no new transaction
+ * for a round while an earlier transaction may still land, and `compose` first looks for an existing commitment on the chain.
  */
 export const drawCommitment: TransactionType = {
   name: 'draw-commitment',

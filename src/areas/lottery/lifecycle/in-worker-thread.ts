@@ -3,7 +3,7 @@ import { openThread } from '#platform/threads/worker-thread.ts';
 import { type Evaluation, type EvaluationRequest, evaluateRound } from './evaluate.ts';
 import type { RoundEvaluator } from './evaluator.ts';
 
-/** Maximum entries that are evaluated without a worker thread, because starting a worker thread would take longer. */
+/** Maximum entries of a round that is evaluated without a worker thread. Starting a worker thread takes longer than evaluating so few entries. */
 const MAX_INLINE = 2_000;
 
 /**

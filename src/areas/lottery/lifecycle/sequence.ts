@@ -3,7 +3,7 @@ import { type Commitment, commitmentHash, NO_PREVIOUS } from '#lib/draw/commitme
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-/** The position of a round's commitment in the sequence of its committer's key. */
+/** The position of a round's commitment in the numbered sequence of commitments that one committer key signs. */
 interface CommitmentPosition {
   readonly committer: string;
   readonly sequence: number;
@@ -24,7 +24,7 @@ const newest = statement<CommitmentPosition>(
 );
 const at = statement<CommitmentPosition>('read_commitment_at', `select ${COLUMNS} from commitments where committer = $1 and sequence = $2`);
 const lock = statement('lock_commitments', `select pg_advisory_xact_lock(hashtext('coinop-commitments'))`);
-// On conflict, replaces the round's position in the sequence of a former key, unless a commitment is recorded at this position.
+// If the round has a position already (in the sequence of a former key), replaces this position, unless a commitment is recorded at it.
 const insert = statement(
   'insert_commitment',
   `insert into commitments (committer, sequence, round, previous) values ($1, $2, $3, $4)

@@ -71,7 +71,8 @@ export async function runScheduler(app: App): Promise<void> {
     await app.tx((tx) => tx.query(advance, [round]));
   } catch (error) {
     await app.tx(async (tx) => {
-      // An administrator or another worker may have started the round in the meantime, so the schedule is updated if the round is started.
+      // An administrator or another worker may have started the round although this call failed. In this case `advance` updates the schedule, and
+      // `refuse` then changes nothing.
       await tx.query(advance, [round]);
       const refused = await tx.query(refuse, [round, toHttpError(error).message]);
       if (refused.length > 0) app.log.warn({ err: error, round }, 'the due round of the schedule cannot start; the start is retried');

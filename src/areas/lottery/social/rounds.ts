@@ -5,7 +5,7 @@ import { ROUND_COLUMNS, type RoundRow } from '../rows.ts';
 /** Maximum winners that a summary names. */
 const NAMED_WINNERS = 3;
 
-/** A round for sharing: its row and the main results of its draw. */
+/** A round with the data that posts, cards and summaries show: its row and the main results of its draw. */
 export interface SharedRound extends RoundRow {
   /** The main results of the draw; null until the round is drawn. */
   readonly result: {
@@ -22,8 +22,8 @@ export interface SharedRound extends RoundRow {
   } | null;
 }
 
-// The CASE makes PostgreSQL compute the result only for finalized rounds. With a join, PostgreSQL may also compute the result for an audit without
-// winners, and the query fails.
+// The CASE makes PostgreSQL compute the result only for finalized rounds. With a join, PostgreSQL could also compute the result of a round that is
+// not finalized. The query would then fail, because the audit of this round has no winners.
 const SHARED = `select ${ROUND_COLUMNS}, case when r.state = 'finalized' then (
     select json_build_object('numbers', a #> '{draw,numbers}', 'ticket', case when r.kind = 'legacy' then a #> '{draw,drawn,0}' end, 'seed', a #>> '{draw,seed}',
       'winners', (select coalesce(json_agg(json_build_object('place', w -> 'place', 'wallet', w -> 'wallet', 'amount', w #> '{prize,amount}') order by n), '[]')

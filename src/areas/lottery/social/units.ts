@@ -47,7 +47,7 @@ export async function readDecimals(app: App): Promise<Decimals> {
   return { reward, usdc };
 }
 
-/** Formats an amount in base units exactly: `1,250.5 USDC`. */
+/** Formats an amount of base units as an exact amount of tokens (for example `1,250.5 USDC`). */
 export function readable(amount: bigint, mint: Mint, decimals: Decimals): string {
   const digits = amount.toString().padStart(decimals[mint] + 1, '0');
   const point = digits.length - decimals[mint];
@@ -56,7 +56,7 @@ export function readable(amount: bigint, mint: Mint, decimals: Decimals): string
   return `${whole}${fraction === '' ? '' : `.${fraction}`} ${NAMES[mint]}`;
 }
 
-/** Formats the sum of prizes by token: `25 USDC + 1,000 tokens`. Returns null when the sum is 0. */
+/** Formats the sum of prizes by token (for example `25 USDC + 1,000 tokens`). Returns null when the sum is 0. */
 export function readableSum(prizes: readonly PrizeTerms[], decimals: Decimals): string | null {
   const sums = (['usdc', 'reward'] as const).map((mint) => {
     const sum = prizes.reduce((total, prize) => (prize.mint === mint ? total + BigInt(prize.amount) : total), 0n);

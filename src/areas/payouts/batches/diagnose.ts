@@ -24,8 +24,8 @@ const failed = (error: ChainError, name: string, message: string): ComposeOutcom
  */
 export async function diagnose(app: App, batch: Batch, error: ChainError): Promise<ComposeOutcome> {
   const found = memberOfInstruction(batch.members, error.instruction);
-  // The error belongs to no member: the RPC node lags behind, the nonce has just advanced, or the fee payer lacks lamports. After the delay,
-  // `compose` checks the nonce again.
+  // No payment of the batch caused the error. The RPC node lags behind, the nonce has just advanced, or the fee payer lacks lamports. After the
+  // delay, `compose` checks the nonce again.
   if (!found) return wait(app, error);
   if (found.what === 'opening' && error.code === INSUFFICIENT) return wait(app, error);
   return await diagnoseTransfer(app, batch, found.member, error);

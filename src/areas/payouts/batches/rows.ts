@@ -8,7 +8,10 @@ export interface Batch extends BatchTerms {
   readonly state: 'live' | 'paid' | 'over';
   /** Rent of one token account, lamports. */
   readonly rent: bigint;
-  /** Urgency of the transaction: each unit doubles the priority fee. It is the highest number of expired batches that a member was in before. */
+  /**
+   * Urgency of the transaction: each unit doubles the priority fee. It equals the largest number of expired batches that any payment of this batch
+   * was in before.
+   */
   readonly urgency: number;
   readonly members: readonly BatchMember[];
   /** Whether all members are still in the payment state `batched`. */

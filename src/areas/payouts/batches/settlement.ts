@@ -68,7 +68,7 @@ export async function settleFinalized(tx: Tx, landings: readonly LandedTransacti
   tx.enqueue(planPayouts, {});
 }
 
-/** Number of failed batches, caused by the same payment, at which the payment is moved to `manual`. */
+/** Maximum failed batches that one payment may cause. A payment that reaches this number is moved to `manual`. */
 const MAX_REFUSALS = 3;
 
 /** Names of errors that no single member causes. All members of the failed batch return to `pending`. */

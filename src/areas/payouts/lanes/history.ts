@@ -147,7 +147,7 @@ async function listSignatures(app: App, lane: Lane, minContextSlot: number): Pro
   for (let page = 0; page < MAX_PAGES; page++) {
     const options = { limit: PAGE, minContextSlot, ...(before ? { before } : {}), ...(lane.landed ? { until: lane.landed } : {}) };
     const rows = await rpc(() => app.chain.connection.getSignaturesForAddress(new PublicKey(lane.address), options, 'finalized'));
-    // A nonce can be used at most once per slot. So an entry of the slot `landedSlot` or an earlier slot uses no further nonce.
+    // A lane's nonce can be used at most once per slot. So only transactions in slots after `landedSlot` can have used a later nonce.
     const recent = rows.filter((row) => row.slot > lane.landedSlot);
     found.push(...recent.map(({ signature, slot }) => ({ signature, slot })));
     if (rows.length < PAGE || recent.length < rows.length) return found.reverse();

@@ -8,11 +8,11 @@ import { insertUnknownTransactions, matchTransactions } from './unmatched-transa
 
 /** The result of comparing lanes with the chain. */
 export interface LaneReconciliation {
-  /** Whether the database has every transaction that used a nonce of the lanes, and its result. */
+  /** Whether the database has every transaction that used a nonce of the lanes, and the result of each of these transactions. */
   readonly clear: boolean;
   /**
-   * Differences between the chain and the database, one sentence each. An operator must resolve them. A difference also ends when the payment that a
-   * transaction paid is created again.
+   * Differences between the chain and the database, one sentence each. An operator must resolve them. A difference also ends when a lost payment is
+   * created again, because the transaction on the chain then matches this payment.
    */
   readonly problems: readonly string[];
 }
@@ -60,7 +60,8 @@ async function reconcileLane(app: App, lane: Lane, value: string | null, slot: n
   if (!history.complete || history.uses.some(({ by, settled }) => by === 'attempt' && !settled)) return 'waiting';
   // Searches all uses and not only the last one. After an operator accepted the lane, the history still contains uses of earlier nonces.
   if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await freeLane(app, lane, value, slot, history);
-  // The nonce advanced, but no listed transaction used it. The RPC node's transaction history may lag behind its accounts, so this waits first.
+  // The nonce advanced, but no listed transaction used it. The RPC node's transaction history may lag behind its accounts, so the lane waits before a
+  // difference is reported.
   if (lane.age < app.config.chain.submission.recheckMs) return 'waiting';
   return [`lane ${lane.lane}: the nonce ${lane.nonce} was used by an unknown transaction`];
 }

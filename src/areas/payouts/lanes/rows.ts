@@ -52,7 +52,7 @@ export const settleLane = statement<{ lane: number }>(
    where lane = $1 and address = $2 and nonce is not distinct from $7 and batch is null and nonce_slot <= $4::int8 returning lane::int`,
 );
 
-/** Selects the lanes that have a pending payment whose time has come. Reads one index entry per lane and currency. */
+/** Selects the lanes that have a pending payment that is due. Reads one index entry per lane and currency. */
 export const selectLanesInDemand = statement<{ lane: number }>(
   'select_payout_lanes_in_demand',
   `select distinct n::int as lane

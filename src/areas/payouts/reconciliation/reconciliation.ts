@@ -42,7 +42,7 @@ const DATABASE_CHANGED = 'the database was restored or failed over; payouts are 
 
 /**
  * Compares the lanes in the database with the chain, and the identity of the database with the stored identity. Pauses payouts when there is a
- * difference, and resumes them when there is none.
+ * difference. Resumes payouts when there is no difference and no operator has paused them.
  */
 export async function reconcile(app: App): Promise<void> {
   const identity = await readIdentity(app);
@@ -80,7 +80,7 @@ async function storeMismatch(tx: Tx, reason: string): Promise<void> {
   await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
-/** Pauses the scope of payouts while a difference or an operator is a reason, and resumes it when there is no reason. */
+/** Pauses payouts while there is a difference or an operator has paused them. Otherwise resumes payouts. */
 export async function applyPause(
   tx: Tx,
   { mismatchReason, manualReason }: Pick<ReconciliationState, 'mismatchReason' | 'manualReason'>,

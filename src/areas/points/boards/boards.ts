@@ -25,8 +25,8 @@ export function boardKeys(prefix: string, board: string) {
 const DAY_MS = 86_400_000;
 
 /**
- * Copies standings to a board in Redis. Skips a standing unless its version is newer than the version there. Idempotent; calls may come in any order,
- * and totals may decrease.
+ * Copies standings to a board in Redis. Skips a standing unless its version is newer than the version of the standing on the board. Idempotent; calls
+ * may come in any order, and totals may decrease.
  * @param day UTC day number on which the rows were written
  * @param rows standings of this board, at most one per wallet; rows in beta mode are skipped
  * @param wallets wallets whose all-time neighbourhoods are returned

@@ -31,7 +31,7 @@ export function boardPositions(total: number, lines: readonly PositionRow[]): Bo
   return { total, rows: new Map(lines.map((line) => [line.position, line])) };
 }
 
-/** Returns the lines of one page, from lines that were read before. */
+/** Returns the lines of one page, from the lines of the board that the caller has read. */
 export function pageOf({ total, rows }: BoardPositions, offset: number, limit: number): PageEntries {
   const entries: RankedLine[] = [];
   for (let position = offset + 1; position <= offset + limit; position++) {

@@ -135,7 +135,7 @@ function requestRebuild(app: App, board: string): void {
 
 /**
  * Reads positions from the stored final ranks of an ended period, or by SQL while no final ranks are stored.
- * @param readBySql used in place of the default SQL query, for example to use the page cache
+ * @param readBySql function that reads the positions by SQL (for example, through the page cache); by default, it sends a new query
  */
 async function readPositions(
   app: App,

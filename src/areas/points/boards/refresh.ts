@@ -26,8 +26,8 @@ const deleteRefreshes = statement(
 );
 
 /**
- * Copies marked standings to the boards in Redis. Writers outside the score path mark the standings that they change. Deletes the marks last, so that
- * after a failed run the next run repeats the copy.
+ * Copies the standings that are marked as changed to the boards in Redis. The recording of submitted scores copies its standings itself; every other
+ * writer marks the standings that it changes. Deletes the marks last, so that after a failed run the next run repeats the copy.
  */
 export async function refreshBoards(app: App): Promise<void> {
   for (let i = 0; i < MAX_BATCHES; i++) {

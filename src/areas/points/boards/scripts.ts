@@ -12,8 +12,8 @@ export interface RankedLine {
 }
 
 /**
- * Lua function that reads the lines around a wallet in a sorted set. Returns [zero-based position, rank of the window's first line, next better
- * score, [wallet, score, …]]; [-1] when the wallet is not in the set.
+ * Lua function that reads the lines around a wallet in a sorted set. Returns [zero-based position of the wallet, rank of the first returned line,
+ * next better score, [wallet, score, …]]; [-1] when the wallet is not in the set.
  */
 const NEIGHBOURHOOD = `
 local function neighbourhood(key, wallet)

@@ -5,7 +5,7 @@ import { type Statement, statement } from '#platform/db/sql.ts';
 import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './positions.ts';
 import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './values.ts';
 
-/** Maximum requests that wait for a query of one part of a board. Further requests get 503. */
+/** Maximum requests that wait for a query of the same part of a board (all time or one period). Further requests get 503. */
 const MAX_REQUESTS = 2_000;
 /** Maximum age of a cached page, ms. */
 const PAGE_MAX_AGE_MS = 1_000;
@@ -78,7 +78,7 @@ async function rankBySql(app: App, scope: BoardScope, queries: readonly Position
   );
 }
 
-/** Reads boards by SQL. One process runs at most one SQL query at a time per part of a board. */
+/** Reads boards by SQL. One process runs at most one SQL query at a time for each part of a board (all time or one period). */
 export interface SqlBoards {
   /** Returns a page that is at most one second old. */
   page(scope: BoardScope, query: { offset: number; limit: number }): Promise<BoardPositions>;

@@ -20,7 +20,10 @@ export interface BoardScope {
 /** Returns the first and the last UTC day number of a bucket. */
 const daysOf = (period: Period, bucket: number): [first: number, last: number] => [bucketStart(period, bucket), bucketStart(period, bucket + 1) - 1];
 
-/** SQL by board kind that recomputes values between two days from the ledger or the scores, for the wallets in the SQL relation `overwritten`. */
+/**
+ * SQL by board kind that recomputes the values of an ended bucket from the ledger or the scores. The SQL relation `overwritten` contains the wallets
+ * whose standings do not store this bucket any more. `first` and `last` are the days of the bucket, both inclusive.
+ */
 const RECOMPUTED: Record<BoardKind, (first: string, last: string) => string> = {
   global: (first, last) => summed(`l.kind <> 'conversion'`, first, last),
   quests: (first, last) => summed(`l.kind = 'quest'`, first, last),
@@ -38,8 +41,8 @@ const summed = (kinds: string, first: string, last: string) => `
     group by l.wallet`;
 
 /**
- * Returns SQL for the lines of a board: rows of (wallet, value), regular mode, values above 0. A standing stores only its two latest buckets. If a
- * wallet has written two later buckets, the SQL recomputes the value.
+ * Returns SQL for the lines of a board: rows of (wallet, value), regular mode, values above 0. A standing stores only its two latest buckets. If both
+ * are later than the requested bucket, the SQL recomputes the value from the ledger or the scores.
  * @param at number of the first SQL parameter from `valueParams`; $1 is the board
  */
 export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number): string {

@@ -148,7 +148,10 @@ export class EpochBuilder {
     return '';
   }
 
-  /** Throws when the wallets are not in ascending order. Their order determines the leaf indexes, and which of two equal remainders is rounded up. */
+  /**
+   * Throws when the wallets are not in ascending order. Their order determines the leaf indexes. It also determines which of two amounts with equal
+   * remainders is rounded up.
+   */
   #expectAscending(): void {
     let last = '';
     for (const page of this.#wallets) {

@@ -14,9 +14,9 @@ import { type AccountHistory, claimedIndexes, readHistory, readTransaction } fro
 const MAX_READ = 500;
 const MAX_CONCURRENT_READS = 8;
 /**
- * Gap score of an epoch at which a run reads the bitmap. A run that finds no missing claim adds 10 to the score. It adds only 1 if it read a part of
- * the history, because the next run reads on. It adds 1 and not 0, so that a wallet that fills the history with transactions without claims cannot
- * delay the bitmap forever.
+ * Gap score of an epoch at which a run reads the bitmap. A run that finds a missing claim sets the score to 0. A run that finds none adds 10 to the
+ * score, or only 1 if it read a part of the history, because the next run reads the next part. It adds 1 and not 0, so that a wallet that fills the
+ * history with transactions without claims cannot delay the reading of the bitmap forever.
  */
 const MAX_GAP_SCORE = 20;
 const GAP_SCORE = { wholeHistory: 10, partOfHistory: 1 };
@@ -38,7 +38,10 @@ const moveCursor = statement(
    where epoch = $1 and cursor is not distinct from $2`,
 );
 
-/** Number of newest signatures of the epoch account that `skipHistory` lists. It moves the cursor to the newest one at or before the given slot. */
+/**
+ * Maximum signatures of the epoch account that `skipHistory` lists, newest first. It moves the cursor to the newest signature at or before the given
+ * slot.
+ */
 const MAX_COMPARED = 100;
 
 /**

@@ -11,7 +11,7 @@ import { finishEpoch } from './finish.ts';
 const MAX_FOLLOWED = 1_000;
 const ACCOUNTS_PER_REQUEST = 100;
 const MAX_CONCURRENT_EPOCHS = 4;
-/** Number of claims stored since the history cursor last moved, at which the cursor is moved forward. */
+/** Number of stored claims after which the history cursor of an epoch is moved forward, counted since the last move of the cursor. */
 const MAX_UNREAD = 500;
 
 const selectFollowed = statement<FollowedEpoch>(

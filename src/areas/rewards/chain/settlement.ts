@@ -5,7 +5,10 @@ import type { ChainError } from '#platform/solana/submission/index.ts';
 import { submissionStatuses, submit } from '#platform/solana/submission/index.ts';
 import { epochSettled } from '../events.ts';
 
-/** Names of transaction types. They are declared in this file, because the files of the two types import this file. */
+/**
+ * Names of transaction types. They are declared in this file, because the files of the two types import this file, so an import from those files
+ * would be circular.
+ */
 const ROOT = { name: 'epoch-root' };
 export const SETTLE = { name: 'epoch-settle' };
 

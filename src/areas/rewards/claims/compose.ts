@@ -53,7 +53,10 @@ const selectToCompose = statement<ClaimToCompose>(
 const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
 const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { name, message, instruction: null, code: null } });
 
-/** Builds the transaction of a claim. When there is none to sign, returns what to do instead: wait, fail, finish or leave it to an operator. */
+/**
+ * Builds the transaction of a claim. When there is no transaction to sign, returns how the claim proceeds instead: it waits, fails, is finished or is
+ * left to an operator.
+ */
 export async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const claim = (await app.db.query(selectToCompose, [subject]))[0];
   if (!claim) return { do: 'manual', reason: `claim ${subject} does not exist` };

@@ -7,7 +7,10 @@ import { instant, statement } from '#platform/db/sql.ts';
 export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'failed'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];
 
-/** Name of the transaction type of claims. It is declared in this file, because `transaction-type.ts` imports this file. */
+/**
+ * Name of the transaction type of claims. It is declared in this file, because `transaction-type.ts` imports this file, so an import from
+ * `transaction-type.ts` would be circular.
+ */
 export const CLAIM = { name: 'claim' };
 
 /** A claim, as the database stores it. Amounts: base units as text. */

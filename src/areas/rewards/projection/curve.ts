@@ -1,4 +1,4 @@
-/** Percentages of the wallets, best paid first, for which the curve has a point: the best-paid 1 percent, 5 percent and so on. */
+/** Percentages of the wallets for which the curve has a point, best-paid wallets first (for example, 5 stands for the best-paid 5 percent). */
 const TOP_PERCENTS = [1, 5, 10, 25, 50, 75, 100] as const;
 
 /** One point of the distribution curve: the sum of the amounts that the best-paid wallets get. */
@@ -8,7 +8,7 @@ export interface CurvePoint {
   wallets: number;
   /** Sum of the amounts of these wallets, base units as text. */
   amount: string;
-  /** Percentage of the pool that these wallets get, two decimals. */
+  /** Percentage of the pool that these wallets get, rounded down to two decimals. */
   share: number;
 }
 

@@ -80,7 +80,7 @@ export interface ProjectedReward {
     dust: string;
     totalPoints: number;
     participants: number;
-    /** Percentage of all points that the wallet has, four decimals. */
+    /** Percentage of all points that the wallet has, rounded down to four decimals. */
     shareOfPoints: number;
     capped: boolean;
     belowDust: boolean;
@@ -95,7 +95,8 @@ export async function projectReward(app: App, wallet: string): Promise<Projected
   const { shares, rules, participants } = projection;
   const points = await pointsOf(app.db, wallet, day);
   const amount = amountOf(shares, wallet, points);
-  // The wallet's points may be newer than the stored sum of all points. The sum is raised to them, so that the share is at most 100 percent.
+  // The wallet's points may be newer than the stored sum of all points. The sum is raised to at least the wallet's points, so that the wallet's share
+  // is at most 100 percent.
   let all = projection.points;
   if (points > all) all = points;
   const counted = points > 0n;

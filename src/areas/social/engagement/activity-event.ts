@@ -81,7 +81,8 @@ function parsePost(delivery: ParsedDelivery, event: Event, receivedAt: number): 
   } = parsed.data;
   const subscribed = event.filter?.user_id ?? null;
   const original = referenced_tweets.find(({ type }) => type === 'retweeted');
-  // In a repost event, the author of the original post is the subscribed user. X does not always include the original post.
+  // X sends a repost event to the author of the original post, so the author is the subscribed user. X does not always include the original post in
+  // the event.
   const originalAuthor =
     event.event_type === 'post.repost.create' ? subscribed : event.includes?.tweets?.find((tweet) => tweet?.id === original?.id)?.author_id;
   const mentions = explicitMentions(note_tweet?.entities ?? entities, display_text_range);

@@ -1,12 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables of the platform: the clock, the outbox of events, idempotency keys, the audit log of admin actions. */
+/** Creates the tables of the platform: the clock, the outbox of events, idempotency keys, and the audit log of admin actions. */
 export class Migration0001Kit extends Migration {
   override up(): void {
-    // Wallet addresses compare by their bytes, independent of the locale of the database, so that ties are listed by address.
+    // Wallet addresses are compared byte by byte, so that wallets with equal points have the same order in every locale of the database.
     this.addSql(`create domain wallet as text collate "C"`);
 
-    // All SQL reads the time from app_now(). Only tests and development write app_clock, which shifts the time of app_now().
+    // All SQL reads the time from `app_now()`. A row in `app_clock` shifts this time; only tests and development insert one.
     this.addSql(`create table app_clock (shift interval not null)`);
     this.addSql(`
       create function app_now() returns timestamptz language sql volatile as
@@ -16,7 +16,7 @@ export class Migration0001Kit extends Migration {
       $$ select floor(extract(epoch from app_now()) / 86400)::int $$`);
 
     // The outbox of events. A transaction inserts its events here; the publisher then assigns the publication numbers. Rows are inserted and deleted
-    // all day, so vacuum runs early.
+    // all day, so autovacuum runs when 5 % of the rows are dead.
     this.addSql(`
       create table outbox (
         id bigint generated always as identity primary key,
@@ -27,8 +27,8 @@ export class Migration0001Kit extends Migration {
         at timestamptz not null default app_now()
       ) with (autovacuum_vacuum_scale_factor = 0.05)`);
     this.addSql(`create index outbox_unnumbered on outbox (id) where publication is null`);
-    // publication: the last publication number assigned. published_at: when the publisher last assigned numbers. appended: the last number known to
-    // be in the Redis stream.
+    // `publication` is the last publication number that the publisher has assigned. `published_at` is the time at which it last assigned numbers.
+    // `appended` is the last publication number that is known to be in the Redis stream.
     this.addSql(`
       create table outbox_counter (
         singleton boolean primary key default true check (singleton),

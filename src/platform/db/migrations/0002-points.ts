@@ -2,7 +2,9 @@ import { Migration } from '@mikro-orm/migrations';
 
 const PERIODS = ['day', 'week', 'month', 'year'];
 
-/** Creates the ledger of points, the standings that are computed from the ledger, the final ranks of closed periods, and activities. */
+/**
+ * Creates the tables for the ledger of points, the standings that are computed from the ledger, the final ranks of closed periods, and activities.
+ */
 export class Migration0002Points extends Migration {
   override up(): void {
     // One row per wallet that has ever signed in. A transaction that records scores of a wallet locks this row, so such transactions run one after
@@ -21,8 +23,8 @@ export class Migration0002Points extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null`);
 
-    // kind: the source of the points, which decides to which boards the points count. reason: why the row exists. rewards: whether the points count
-    // for reward epochs.
+    // `kind` says how the wallet got the points, and decides which boards count them. `reason` says why the row was written. `rewards` says whether
+    // the points count for reward epochs.
     this.addSql(`
       create table ledger (
         wallet wallet not null,
@@ -43,9 +45,10 @@ export class Migration0002Points extends Migration {
     this.addSql(`create trigger ledger_append_only before update or delete on ledger for each row execute function refuse_change()`);
     this.addSql(`create trigger ledger_no_truncate before truncate on ledger execute function refuse_change()`);
 
-    // A standing is a sum of points (boards 'global', 'quests', 'referrals') or a best score (board 'game:<id>'). Columns per period: the bucket
-    // (number of the day, week, …) last written, its value, and the bucket before it. There is no index on values, because every score would update
-    // the index; Redis sorts the boards.
+    // A standing is a sum of points (boards 'global', 'quests', 'referrals') or a best score (board 'game:<id>'). Each period (day, week, month,
+    // year) has four columns: `day` is the number of the day that was last written, and `day_value` is its value. `day_before` and `day_before_value`
+    // are the same for the day that was written before it. The values have no index, because every score would have to update the index; Redis sorts
+    // the boards.
     this.addSql(`
       create table standings (
         board text collate "C" not null,
@@ -57,7 +60,8 @@ export class Migration0002Points extends Migration {
         primary key (board, mode, wallet)
       ) with (fillfactor = 70)`);
 
-    // Sums of points per day. Each day has several rows (shards), so that concurrent transactions do not wait for the same row.
+    // Sums of points per day. The points of a day are spread over several rows (column `shard`), so that concurrent transactions do not wait for the
+    // same row.
     this.addSql(`
       create table point_totals (
         day int not null, shard smallint not null, mode text not null, kind text not null,
@@ -65,8 +69,8 @@ export class Migration0002Points extends Migration {
         primary key (day, shard, mode, kind)
       ) with (fillfactor = 50)`);
 
-    // Standings that may not be in Redis yet. A row is inserted together with the standing, and deleted when the board in Redis contains the
-    // standing.
+    // Versions of standings that Redis may not contain yet. A transaction inserts the row when it writes the standing. The row is deleted when the
+    // board in Redis contains this version of the standing.
     this.addSql(`
       create table board_refreshes (
         board text collate "C" not null, wallet wallet not null, version bigint not null, at timestamptz not null default app_now(),
@@ -89,8 +93,7 @@ export class Migration0002Points extends Migration {
       )`);
     this.addSql(`create unique index finals_wallet on finals (board, period, bucket, wallet)`);
 
-    // Actions of wallets. The primary key prevents a second activity for the same cause. A consumer of activities adds its own mark to each activity
-    // that it has processed.
+    // Actions of wallets (such as a score or a burn). The primary key prevents a second activity for the same cause.
     this.addSql(`
       create table activities (
         kind text not null,

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates games, plays, scores, saved states and game records. */
+/** Creates the tables for games, plays, scores, saved states and game records. */
 export class Migration0003Arcade extends Migration {
   override up(): void {
     this.addSql(`
@@ -39,8 +39,8 @@ export class Migration0003Arcade extends Migration {
         game_id text not null,
         started_at timestamptz not null
       )`);
-    // Includes the id, so that PostgreSQL counts the plays of the last hour from the index alone. A play counts as used when a score refers to its
-    // id.
+    // The index includes `id`, so that PostgreSQL can find the plays of a wallet in the last hour from the index alone. The query compares each `id`
+    // with `scores`, because a play counts as used when a score has its id.
     this.addSql(`create index plays_wallet on plays (wallet, started_at desc) include (id)`);
     this.addSql(`
       create table scores (

@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates sign-in nonces and sessions. */
+/** Creates the tables for sign-in nonces and sessions. */
 export class Migration0004Auth extends Migration {
   override up(): void {
-    // The row of a nonce holds every input of the sign-in text, so that a nonce stays valid when the configuration changes.
+    // The row of a nonce contains every value of the sign-in text, so that the nonce stays valid when the configuration changes.
     this.addSql(`
       create table nonces (
         nonce text collate "C" primary key,
@@ -17,7 +17,8 @@ export class Migration0004Auth extends Migration {
       )`);
     this.addSql(`create index nonces_expires_at on nonces (expires_at)`);
 
-    // key: SHA-256 of the session id in the cookie, so that a person who reads this table cannot take over a session.
+    // `key` is the SHA-256 of the session id in the cookie. A person who reads this table cannot compute the id from it, and so cannot take over a
+    // session.
     this.addSql(`
       create table sessions (
         key bytea primary key,

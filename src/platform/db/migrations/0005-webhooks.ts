@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates webhook deliveries. */
+/** Creates the table for webhook deliveries. */
 export class Migration0005Webhooks extends Migration {
   override up(): void {
-    // body: the raw bytes of the delivery. body_hash: SHA-256 of the body. The row of a processed delivery is kept, so that the service recognizes a
-    // repeated delivery.
+    // `body` contains the raw bytes of the delivery. `body_hash` is the SHA-256 of `body`. The row of a processed delivery is kept, so that the
+    // service recognizes a repeated delivery.
     this.addSql(`
       create table webhook_deliveries (
         source text not null,

@@ -1,10 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates transactions to submit, their attempts, and the amounts that count against the daily spending limits. */
+/** Creates the tables for transactions to submit, their attempts, and the amounts that count against the daily spending limits. */
 export class Migration0006Chain extends Migration {
   override up(): void {
-    // A transaction that must land exactly once: a claim, an epoch root, a batch of payouts. State manual: the outcome was unclear for too long, so
-    // an operator must decide; the attempts of the transaction are still polled.
+    // A transaction that must land exactly once (a claim, an epoch root or a batch of payouts). In the state `manual`, the outcome was unclear for
+    // too long, so an operator must decide; the service still polls the attempts of the transaction.
     this.addSql(`
       create table chain_transactions (
         id uuid primary key default gen_random_uuid(),
@@ -25,8 +25,9 @@ export class Migration0006Chain extends Migration {
     this.addSql(`create index chain_transactions_due on chain_transactions (next_at) where state = 'queued'`);
     this.addSql(`create index chain_transactions_unclear on chain_transactions (changed_at) where state in ('manual', 'failed')`);
 
-    // An attempt: the signed bytes of a transaction, committed before they are sent. An attempt expires by its blockhash (last_valid_height) or by
-    // its nonce. preamble: number of instructions that signing put before the instructions of the draft.
+    // An attempt to submit a transaction. The signed bytes of the attempt are committed to the database before they are sent. An attempt expires with
+    // its blockhash (after the block height `last_valid_height`) or with its nonce. `preamble` is the number of instructions that the signer added
+    // before the transaction's own instructions.
     this.addSql(`
       create table chain_attempts (
         transaction_id uuid not null references chain_transactions,
@@ -57,14 +58,15 @@ export class Migration0006Chain extends Migration {
     this.addSql(`create index chain_attempts_pending on chain_attempts (signed_at) where state in ('signed', 'sent', 'confirmed')`);
     this.addSql(`create index chain_attempts_nonce on chain_attempts (nonce_account, nonce) where nonce is not null`);
 
-    // Amounts per UTC day that the service has spent or may still spend. They count against the daily limits. A transaction that reserves an amount
-    // locks the row.
+    // Amounts that the service has spent or may still spend, per UTC day and asset. They count against the daily limits. A database transaction that
+    // reserves an amount locks the row of the day and asset.
     this.addSql(`
       create table chain_outflows (
         day int not null, asset text collate "C" not null, reserved numeric not null check (reserved >= 0),
         primary key (day, asset)
       )`);
-    // Token accounts whose rent the service paid, at most one per wallet and mint. cause: the id of the claim or of the batch of payouts.
+    // Token accounts whose rent the service paid, at most one per wallet and mint. `cause` is the id of the claim or of the payout batch for which
+    // the account was opened.
     this.addSql(`
       create table token_accounts_opened (
         wallet wallet not null, mint text collate "C" not null,
@@ -73,7 +75,7 @@ export class Migration0006Chain extends Migration {
         primary key (wallet, mint)
       )`);
     this.addSql(`create index token_accounts_opened_cause on token_accounts_opened (cause)`);
-    // While a scope (a group of transaction types) has a row here, no transaction of the scope is signed.
+    // `scope` names a group of transaction types (such as 'payouts'). While a scope has a row here, the service signs no transaction of the group.
     this.addSql(`create table chain_pauses (scope text primary key, reason text not null, at timestamptz not null default app_now())`);
   }
 }

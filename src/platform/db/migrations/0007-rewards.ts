@@ -1,20 +1,20 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates reward epochs, their leaves and Merkle trees, imports, and the projection of the current day. */
+/** Creates the tables for reward epochs, their leaves and Merkle trees, imports, and the projection of the current day. */
 export class Migration0007Rewards extends Migration {
   override up(): void {
     this.addSql(`create domain token_amount as numeric(20) check (value between 0 and 18446744073709551615)`);
 
-    // One row per UTC day, created by the worker that is first to insert it, and never deleted. States:
-    //   computing  the leaves are being computed; only the rules are fixed
-    //   empty      there are no leaves: no wallet is paid, and the epoch never goes on chain
-    //   computed   leaves, total and root are fixed
-    //   committed  the root is finalized on chain and funded; rewards can be claimed until expires_at
-    //   expired    the time to claim is over
-    //   settled    unclaimed rewards were settled off-chain; the epoch cannot be committed or claimed any more
-    // rules_version: version of the rules in force when the row was created; pool, cap, dust and expiry_days are copied from these rules. formula:
-    // version of the allocation formula. wallets: number of rows in reward_leaves. leaves: number of these rows with an amount above 0. points: sum
-    // of the points of all wallets; null for an import.
+    // One row per UTC day, never deleted. The first worker that inserts the row creates the epoch. States:
+    //   `computing`: The leaves are being computed; only the rules are fixed.
+    //   `empty`: There are no leaves, so no wallet is paid and the epoch never goes on chain.
+    //   `computed`: The leaves, the total and the root are fixed.
+    //   `committed`: The root is finalized on chain and funded; wallets can claim their rewards until `expires_at`.
+    //   `expired`: The time to claim is over.
+    //   `settled`: Unclaimed rewards were settled off-chain; the epoch cannot be committed or claimed any more.
+    // `rules_version` is the version of the reward rules that applied when the row was created. `pool`, `cap`, `dust` and `expiry_days` are copied
+    // from these rules. `formula` is the version of the allocation formula. `wallets` is the number of rows of the epoch in `reward_leaves`. `leaves`
+    // is the number of these rows with an amount above 0. `points` is the sum of the points of all wallets; it is null for an import.
     this.addSql(`
       create table epochs (
         epoch int primary key check (epoch >= 0),
@@ -51,9 +51,10 @@ export class Migration0007Rewards extends Migration {
       )`);
     this.addSql(`create index epochs_state on epochs (state, epoch)`);
 
-    // One row per wallet that has points on the day, or that the import contains. Rows with an amount above 0 have the indexes 0 to epochs.leaves −
-    // 1, which are the indexes of their leaves in the tree. They are sorted by address (ascending); in an import, they keep the given order. Rows
-    // with amount 0 follow. There is no foreign key, because its check would cost more than the insert of the row.
+    // One row per wallet that has points on the day, or that the import contains. Rows with an amount above 0 have the indexes from 0 to
+    // `epochs.leaves` − 1; `index` is also the index of their leaf in the tree. These rows are sorted by address in ascending order, or keep the
+    // order of the import. Rows with amount 0 have the indexes after them. The table has no foreign key, because the check of a foreign key would
+    // cost more than the insert of a row.
     this.addSql(`
       create table reward_leaves (
         epoch int not null,
@@ -65,8 +66,8 @@ export class Migration0007Rewards extends Migration {
         unique (epoch, wallet)
       )`);
 
-    // Stored levels of the Merkle tree of an epoch. Level 0: the hashes of the leaves, 32 per row (chunk). Level 5: one row with the roots of all
-    // chunks. The other levels are computed from these two. Hashes are stored uncompressed, because they do not compress.
+    // Two levels of the Merkle tree of an epoch; the other levels are computed from them. Level 0 contains the leaf hashes, 32 hashes per row
+    // (chunk). Level 5 is one row with the roots of all chunks. `hashes` is stored uncompressed, because compression does not make hashes smaller.
     this.addSql(`
       create table reward_trees (
         epoch int not null, level smallint not null, chunk int not null,
@@ -80,7 +81,8 @@ export class Migration0007Rewards extends Migration {
       );
     }
 
-    // Imports of rewards and their outcome. hash: SHA-256 of the imported rows in the given order, each row as wallet (32 bytes) ‖ amount (u64 LE).
+    // Imports of rewards and their outcome. `hash` is the SHA-256 of the imported rows in the given order; each row is hashed as its wallet (32
+    // bytes) followed by its amount (u64, little-endian).
     this.addSql(`
       create table reward_imports (
         id uuid primary key,
@@ -96,7 +98,7 @@ export class Migration0007Rewards extends Migration {
         check ((state = 'refused') = (reason is not null))
       )`);
     this.addSql(`create unique index reward_imports_standing on reward_imports (epoch) where state <> 'refused'`);
-    // The rows of an import, until the import is done or refused. wallets, amounts: comma-separated lists of equal length.
+    // The rows of an import. They are deleted when the import is done or refused. `wallets` and `amounts` are comma-separated lists of equal length.
     this.addSql(`
       create table reward_import_pages (
         import uuid not null references reward_imports, page int not null,
@@ -105,8 +107,8 @@ export class Migration0007Rewards extends Migration {
       )`);
     for (const column of ['wallets', 'amounts']) this.addSql(`alter table reward_import_pages alter column ${column} set storage external`);
 
-    // A cache of the rewards that the current day would give if the day ended now. It is recomputed while points are added. entries: number of ledger
-    // rows that the cached rewards include.
+    // A cache of the rewards that wallets would get if the current day ended now. The service recomputes the cache while points are added. `entries`
+    // is the number of ledger rows that the cached rewards include.
     this.addSql(`
       create table reward_projections (
         day int primary key,

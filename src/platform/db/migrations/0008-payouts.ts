@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates payments, the lanes and batches that pay them, and on-chain transactions that the database cannot explain. */
+/** Creates the tables for payments, for the lanes and batches that pay them, and for on-chain transactions that the database cannot explain. */
 export class Migration0008Payouts extends Migration {
   override up(): void {
     this.payments();
@@ -9,17 +9,17 @@ export class Migration0008Payouts extends Migration {
   }
 
   private payments(): void {
-    // One row per cause (such as a claimed prize), never deleted. Amount, wallet and payer are fixed at creation. States:
-    //   pending    owed; no transaction is in flight
-    //   batched    a member of the one live batch of its lane (payer treasury)
-    //   confirmed  the batch is confirmed, and a fork may still drop it (payer treasury)
-    //   manual     cannot be paid automatically, so an operator must decide; no transaction is in flight (payer treasury)
-    //   completed  paid: finalized on chain (payer treasury), or reported and checked (payer orchestrator)
-    //   failed     reported as failed; still owed (payer orchestrator)
-    //   reversed   reported as reversed after it was completed; no longer owed (payer orchestrator)
-    // lane: always the same for a cause, so that all transactions that are ever signed for the cause use one nonce account. next_at: earliest time at
-    // which the planner may put the payment into a batch. give_ups: number of batches with this payment that expired. refusals: number of batches
-    // that failed because of this payment.
+    // One row per cause of a payment (such as a claimed prize), never deleted. The amount, the wallet and the payer never change. States:
+    //   `pending`: The payment is owed, and no transaction is in flight.
+    //   `batched`: The payment is in the one live batch of its lane (only payer `treasury`).
+    //   `confirmed`: The batch is confirmed, but a fork may still drop it (only payer `treasury`).
+    //   `manual`: The payment cannot be paid automatically, so an operator must decide; no transaction is in flight (only payer `treasury`).
+    //   `completed`: The payment is finalized on chain (payer `treasury`), or was reported as paid and checked (payer `orchestrator`).
+    //   `failed`: The payment was reported as failed, and is still owed (only payer `orchestrator`).
+    //   `reversed`: The payment was reported as reversed after it was completed, and is no longer owed (only payer `orchestrator`).
+    // `lane` is always the same for a cause, so that all transactions that are ever signed for the cause use one nonce account. `next_at` is the
+    // earliest time at which the planner may put the payment into a batch. `give_ups` is the number of expired batches that contained the payment.
+    // `refusals` is the number of batches that failed because of the payment.
     this.addSql(`
       create table payments (
         id uuid primary key,
@@ -48,9 +48,10 @@ export class Migration0008Payouts extends Migration {
         check (state <> 'completed' or completed_at is not null),
         check (state not in ('confirmed', 'completed') or signature is not null or payer = 'orchestrator')
       ) with (fillfactor = 70)`);
-    // Index of the payments that the planner reads, lane by lane.
+    // The planner reads the pending payments of each lane with this index.
     this.addSql(`create index payments_pending on payments (lane, currency, next_at, id) where state = 'pending' and payer = 'treasury'`);
-    // Index of the payments that the treasury still owes. A transaction that the service does not know may have paid one of them.
+    // Index of the payments that the treasury still owes. When the service finds a transaction that it did not sign, it searches these payments,
+    // because the transaction may have paid one of them.
     this.addSql(`
       create index payments_open on payments (currency, state, amount)
       where payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual')`);
@@ -72,9 +73,10 @@ export class Migration0008Payouts extends Migration {
   }
 
   private lanes(): void {
-    // One durable nonce account per lane. nonce: the value that the next batch uses, as finalized in slot nonce_slot; null until the worker has read
-    // it. landed: the last transaction known to have used the nonce. stale: whether another transaction may have used the nonce since. accepted:
-    // whether an operator accepted the account in its current state.
+    // One durable nonce account per lane. `nonce` is the value that the next batch uses, as finalized in slot `nonce_slot`; it is null until the
+    // worker has read the account. `landed` is the signature of the last transaction that is known to have used the nonce. `stale` says whether a
+    // transaction may have used the nonce since the worker read it. `accepted` says whether an operator has accepted the nonce that the account has
+    // now.
     this.addSql(`
       create table payout_lanes (
         lane smallint primary key check (lane >= 0),
@@ -90,7 +92,7 @@ export class Migration0008Payouts extends Migration {
         changed_at timestamptz not null default app_now()
       )`);
 
-    // A batch is immutable except for its outcome, so that the worker always composes the same transaction bytes from it.
+    // Only the outcome of a batch may change, so that the worker always composes the same transaction bytes from the batch.
     this.addSql(`
       create table payout_batches (
         id uuid primary key,
@@ -126,7 +128,8 @@ export class Migration0008Payouts extends Migration {
     this.addSql(`create trigger payout_batches_fixed before update on payout_batches for each row execute function guard_payout_batch()`);
     this.addSql(`create trigger payout_batches_kept before delete on payout_batches for each row execute function refuse_change()`);
 
-    // The payments of a batch. opens: whether the batch first opens the token account of the wallet, at the cost of the service.
+    // The payments of a batch. `opens` says whether the transaction of the batch first opens the token account of the wallet; the service pays for
+    // the account.
     this.addSql(`
       create table payout_batch_members (
         batch uuid not null references payout_batches,
@@ -141,11 +144,11 @@ export class Migration0008Payouts extends Migration {
   }
 
   private watch(): void {
-    // Transactions that name the nonce account of a lane and that the service did not sign. States:
-    //   harmless      uses no nonce, failed on chain, or only advances the nonce
-    //   unmatched     moves tokens, and no open payment explains the transfer; payouts are paused
-    //   matched       paid the payments in the column payments
-    //   acknowledged  was unmatched, and an operator has checked it
+    // Transactions that name the nonce account of a lane, and that the service did not sign. Values of `verdict`:
+    //   `harmless`: The transaction uses no nonce, failed on chain, or only advances the nonce.
+    //   `unmatched`: The transaction moves tokens, and no open payment explains the transfer. Payouts are paused.
+    //   `matched`: The transaction paid the payments in the column `payments`.
+    //   `acknowledged`: The verdict was `unmatched`, and an operator has checked the transaction.
     this.addSql(`
       create table payout_findings (
         signature text collate "C" primary key,
@@ -165,8 +168,8 @@ export class Migration0008Payouts extends Migration {
       )`);
     this.addSql(`create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'`);
 
-    // system_identifier, timeline: identify the database server, as of the last reconciliation. doubt: why payouts are paused until the database
-    // matches the chain. held: why an operator paused payouts.
+    // `system_identifier` and `timeline` identify the database server, as of the last reconciliation. `doubt` says why payouts are paused until the
+    // database matches the chain. `held` says why an operator paused payouts.
     this.addSql(`
       create table payout_watch (
         singleton boolean primary key default true check (singleton),

@@ -1,12 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the on-chain accounts of reward epochs, and claims. */
+/** Creates the tables for the on-chain accounts of reward epochs, and for claims. */
 export class Migration0009Claims extends Migration {
   override up(): void {
-    // Epochs whose root is on chain or will be submitted soon. claimed, claims: finalized amount and number of claims. opened_at: when the root was
-    // known to be finalized. ended_at: when no more claims were possible and all claims were known. closed_at: when the unclaimed tokens were
-    // returned to the treasury. cursor: the last transaction that was read from the account's history; cursor_claims: number of claims at that time.
-    // gaps: grows with each successive read in which the account shows more claims than its history.
+    // Epochs whose root is on chain or will be submitted soon. `claimed` and `claims` are the finalized amount and number of claims. `opened_at` is
+    // the time at which the worker learned that the root was finalized. `ended_at` is the time at which no more claims were possible and all claims
+    // were known. `closed_at` is the time at which the unclaimed tokens were returned to the treasury. `cursor` is the signature of the last
+    // transaction that the worker read from the history of the account. `cursor_claims` is the number of claims at that time. `gaps` grows with each
+    // run that does not find missing claims in the history of the account.
     this.addSql(`
       create table epoch_accounts (
         epoch int primary key references epochs,
@@ -28,8 +29,8 @@ export class Migration0009Claims extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index epoch_accounts_followed on epoch_accounts (epoch) where opened_at is not null and closed_at is null`);
 
-    // One row per leaf that any wallet has claimed or requested. requested_by: null when a transaction of another service claimed the leaf. proof:
-    // the Merkle proof, from the leaf to the root, 32 bytes per node; stored until the leaf is claimed.
+    // One row per leaf that a wallet has claimed or has requested to claim. `requested_by` is null when a transaction of another service claimed the
+    // leaf. `proof` is the Merkle proof from the leaf to the root, 32 bytes per node; it is stored until the leaf is claimed.
     this.addSql(`
       create table claims (
         id uuid primary key default gen_random_uuid(),

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates lottery rounds, their entries, their on-chain commitments, and winners. */
+/** Creates the tables for lottery rounds, their entries, their on-chain commitments, and winners. */
 export class Migration0011Rounds extends Migration {
   override up(): void {
     this.rounds();
@@ -9,16 +9,19 @@ export class Migration0011Rounds extends Migration {
   }
 
   private rounds(): void {
-    // A chat round, or a legacy round (with tickets). States, and the data that each state adds:
-    //   pending    chat only: described, not started
-    //   active     parameters are frozen and prizes reserved; entries are accepted until closes_at
-    //   closing    no more entries; root, leaves and proofs are computed (root is null until then), then the commitment is submitted
-    //   committed  a commitment is finalized on chain (table commitments), which determines the beacon round
-    //   finalized  drawn: winners, payments and audit are stored
-    //   void       ended without a draw, for the reason in void_reason; a chat round that was committed has a successor with the same entries
-    // prizes: [{ amount, mint: reward | usdc }]. parameters, parameters_hash: the draw parameters (src/lib/draw) and their hash. entries: number of
-    // entries, which is the index of the next entry. audit: JSON text of the audit (src/lib/draw), from the root on, without the hashes of the
-    // entries. look_at: time of the next check.
+    // A chat round, or a legacy round (with tickets). States, with the data that each state adds:
+    //   `pending`: The round is described, but not started (only chat rounds).
+    //   `active`: The parameters are frozen and the prizes reserved. The round accepts entries until `closes_at`.
+    //   `closing`: The round accepts no more entries. The worker computes the root, the leaves and the proofs, then submits the commitment. `root` is
+    //   null until it is computed.
+    //   `committed`: A commitment (table `commitments`) is finalized on chain. The commitment determines the beacon round that gives the random
+    //   number.
+    //   `finalized`: The winners are drawn; the winners, the payments and the audit are stored.
+    //   `void`: The round ended without a draw, for the reason in `void_reason`. A void chat round that was committed has a successor with the same
+    //   entries.
+    // `prizes` is a list of { amount, mint }; `mint` is `reward` or `usdc`. `parameters` contains the draw parameters (src/lib/draw), and
+    // `parameters_hash` is their hash. `entries` is the number of entries, and therefore the index of the next entry. `audit` is the JSON text of the
+    // audit (src/lib/draw) from the root on, without the hashes of the entries. `look_at` is the time of the next check by a worker.
     this.addSql(`
       create table rounds (
         id uuid primary key default gen_random_uuid(),
@@ -58,11 +61,11 @@ export class Migration0011Rounds extends Migration {
         check ((state in ('finalized', 'void')) = (ended_at is not null))
       ) with (fillfactor = 70)`);
     this.addSql(`create unique index rounds_one_active on rounds (kind) where kind = 'chat' and state = 'active'`);
-    // Index of rounds in progress. The sweep reads these rounds, and the treasury reserves their prizes.
+    // Index of rounds in progress. The sweep reads these rounds, and the treasury keeps the amounts of their prizes reserved.
     this.addSql(`create index rounds_open on rounds (state, closes_at) where state in ('active', 'closing', 'committed')`);
     this.addSql(`create index rounds_ended on rounds (kind, state, ended_at desc) where state in ('finalized', 'void')`);
     this.addSql(`create index rounds_created_by on rounds (created_by, kind) where state in ('pending', 'active')`);
-    // Frozen parameters cannot change, and a round that has ended cannot change its state.
+    // Rejects updates of frozen parameters, of a known root, of the number of entries after the close, and of rounds that have ended.
     this.addSql(`
       create function guard_round() returns trigger language plpgsql as $$ begin
         if old.state in ('finalized', 'void') and (to_jsonb(new) - 'look_at') <> (to_jsonb(old) - 'look_at') then
@@ -84,8 +87,8 @@ export class Migration0011Rounds extends Migration {
   }
 
   private entries(): void {
-    // Lottery entries, never changed or deleted. (source, message_id): one message makes at most one entry per round. at: in whole milliseconds, as
-    // in the Merkle leaf of the entry.
+    // Lottery entries. They are never changed or deleted. The unique key (`round`, `source`, `message_id`) allows one entry per message and round.
+    // `at` has whole milliseconds, because the Merkle leaf of the entry also has whole milliseconds.
     this.addSql(`
       create table entries (
         round uuid not null references rounds,
@@ -102,8 +105,8 @@ export class Migration0011Rounds extends Migration {
     this.addSql(`create unique index entries_id on entries (id)`);
     this.addSql(`create index entries_wallet on entries (round, wallet)`);
     this.addSql('create trigger entries_kept before update or delete on entries for each row execute function keep_rounds()');
-    // The Merkle tree over the entries of a round. Level 0 holds the leaves, 32 bytes per node. The nodes are stored outside the row and
-    // uncompressed, so that PostgreSQL can read one node without the others.
+    // The Merkle tree over the entries of a round. Level 0 contains the leaf hashes. `nodes` contains 32 bytes per node. It is stored outside the row
+    // and uncompressed, so that PostgreSQL can read one node without the others.
     this.addSql(`
       create table round_levels (
         round uuid not null references rounds,
@@ -115,8 +118,9 @@ export class Migration0011Rounds extends Migration {
   }
 
   private draws(): void {
-    // The commitments to lottery draws, numbered 1, 2, 3, … without gaps. A round gets its number just before its commitment is submitted, when the
-    // previous commitment is finalized. memo to block_time: set when the commitment itself is finalized.
+    // The commitments to lottery draws. `sequence` numbers them 1, 2, 3, … without gaps. A round gets its number just before its commitment is
+    // submitted; at that time, the previous commitment is finalized. The columns from `memo` to `block_time` are set when the round's own commitment
+    // is finalized.
     this.addSql(`
       create table commitments (
         sequence bigint primary key check (sequence > 0),
@@ -144,7 +148,7 @@ export class Migration0011Rounds extends Migration {
         unique (round, wallet),
         foreign key (round, index) references entries (round, index)
       )`);
-    // Index of payments that the treasury has completed, by time. Functions that compute the treasury balance read the recent ones.
+    // Index of completed payments of the treasury, by time. The functions that compute the balance of the treasury read the recent ones.
     this.addSql(`create index payments_completed on payments (currency, completed_at) where payer = 'treasury' and state = 'completed'`);
     this.addSql('create trigger round_winners_kept before update or delete on round_winners for each row execute function keep_rounds()');
   }

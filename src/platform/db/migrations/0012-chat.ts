@@ -1,11 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates chat messages and sanctions. */
+/** Creates the tables for chat messages and sanctions. */
 export class Migration0012Chat extends Migration {
   override up(): void {
-    // Messages of the built-in chat and of bridged chats. Built-in chat (source chat): wallet is the author, and a message may have an idempotency
-    // key. Bridged chat: account is the author and source_id the message id there; wallet is set when the account is linked. entry: the lottery entry
-    // that the message made. A deleted message keeps its row without its text.
+    // Messages of the built-in chat (`source = 'chat'`) and of bridged chats (any other `source`). In the built-in chat, `wallet` is the author, and
+    // `idempotency_key` may be set. In a bridged chat, `account` is the author, and `source_id` is the id of the message in that chat; `wallet` is
+    // set when the account is linked to a wallet. `entry` is the id of the lottery entry that the message created. A deleted message keeps its row,
+    // but not its text.
     this.addSql(`
       create table chat_messages (
         seq bigint generated always as identity primary key,
@@ -31,8 +32,9 @@ export class Migration0012Chat extends Migration {
     this.addSql(`create unique index chat_messages_key on chat_messages (wallet, idempotency_key) where idempotency_key is not null`);
     this.addSql(`create unique index chat_messages_bridged on chat_messages (source, source_id) where source_id is not null`);
     this.addSql('create index chat_messages_at on chat_messages (at)');
-    // Mutes and bans of chat accounts. When muted_until and banned_at are both null, the account may write again. account: an account of a bridged
-    // chat, or a wallet (source chat); a sanction of a wallet also applies to all linked accounts of the wallet. by: name of the admin token.
+    // Mutes and bans of chat accounts. When `muted_until` and `banned_at` are both null, the account may write again. `account` is a wallet if
+    // `source = 'chat'`, otherwise an account of a bridged chat. A sanction of a wallet also applies to all accounts that are linked to the wallet.
+    // `by` is the name of the admin token.
     this.addSql(`
       create table chat_sanctions (
         source text collate "C" not null check (source ~ '^[a-z0-9-]{1,32}$' and source <> 'chain'),

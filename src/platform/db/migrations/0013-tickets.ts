@@ -1,16 +1,17 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates tickets of legacy lottery rounds. */
+/** Creates the table for tickets of legacy lottery rounds. */
 export class Migration0013Tickets extends Migration {
   override up(): void {
-    // A requested ticket. Its id becomes the id of its lottery entry. States:
-    //   checking   the worker polls the payment (signature) until it is finalized or can never land
-    //   confirmed  the ticket counts: there is an entry
-    //   refused    the ticket does not count, for the reason in `reason`
-    //   refunded   the ticket counted, and its round was voided
-    // found: whether the payment of a refused ticket is finalized. If so, the refusal is permanent; otherwise the ticket may be requested again.
-    // signature: null for free tickets. The unique key includes the wallet, so that a wallet cannot block the ticket of another wallet by naming the
-    // same transaction. refunds: [{ payment, currency, amount }], amounts owed back. asked_at: start of the polling.
+    // A requested ticket. The lottery entry of the ticket gets the same id. States:
+    //   `checking`: The worker polls the payment transaction (`signature`) until the transaction is finalized or can never land.
+    //   `confirmed`: The ticket counts, and its entry exists.
+    //   `refused`: The ticket does not count, for the reason in `reason`.
+    //   `refunded`: The ticket counted, and then its round was voided.
+    // `found` says whether the payment transaction of a refused ticket is finalized. If it is, the refusal is permanent; otherwise the wallet may
+    // request the ticket again. `signature` is null for free tickets. The unique key contains the wallet, so that a wallet cannot block the ticket of
+    // another wallet by naming the same transaction. `refunds` lists the amounts that are owed back to the wallet, as { payment, currency, amount }.
+    // `asked_at` is the time at which the polling began.
     this.addSql(`
       create table tickets (
         id uuid primary key,

@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Adds the marks of consumers to activities. A consumer sets its mark in the same transaction in which it processes the activity. */
+/** Adds to each activity the marks of its consumers. A consumer sets its mark in the same transaction in which it processes the activity. */
 export class Migration0015Activities extends Migration {
   override up(): void {
-    // consumed: one bit per consumer that has processed the activity (1 referrals, 2 quests). Activities from before this migration count as
+    // `consumed` has one bit per consumer that has processed the activity (1 = referrals, 2 = quests). Activities from before this migration count as
     // processed.
     this.addSql('alter table activities add column consumed smallint not null default 3');
     this.addSql('alter table activities alter column consumed set default 0');

@@ -1,9 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates referral links, referrals, and the points that referrals earned. */
+/** Creates the tables for referral links, referrals, and the points that referrals earned. */
 export class Migration0016Referrals extends Migration {
   override up(): void {
-    // Referral links of a wallet; n counts them in the order of their creation. The newest link is shown; the codes of older links still work.
+    // Referral links of a wallet. `n` numbers the links of a wallet in the order of their creation. The service shows the newest link; the codes of
+    // older links still work.
     this.addSql(`
       create table referral_links (
         wallet wallet not null,
@@ -13,9 +14,10 @@ export class Migration0016Referrals extends Migration {
         primary key (wallet, n)
       )`);
 
-    // The referrer of a wallet: at most one row per wallet, never deleted. verified_at: time from which scores of the wallet earn points for the
-    // referrer. last_scored_at: time of the wallet's last accepted score since bound_at. points, beta_points: points that the referrer earned from
-    // this wallet's scores, minus voided points. They are sums of ledger rows, stored so that no query has to add them up.
+    // The referrer of a wallet. A wallet has at most one row, which is never deleted. `verified_at` is the time from which scores of the wallet earn
+    // points for the referrer. `last_scored_at` is the time of the wallet's last accepted score since `bound_at`. `points` and `beta_points` are the
+    // points that the referrer earned from this wallet's scores, minus voided points. They are sums of ledger rows; they are stored, so that no query
+    // has to add up the rows.
     this.addSql(`
       create table referrals (
         wallet wallet primary key,
@@ -29,8 +31,8 @@ export class Migration0016Referrals extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index referrals_referrer on referrals (referrer, bound_at desc, wallet)`);
 
-    // Referral points of a referrer per day. used: points that count against the daily cap, in both modes (regular and beta); voided points stay
-    // counted. points: regular points minus the points that were voided on that day.
+    // Referral points of a referrer per day. `used` is the number of points that count against the daily cap, in both modes (regular and beta);
+    // voided points stay counted. `points` is the number of regular points, minus the points that were voided on that day.
     this.addSql(`
       create table referral_days (
         referrer wallet not null,

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates quests with their versions, daily counts of activities, and completions. */
+/** Creates the tables for quests with their versions, counts of activities, and completions. */
 export class Migration0017Quests extends Migration {
   override up(): void {
     this.addSql(`
@@ -22,8 +22,9 @@ export class Migration0017Quests extends Migration {
         primary key (quest_id, version)
       )`);
 
-    // Counts of a wallet's activities per day (span 1) or ISO week (span 7), starting at first_day. subject: the id of the game, the id of the burn
-    // event, or ''. The progress of every quest is computed from these rows. The rows per week make a long period cheap to read.
+    // Counts of a wallet's activities. A row covers one day (`span = 1`) or one ISO week (`span = 7`), starting at `first_day`. `subject` is the id
+    // of the game, the id of the burn event, or ''. The service computes the progress of every quest from these rows. With the rows per week, a query
+    // for a long period reads few rows.
     this.addSql(`
       create table wallet_metrics (
         wallet wallet not null,
@@ -46,11 +47,12 @@ export class Migration0017Quests extends Migration {
         and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void' and a.kind = 'score' and (v.consumed & 2) = 2)
       group by 1, 2, 3, 4, 5`);
 
-    // Each consumed batch of activities takes one number from this sequence. A process that gets two consecutive numbers knows that no other process
-    // consumed a batch in between.
+    // The quest consumer takes one number from this sequence for each batch of activities. A process that gets two consecutive numbers knows that no
+    // other process consumed a batch in between.
     this.addSql('create sequence quest_turns');
 
-    // Completed quests. version: the version of the quest when it was completed. by: name of the operator who completed the quest by hand, or null.
+    // Completed quests. `version` is the version of the quest when the wallet completed it. `by` is the name of the operator who recorded the
+    // completion by hand, or null.
     this.addSql(`
       create table quest_completions (
         wallet wallet not null,

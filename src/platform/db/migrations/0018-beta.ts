@@ -1,11 +1,11 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Adds points per wallet and game, and conversions of beta points. */
+/** Adds columns for points per wallet and game, and a table for conversions of beta points. */
 export class Migration0018Beta extends Migration {
   override up(): void {
-    // tally: number and points of the wallet's accepted scores, as { regular: { <game id>: { scores, points } }, beta: … }. It is stored in the
-    // player row, because a score locks and writes this row anyway. converted_beta, converted_points: sums over the wallet's conversions of beta
-    // points.
+    // `tally` contains the number and the points of the wallet's accepted scores per mode and game, as { regular: { <game id>: { scores, points } },
+    // beta: … }. It is stored in the player row, because the transaction of a score locks and writes this row anyway. `converted_beta` is the sum of
+    // the beta points that the wallet has converted. `converted_points` is the sum of the points that the wallet got for them.
     this.addSql(`
       alter table players
         add column tally jsonb not null default '{}',

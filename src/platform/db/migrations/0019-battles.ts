@@ -1,13 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates battles and their seats, and adds the battle to activities, because battles become the third consumer of activities. */
+/** Creates the tables for battles and their seats. Adds the battle to activities, because battles become the third consumer of activities. */
 export class Migration0019Battles extends Migration {
   override up(): void {
-    // The battle for which the score was submitted.
+    // Battle for which the score was submitted; null for other activities.
     this.addSql('alter table activities add column battle_id uuid');
 
-    // due_at: time at which an open battle expires or a running battle ends; it stays set after the end. It is in whole milliseconds, so that clients
-    // see exactly the time that decides.
+    // `due_at` is the time at which an open battle expires or a running battle ends; it stays set after the end. It has whole milliseconds, so that
+    // clients see exactly the time that the service uses.
     this.addSql(`
       create table battles (
         id uuid primary key,
@@ -28,8 +28,8 @@ export class Migration0019Battles extends Migration {
     this.addSql(`create index battles_active_game on battles (game_id, created_at desc, id desc) where state in ('open', 'running')`);
     this.addSql(`create index battles_creator on battles (created_by) where state in ('open', 'running')`);
 
-    // best, scores: the best score and the number of scores of the wallet that count for the battle, among the scores that the battle consumer has
-    // processed. The end of the battle recomputes both and sets place.
+    // `best` and `scores` are the best score and the number of scores of the wallet in the battle, among the scores that the battle consumer has
+    // processed. When the battle ends, the service recomputes both columns and sets `place`.
     this.addSql(`
       create table battle_seats (
         battle_id uuid not null references battles,

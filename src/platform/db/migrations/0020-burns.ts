@@ -1,10 +1,11 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates burn events, the burns that are read from the chain, and the boards of burn events. */
+/** Creates the tables for burn events, the burns that are read from the chain, and the boards of burn events. */
 export class Migration0020Burns extends Migration {
   override up(): void {
-    // A burn counts if activated_at ≤ block time < ends_at. final_at: time from which the list of burns is complete and fixed. burned, referral,
-    // game, social: sums of `burns` (in total and by source), stored so that no query has to add them up.
+    // A burn counts if `activated_at` ≤ block time < `ends_at`. From `final_at` on, the list of burns is complete and fixed. `burned` is the sum of
+    // all burns of the event; `referral`, `game` and `social` are the sums by source. They are stored, so that no query has to add up the rows of
+    // `burns`.
     this.addSql(`
       create table burn_events (
         id uuid primary key,
@@ -31,8 +32,8 @@ export class Migration0020Burns extends Migration {
     this.addSql(`create index burn_events_begun on burn_events (activated_at desc) where state <> 'pending'`);
     this.addSql(`create index burn_events_pending on burn_events (created_by, created_at) where state = 'pending'`);
 
-    // One row per burn instruction. named: the source that the memo of the transaction names. source: equal to named if the service verified the
-    // source, else null.
+    // One row per burn instruction. `named` is the source that the memo of the transaction names. `source` is the same value if the service has
+    // verified the source, otherwise null.
     this.addSql(`
       create table burns (
         signature text collate "C" not null,
@@ -57,8 +58,9 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, wallet)
       )`);
     this.addSql(`create index burn_standings_order on burn_standings (event_id, board, amount, wallet)`);
-    // Number of standings per range of a board, so that a rank is computed without counting all higher standings. The key (amount, wallet) of a range
-    // is its inclusive upper bound; the range ends above the key of the next lower range. The highest range of a board has the upper bound infinity.
+    // Number of standings per range of a board, so that the service computes a rank without counting all higher standings. The key (`amount`,
+    // `wallet`) of a row is the inclusive upper bound of its range. The lower bound is exclusive: it is the key of the next lower range. The highest
+    // range of a board has the `amount` infinity.
     this.addSql(`
       create table burn_ranges (
         event_id uuid not null references burn_events,
@@ -69,7 +71,8 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, amount, wallet)
       ) with (fillfactor = 50)`);
 
-    // Transactions that may contain a burn. likely: whether the memo names a burn event; always false when the RPC node does not return memos.
+    // Transactions that may contain a burn. `likely` says whether the memo names a burn event; it is always false when the RPC node does not return
+    // memos.
     this.addSql(`
       create table burn_transactions (
         signature text collate "C" primary key,
@@ -84,11 +87,11 @@ export class Migration0020Burns extends Migration {
       )`);
     this.addSql(`create index burn_transactions_unread on burn_transactions (mint, likely desc, slot) where read_at is null`);
     this.addSql(`create index burn_transactions_read on burn_transactions (read_at) where read_at is not null`);
-    // How far the worker has read the history of a mint. slot: slot of the newest signature; each older signature was read or lies in a gap. deep_at:
-    // time at which the worker reads the newest part of the history again.
+    // Progress of the worker in the transaction history of a mint. `slot` is the slot of the newest signature that the worker knows; each older
+    // signature was read or lies in a gap (table `burn_gaps`). `deep_at` is the time at which the worker reads the newest part of the history again.
     this.addSql(`create table burn_cursors (mint wallet primary key, slot bigint not null, deep_at timestamptz not null)`);
-    // A gap in the history that was read: the signatures before the signature in column before, down to the slot in column floor. next_at: time of
-    // the next attempt to read the gap, after no RPC node had these signatures.
+    // A gap in the history that the worker has read. It contains the signatures that are older than the signature `before`, down to the slot `floor`.
+    // `next_at` is the time of the next attempt to read the gap; it is set to a later time when no RPC node has these signatures.
     this.addSql(`
       create table burn_gaps (
         mint wallet not null,

@@ -1,15 +1,15 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates pending account links, unlinked accounts, and engagement of accounts that are not linked yet. */
+/** Creates the tables for pending account links, unlinked accounts, and engagement of accounts that are not linked yet. */
 export class Migration0021SocialLinks extends Migration {
   override up(): void {
-    // Last time at which the handle was known to belong to the account. A handle may move to another account, and reports about the move arrive in
-    // any order.
+    // `confirmed_at` is the last time at which the handle was known to belong to the account. It shows which report is newer, because a handle may
+    // move to another account and reports about the move arrive in any order.
     this.addSql(`alter table linked_accounts add column confirmed_at timestamptz not null default app_now()`);
     this.addSql(`update linked_accounts set confirmed_at = linked_at`);
 
-    // Account links that a wallet has started. key: SHA-256 of the OAuth state (method oauth) or of the challenge code (method challenge). secret:
-    // the PKCE code verifier (oauth) or the challenge code itself (challenge).
+    // Account links that a wallet has started. `key` is the SHA-256 of the OAuth state (`method = 'oauth'`) or of the challenge code (`method =
+    // 'challenge'`). `secret` is the PKCE code verifier (`oauth`) or the challenge code itself (`challenge`).
     this.addSql(`
       create table link_attempts (
         key bytea primary key,
@@ -23,7 +23,7 @@ export class Migration0021SocialLinks extends Migration {
     this.addSql(`create index link_attempts_wallet on link_attempts (wallet)`);
     this.addSql(`create index link_attempts_expires_at on link_attempts (expires_at)`);
 
-    // Accounts that are no longer linked, with their last wallet.
+    // Accounts that are no longer linked, each with the wallet to which it was linked last.
     this.addSql(`
       create table unlinked_accounts (
         platform text collate "C" not null,

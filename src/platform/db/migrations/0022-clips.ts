@@ -1,11 +1,15 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates clips. The object storage holds the media files of clips. */
+/** Creates the tables for clips. The media files of clips are in the object storage. */
 export class Migration0022Clips extends Migration {
   override up(): void {
-    // A row is inserted before a media file is stored under its id, and not deleted while a file is left. state: uploading (a file may exist),
-    // abandoned (a file may exist, and the upload will not continue), ready, removing (by a moderator; a file exists), removed (no file exists; the
-    // row still counts the upload, its bytes of the day and its idempotency key). sweep_at: time of the next check.
+    // A row is inserted before a media file is stored under the id of the clip. It is not deleted while a file is left. States:
+    //   `uploading`: The upload is in progress; a file may exist.
+    //   `abandoned`: The upload will not continue; a file may exist.
+    //   `ready`: The upload is complete.
+    //   `removing`: A moderator removed the clip; a file exists.
+    //   `removed`: No file exists. The row still counts against the daily limits of the wallet, and keeps its idempotency key.
+    // `sweep_at` is the time of the next check by the sweep.
     this.addSql(`
       create table clips (
         id uuid primary key,
@@ -23,7 +27,7 @@ export class Migration0022Clips extends Migration {
         sweep_at timestamptz(3),
         check ((sweep_at is null) = (state in ('ready', 'removed')))
       )`);
-    // A wallet can upload the same content only once, also after a moderator removed the clip.
+    // A wallet can upload the same content only once, even after a moderator removed the clip.
     this.addSql(`create unique index clips_content on clips (wallet, sha256) where state <> 'abandoned'`);
     this.addSql(`create unique index clips_key on clips (wallet, idempotency_key) where state <> 'abandoned' and idempotency_key is not null`);
     this.addSql(`create index clips_day on clips (wallet, day) include (bytes) where state <> 'abandoned'`);
@@ -38,9 +42,9 @@ export class Migration0022Clips extends Migration {
       this.addSql(`create index clips_${name} on clips (${filter} created_at desc, id desc) where state = 'ready' and not hidden`);
     }
 
-    // Number of listed clips per game. It is stored, because counting millions of clips takes half a second. A clip is inserted in state uploading
-    // and deleted in state abandoned, so only an update of a clip can change the number. A transaction locks rows of clip_counts after all other rows
-    // and in the order of game_id, to avoid deadlocks.
+    // Number of listed clips per game. It is stored, because counting millions of clips takes half a second. A clip is inserted in the state
+    // `uploading` and deleted in the state `abandoned`, so only an update of a clip can change the number. To avoid deadlocks, a transaction locks
+    // rows of `clip_counts` after all other rows, in the order of `game_id`.
     this.addSql('create table clip_counts (game_id text collate "C" primary key, n int not null) with (fillfactor = 50)');
     this.addSql(`
       create function count_clips() returns trigger language plpgsql as $$
@@ -58,7 +62,7 @@ export class Migration0022Clips extends Migration {
       create trigger clips_count after update on clips referencing old table as old_clips new table as new_clips
       for each statement execute function count_clips()`);
 
-    // A ban of a wallet hides its clips in the same transaction. The end of the ban shows the clips again.
+    // Hides the clips of a wallet in the transaction that bans the wallet, and shows them again when the ban ends.
     this.addSql(`
       create function hide_clips() returns trigger language plpgsql as $$
       begin

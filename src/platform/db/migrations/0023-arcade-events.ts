@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates one-time events of the arcade; adds columns for listing and replaying webhook deliveries. */
+/** Creates the table for one-time events of the arcade. Adds columns for listing and replaying webhook deliveries, and for reported payments. */
 export class Migration0023ArcadeEvents extends Migration {
   override up(): void {
     this.addSql(`
@@ -13,12 +13,12 @@ export class Migration0023ArcadeEvents extends Migration {
       )`);
     this.addSql(`create index arcade_events_ends_at on arcade_events (ends_at)`);
 
-    // replayed_at: when an operator last replayed the webhook delivery. Attempts are counted from this time.
+    // `replayed_at` is the time at which an operator last replayed the webhook delivery. Attempts are counted from this time.
     this.addSql(`alter table webhook_deliveries add column replayed_at timestamptz`);
     this.addSql(`create index webhook_deliveries_source on webhook_deliveries (source, received_at)`);
     this.addSql(`create index webhook_deliveries_failed on webhook_deliveries (received_at) where state = 'failed'`);
 
-    // reported: status of the payment in its newest report. It may differ from state, because a failed payment can be retried.
+    // `reported` is the status of the payment in its newest report. It may differ from `state`, because a failed payment can be retried.
     this.addSql(`alter table payments add column reported text`);
   }
 }

@@ -1,13 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * Stores counts of activities in one row per week, with a value per day. Before, a day and a week had separate rows, which took twice the writes per
- * score.
+ * Stores counts of activities in one row per week, with a value per day. This replaces the separate rows per day and per week, which took twice the
+ * writes per score.
  */
 export class Migration0025WalletWeeks extends Migration {
   override up(): void {
-    // week: the day number of the Monday of the week. counts, bests, sums: one value per day, Monday first; sums only for burns. subject: the id of
-    // the game, the id of the burn event, or ''.
+    // `week` is the day number of the Monday of the week. `counts`, `bests` and `sums` have one value per day, Monday first; `sums` is set only for
+    // burns. `subject` is the id of the game, the id of the burn event, or ''.
     this.addSql(`
       create table wallet_weeks (
         wallet wallet not null,

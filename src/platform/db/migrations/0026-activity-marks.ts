@@ -1,13 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * Stores batches of activities uncompressed, because they are deleted soon. Rejects activities without a batch, because no consumer would process
- * them.
+ * Stores batches of activities uncompressed, because they are deleted too soon for compression to pay off. Rejects activities without a batch,
+ * because no consumer would process them.
  */
 export class Migration0026ActivityMarks extends Migration {
   override up(): void {
     this.addSql('alter table activity_batches alter column activities set storage external');
-    // Existing rows are not checked (not valid), because activities from before migration 0024 may have no batch.
+    // `not valid` exempts existing rows from the check, because activities from before migration 0024 may have no batch.
     this.addSql('alter table activities add constraint activities_batch check (batch is not null) not valid');
   }
 }

@@ -1,11 +1,11 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Gives each committer key its own sequence of commitment numbers, so that an abused key can be replaced by a new key. */
+/** Gives each committer key its own sequence of commitment numbers, so that operators can replace an abused key by a new key. */
 export class Migration0027Committers extends Migration {
   override up(): void {
     this.addSql('alter table commitments drop constraint commitments_check, drop constraint commitments_pkey');
-    // The newest commitment may not be finalized, so its committer is unknown. It then gets the last signer of its latest attempt, or without an
-    // attempt the committer of the newest finalized commitment.
+    // If the newest commitment is not finalized, its committer is unknown. The migration then sets the last signer of the latest attempt to submit
+    // it. Without an attempt, it sets the committer of the newest finalized commitment.
     this.addSql(`
       update commitments c set committer = coalesce(
         (select a.signers[array_upper(a.signers, 1)] from chain_transactions t join chain_attempts a on a.transaction_id = t.id

@@ -51,7 +51,7 @@ interface EncodedFile {
   readonly etag: string;
 }
 
-/** A resource of the documentation. It is loaded at its first request. */
+/** A file of the documentation pages. It is loaded when a client first requests it. */
 interface Resource {
   readonly type: string;
   readonly isPage?: boolean;

@@ -22,7 +22,7 @@ export function securitySchemes(config: Config) {
   } as const;
 }
 
-/** Returns the alternative security requirements of a route. */
+/** Returns the security requirements of a route. A request must meet one of them. */
 export function securityOf(auth: Auth): Requirement[] {
   if (auth === 'public') return [];
   if (auth === 'optional') return [{}, { session: [] }];

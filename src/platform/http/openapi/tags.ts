@@ -25,7 +25,7 @@ export const TAGS: readonly { readonly name: string; readonly description: strin
 
 const byWord = new Map(TAGS.flatMap((tag) => tag.words.map((word) => [word, tag.name])));
 
-/** Returns the tag of a path. For a path that no tag selects, it is the first segment. */
+/** Returns the tag of a path. If no tag selects the path, returns the first segment of the path. */
 export function tagOf(path: string): string {
   const [first = '', second = ''] = path.replace(/^\/(?:api\/)?/, '').split('/');
   return byWord.get(`${first}/${second}`) ?? byWord.get(first) ?? first;

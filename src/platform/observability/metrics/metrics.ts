@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { WEBHOOK_SOURCES } from '#config';
 
 /**
- * Counters and histograms of this process, shared by all applications that run in it. Label values are route templates, names and outcomes, never ids,
- * because each value is a time series.
+ * Counters and histograms of this process, shared by all applications that run in it. Label values are route templates, names and outcomes, never
+ * ids, because each label value creates a time series.
  */
 export const registry = new Registry();
 const registers = [registry];
@@ -39,8 +39,8 @@ const failedJobs = new Counter({
 });
 
 /**
- * Executions of each SQL statement since the last scrape. Thousands run per second, so this map sums them, and a scrape adds the sums to the
- * counters.
+ * Number and total duration of the executions of each SQL statement since the last scrape. Thousands of statements run per second, so they are added
+ * up in this map, and only a scrape adds the sums to the counters.
  */
 const statementSums = new Map<string, { count: number; seconds: number }>();
 const statementCounter = (name: string, help: string, key: 'count' | 'seconds') =>
@@ -57,7 +57,7 @@ const statementCounter = (name: string, help: string, key: 'count' | 'seconds') 
     },
   });
 statementCounter('coinop_sql_statements_total', 'Executed SQL statements by name.', 'count');
-// A counter of seconds instead of a histogram, because a histogram would have many time series for each of hundreds of statements.
+// This metric is a counter of seconds and not a histogram, because a histogram would have many time series for each of hundreds of statements.
 statementCounter(
   'coinop_sql_statement_seconds_total',
   'Total duration of SQL statements by name. The duration of a pipelined statement ends with its own response.',

@@ -137,7 +137,7 @@ export function openTracing({ url, ratio, service }: { url: string; ratio: numbe
     registerRequest(id) {
       const context = current();
       if (context === null) return;
-      // A full map holds contexts of requests whose jobs were never added, so it can be cleared.
+      // A full map holds mostly contexts of requests whose jobs were never added, so all contexts are dropped.
       if (requestContexts.size >= MAX_REQUEST_CONTEXTS) requestContexts.clear();
       requestContexts.set(id, context);
     },

@@ -26,7 +26,8 @@ export type BeaconResult =
 /** The randomness beacon (drand) that decides lottery draws. The service does not trust the mirrors: it verifies each response. */
 export interface Beacon {
   /**
-   * Returns the public key and the timing of the beacon chain. They are read from the mirrors once; for quicknet they are built in.
+   * Returns the public key and the timing of the beacon chain. The values of quicknet are built in; the values of any other chain are requested from
+   * the mirrors once.
    * @throws 503 while no mirror answers
    */
   chain(): Promise<BeaconChain>;
@@ -41,7 +42,7 @@ interface BeaconSettings {
   readonly publicKey: string;
 }
 
-/** With eight mirrors that never respond, a query takes 4 + 7 × 0.7 s. */
+/** Default timeouts. With them, a query to eight mirrors (the maximum) that never respond takes 4 + 7 × 0.7 s. */
 const DEFAULT_TIMEOUTS: MirrorTimeouts = { timeoutMs: 4_000, hedgeAfterMs: 700 };
 
 const RoundResponse = z.object({ round: z.int(), signature: z.string() });
@@ -60,7 +61,7 @@ const beacons = perApp((app) => openBeacon(app.config.chain.beacon, app.clock));
 /** Returns the beacon of an application. */
 export const beaconOf = (app: App): Beacon => app.state(beacons);
 
-/** Creates the access to a beacon. It sends no request to a mirror yet. */
+/** Opens the access to a beacon chain. Sends no request to a mirror before the first use. */
 export function openBeacon({ urls, chainHash, publicKey }: BeaconSettings, clock: Clock, timeouts: MirrorTimeouts = DEFAULT_TIMEOUTS): Beacon {
   const mirrors = urls.map((url) => url.replace(/\/+$/, ''));
   let known: BeaconChain | null = chainHash === QUICKNET.chainHash ? QUICKNET : null;

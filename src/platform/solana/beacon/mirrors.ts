@@ -12,7 +12,10 @@ export interface MirrorFault {
   readonly fault: string;
 }
 
-/** `answer`: the first valid answer, or null when no mirror gave a valid one. `faults`: the errors of the mirrors that failed before. */
+/**
+ * The result of a query. `answer` is the first valid answer, or null when no mirror gave a valid answer. `faults` lists the errors of the mirrors
+ * that failed.
+ */
 interface MirrorResult<Answer> {
   readonly answer: Answer | null;
   readonly faults: readonly MirrorFault[];

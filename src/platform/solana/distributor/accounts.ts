@@ -44,11 +44,11 @@ interface PageAccount {
   readonly page: number;
   readonly epochAccount: PublicKey;
   readonly bump: number;
-  /** One bit per claim. The lowest bit of the first byte is the first claim of the page. */
+  /** One bit per claim, 1 = paid. The lowest bit of the first byte belongs to the first claim of the page. */
   readonly bits: Buffer;
 }
 
-/** Returns the data of an account that belongs to the program and begins with `tag` and the version; null for any other account. */
+/** Returns the data of an account if the program owns the account and the data begins with `tag` and the layout version; otherwise null. */
 function bytesOf(program: PublicKey, account: RawAccount, tag: Buffer): Buffer | null {
   if (!account?.owner.equals(program)) return null;
   const data = Buffer.from(account.data.buffer, account.data.byteOffset, account.data.byteLength);

@@ -45,7 +45,7 @@ function programBytes(account: RawAccount): Buffer | null {
 
 /**
  * Returns whether the deployed program equals `bytes`. Zeros after the program are accepted, because the account can be larger than the program.
- * @param account the account at `programBytesAddress`
+ * @param account the account at the address that `programBytesAddress` returned
  */
 export function deployedProgramMatches(account: RawAccount, bytes: Uint8Array): boolean {
   const deployed = programBytes(account);

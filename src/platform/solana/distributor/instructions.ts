@@ -103,7 +103,10 @@ interface EpochEnd {
   refund: PublicKey;
 }
 
-/** Builds the instruction that ends an epoch early. After it no claim is possible, and the unclaimed tokens are refunded. The authority must sign. */
+/**
+ * Builds the instruction that ends an epoch early. After this instruction no claim is possible, and the unclaimed tokens are refunded. The authority
+ * must sign.
+ */
 export function settleEpoch({ program, epochAccount, authority, vault, refund }: EpochEnd): TransactionInstruction {
   return new TransactionInstruction({
     programId: program,

@@ -97,7 +97,7 @@ export async function resolveBySns(app: App, at: NameAddresses, accounts: readon
   return signed ? resolvesTo(signed) : resolvesToOwner(name.owner);
 }
 
-/** Returns the addresses of the accounts that `resolveBySns` needs, in the order that it expects. */
+/** Returns the addresses of the accounts that `resolveBySns` needs, in the order that `resolveBySns` expects. */
 export const accountsOf = (at: NameAddresses): PublicKey[] => [at.name, at.nftRecord, at.recordV2, at.recordV1];
 
 /**

@@ -30,7 +30,10 @@ export async function expireAttempts(app: App, types: ReadonlyMap<string, Transa
   return expired;
 }
 
-/** Returns whether the next expiry check of an attempt is due, by the time since its last check or since its signing. */
+/**
+ * Returns whether the next expiry check of an attempt is due. The time is counted from the last check, or from the signing if the attempt was never
+ * checked.
+ */
 function isCheckDue(app: App, attempt: PendingAttempt): boolean {
   const { recheckMs, giveUpMs } = app.config.chain.submission;
   return (attempt.checked_age ?? attempt.age) >= (attempt.nonce === null ? recheckMs : Math.min(recheckMs, giveUpMs));
@@ -54,8 +57,8 @@ async function checkAttempt(app: App, types: ReadonlyMap<string, TransactionType
 }
 
 /**
- * Returns whether the effect of the transaction is on the chain already. Only for types that are composed again after a failure: `compose` of these
- * types checks the chain, so the attempt can end although its own expiry is unproven.
+ * Returns whether the effect of an attempt's transaction is on the chain already. The attempt can then end although its expiry is unproven. Returns
+ * false for types whose `afterFailure` is not `again`, because only types with `again` must check the chain in `compose`.
  */
 async function isDoneAlready(app: App, type: TransactionType | undefined, { subject }: PendingAttempt): Promise<boolean> {
   return type?.afterFailure === 'again' && (await type.compose(app, subject)).do === 'done';

@@ -7,7 +7,10 @@ import { rpc } from '../solana.ts';
 const SIGNATURE_FEE = 5_000n;
 /** Maximum compute units per transaction. */
 export const MAX_UNITS = 1_400_000;
-/** The limit of compute units is the simulated number × UNITS_MARGIN + UNITS_SPARE, because the real number differs from slot to slot. */
+/**
+ * The limit of compute units is: units used in the simulation × UNITS_MARGIN + UNITS_SPARE. It exceeds the simulated number, because the units that a
+ * transaction uses differ from slot to slot.
+ */
 const UNITS_MARGIN = 1.2;
 const UNITS_SPARE = 3_000;
 
@@ -57,7 +60,8 @@ export async function priorityPrice(app: App, attemptsBefore: number): Promise<n
 export const unitsFor = (used: number): number => Math.min(MAX_UNITS, Math.ceil(used * UNITS_MARGIN) + UNITS_SPARE);
 
 /**
- * Returns the compute budget instructions. Signing puts them before the instructions of the draft. A priority price of 0 needs no price instruction.
+ * Returns the compute budget instructions. The signer puts them before the draft's own instructions. A priority price of 0 needs no price
+ * instruction.
  */
 export function computeBudget(units: number, price: number): TransactionInstruction[] {
   const limit = ComputeBudgetProgram.setComputeUnitLimit({ units });

@@ -58,7 +58,7 @@ export class DailyLimitReached extends Error {
 
 /**
  * Reserves the spends of an attempt against the daily limits.
- * @returns the UTC day against whose limits the spends are reserved
+ * @returns the UTC day to which the spends are charged
  * @throws DailyLimitReached when a limit would be exceeded
  */
 export async function reserveOutflows(app: App, tx: Tx, spends: readonly Spend[]): Promise<number> {

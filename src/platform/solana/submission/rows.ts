@@ -1,7 +1,7 @@
 import { statement } from '#platform/db/sql.ts';
 import type { ChainError, Spend } from './transaction-type.ts';
 
-/** The columns of `chain_transactions` that signing needs. */
+/** The columns of `chain_transactions` that the signer reads. */
 export interface TransactionRow {
   id: string;
   type: string;

@@ -46,7 +46,8 @@ export async function signAndSend(app: App, types: ReadonlyMap<string, Transacti
       app.log.error({ type: type.name, subject: row.subject, asset: error.asset }, 'the daily limit of an asset is reached; the transaction waits');
       return await postponePaused(app, row, { name: 'OverLimit', message: error.message, instruction: null, code: null });
     }
-    // An HttpError reports that a dependency is unavailable, so it is not logged here. After any error, composing is retried without limit.
+    // An HttpError only reports that a dependency is unavailable, so it is not logged as an error here. After any error, composing is retried without
+    // limit.
     if (!(error instanceof HttpError))
       app.log.error({ err: error, type: type.name, subject: row.subject }, 'composing a transaction failed; it is retried');
     const reason = error instanceof Error ? error.message : String(error);
@@ -78,7 +79,7 @@ interface RetrySimulation {
 
 /**
  * Simulates, signs, commits and sends one attempt.
- * @returns when the simulation failed, the outcome to apply; otherwise null
+ * @returns the outcome to apply when the simulation failed; otherwise null
  */
 async function signAttempt(
   app: App,

@@ -12,7 +12,9 @@ export interface Spend {
   readonly amount: bigint;
 }
 
-/** A transaction to sign. Signing adds the compute budget instructions and reserves the fee against the daily SOL limit. */
+/**
+ * The draft of a transaction to sign. The signer adds the compute budget instructions to the draft, and reserves the fee against the daily SOL limit.
+ */
 export interface TransactionDraft {
   readonly do: 'sign';
   readonly instructions: readonly TransactionInstruction[];
@@ -29,11 +31,14 @@ export interface TransactionDraft {
    * authority.
    */
   readonly nonce?: { readonly account: PublicKey; readonly value: string };
-  /** Number of earlier transactions for the same purpose. The priority price does not depend on this number. */
+  /**
+   * Number of earlier transactions for the same purpose. The signer ignores this number: the priority price depends only on the attempts of the
+   * transaction.
+   */
   readonly urgency?: number;
 }
 
-/** The result of composing a transaction when no transaction is signed now. */
+/** The result of composing when there is no transaction to sign at the moment. */
 export type ComposeOutcome =
   /** The effect of the transaction is finalized on the chain already, possibly by a transaction of another sender. */
   | { readonly do: 'done'; readonly signature: string | null; readonly slot: number | null }
@@ -49,7 +54,7 @@ export interface ChainError {
   /** Name of the error, such as `AlreadyClaimed` or `InsufficientFunds`; `Dead` for an expired attempt. */
   readonly name: string;
   readonly message: string;
-  /** Index of the failed instruction in the draft; null when the error names no instruction. */
+  /** Index of the failed instruction among the draft's own instructions; null when the error names no instruction. */
   readonly instruction: number | null;
   /** Custom error code of the program; null when the error has none. */
   readonly code: number | null;

@@ -87,8 +87,8 @@ async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batc
  */
 async function settleFailures(tx: Tx, type: TransactionType, applied: readonly Transition[]): Promise<void> {
   for (const { attempt, to } of applied) {
-    // A failed attempt has paid its fee, so its SOL stays reserved. The fee cannot be separated, because only the sum of the attempt's SOL spends is
-    // stored.
+    // A failed attempt has paid its fee, so its SOL stays reserved. Not even the SOL beyond the fee is released, because only the sum of the
+    // attempt's SOL spends is stored.
     const spends = spendsOf(attempt).filter(({ asset }) => to === 'dead' || asset !== 'sol');
     await releaseOutflows(tx, attempt.spend_day, spends);
   }

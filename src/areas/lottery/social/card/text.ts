@@ -98,7 +98,7 @@ export function wrap(text: string, style: Style, width: number, lines: number): 
   while (wrapped.length < lines - 1 && widthOf(rest, style) > width) {
     const head = cut(rest, style, width).slice(0, -ELLIPSIS.length);
     const space = rest[head.length] === ' ' ? head.length : head.lastIndexOf(' ');
-    // A word that is longer than the line is split at the end of the line.
+    // Breaks the line at its last space. If the last space is in the first third of the line, splits the word at the end of the line instead.
     const end = space > head.length / 3 ? space : head.length;
     wrapped.push(rest.slice(0, end).trim());
     rest = rest.slice(end).trim();
