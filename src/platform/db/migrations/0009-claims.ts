@@ -6,8 +6,8 @@ export class Migration0009Claims extends Migration {
     // Epochs whose root is on chain or will be submitted soon. `claimed` and `claims` are the finalized amount and number of claims. `opened_at` is
     // the time at which the worker learned that the root was finalized. `ended_at` is the time at which no more claims were possible and all claims
     // were known. `closed_at` is the time at which the unclaimed tokens were returned to the treasury. `cursor` is the signature of the last
-    // transaction that the worker read from the history of the account. `cursor_claims` is the number of claims at that time. `gaps` grows with each
-    // run that does not find missing claims in the history of the account.
+    // transaction that the worker read from the history of the account. `cursor_claims` is the value of `claims` at that time. `gaps` grows with each
+    // run in which the account shows more claims than its history.
     this.addSql(`
       create table epoch_accounts (
         epoch int primary key references epochs,

@@ -65,7 +65,7 @@ export class Migration0011Rounds extends Migration {
     this.addSql(`create index rounds_open on rounds (state, closes_at) where state in ('active', 'closing', 'committed')`);
     this.addSql(`create index rounds_ended on rounds (kind, state, ended_at desc) where state in ('finalized', 'void')`);
     this.addSql(`create index rounds_created_by on rounds (created_by, kind) where state in ('pending', 'active')`);
-    // Rejects updates of frozen parameters, of a known root, of the number of entries after the close, and of rounds that have ended.
+    // Rejects updates of frozen parameters, of a stored root, of the number of entries after the close, and of rounds that have ended.
     this.addSql(`
       create function guard_round() returns trigger language plpgsql as $$ begin
         if old.state in ('finalized', 'void') and (to_jsonb(new) - 'look_at') <> (to_jsonb(old) - 'look_at') then

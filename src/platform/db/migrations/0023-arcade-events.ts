@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the table for one-time events of the arcade. Adds columns for listing and replaying webhook deliveries, and for reported payments. */
+/** Creates the table for one-time events of the arcade. Adds columns for listing and replaying webhook deliveries, and for the reported status of payments. */
 export class Migration0023ArcadeEvents extends Migration {
   override up(): void {
     this.addSql(`
@@ -18,7 +18,8 @@ export class Migration0023ArcadeEvents extends Migration {
     this.addSql(`create index webhook_deliveries_source on webhook_deliveries (source, received_at)`);
     this.addSql(`create index webhook_deliveries_failed on webhook_deliveries (received_at) where state = 'failed'`);
 
-    // `reported` is the status of the payment in its newest report. It may differ from `state`, because a failed payment can be retried.
+    // `reported` is the status of the payment in its newest report. It may differ from `state`, because the retry of a failed payment changes only
+    // `state`.
     this.addSql(`alter table payments add column reported text`);
   }
 }

@@ -22,7 +22,7 @@ export function securitySchemes(config: Config) {
   } as const;
 }
 
-/** Returns the security requirements of a route. A request must meet one of them. */
+/** Returns the security requirements of a route. A request must meet one of them; a public route has none. */
 export function securityOf(auth: Auth): Requirement[] {
   if (auth === 'public') return [];
   if (auth === 'optional') return [{}, { session: [] }];
