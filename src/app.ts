@@ -15,7 +15,7 @@ import { traceRequest } from './platform/observability/tracing/tracing.ts';
 
 /**
  * Creates the Koa application. It does not listen on a port, so tests can call it directly.
- * @param routes routes to serve; tests of the framework pass their own
+ * @param routes the routes to serve; tests of the framework pass their own routes
  */
 export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(allRoutes).flat()): Koa {
   const koa = new Koa({ proxy: app.config.trustProxy });

@@ -32,7 +32,7 @@ export const JOB_TIMEOUTS: Timeouts = { ...REQUEST_TIMEOUTS, sqlMs: 120_000 };
 /**
  * Opens every dependency of a process. It succeeds even while dependencies are down: connections are retried, and requests get a 503 until they
  * succeed.
- * @param name type of the process in its log
+ * @param name the type of the process, as its log names it
  */
 export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; timeouts?: Timeouts } = {}): Promise<App> {
   const log = options.log ?? openLog(config, name);

@@ -51,7 +51,7 @@ export interface WorkerPool {
 
 /**
  * Serves queues in this process and registers their recurring jobs.
- * @param queues names of the queues; empty = all
+ * @param queues the names of the queues to serve; empty = all queues
  * @throws when a name is unknown, because no worker would serve a misspelt queue
  */
 export async function serveQueues(app: App, queues: readonly string[]): Promise<WorkerPool> {

@@ -102,7 +102,7 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
 }
 
 /**
- * Returns the difference between `--at TIME` and the system time. Without `--at`, returns CLOCK_OFFSET_SEC.
+ * Returns the clock offset. With `--at TIME`, this is TIME minus the system time; without `--at`, it is CLOCK_OFFSET_SEC.
  * @returns whole seconds; 0 means that the clock is not shifted
  * @throws when TIME is not in the future, or when the clock is shifted and SOLANA_RPC_URL is set, because only the clock and the beacon of the
  * localnet can be shifted

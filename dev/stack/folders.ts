@@ -27,8 +27,10 @@ export function databaseUser(): Identity | undefined {
 }
 
 /**
- * Returns the data folder of a checkout: `chosen` (COINOP_DATA) if it is set, else `.data` in the checkout. If the database user cannot enter the
- * checkout, for example in root's home, returns a folder below /var/lib/coinop for root, and below ~/.local/share/coinop for any other user.
+ * Returns the data folder of a checkout:
+ * - `chosen` (COINOP_DATA), if it is set
+ * - otherwise `.data` in the checkout, if the database user can enter the checkout
+ * - otherwise a folder below /var/lib/coinop (current user is root) or below ~/.local/share/coinop (any other user)
  */
 export function dataFolder(checkout: string, chosen: string | undefined): string {
   if (chosen) return checkedFolder(resolve(chosen), 'COINOP_DATA names');

@@ -33,8 +33,8 @@ export async function stopOrphans(orphan: OrphanedServer): Promise<void> {
     for (const pid of rest) sendSignal(pid, 'SIGKILL');
     await sleep(100);
   }
-  // If the process id in the pid file belongs to an unrelated process, a new server would conclude that the old server still runs. So the pid file is
-  // deleted, but only if the old server has certainly ended: on Linux, where /proc shows its processes, or if the file is older than the last boot.
+  // Deletes the pid file if its process id now belongs to an unrelated process. Otherwise a new server would conclude that the old server still runs.
+  // The old server must have ended. This is certain on Linux, where /proc shows its processes, and if the file is older than the last boot.
   const isReused = main !== undefined && isAlive(main);
   if (isReused && (process.platform === 'linux' || isOlderThanBoot(orphan.pidFile))) rmSync(orphan.pidFile, { force: true });
 }

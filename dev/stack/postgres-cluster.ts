@@ -78,7 +78,7 @@ export function postgresFor(data: string): PostgresBinaries {
   const found = findPostgres(major);
   if (found) return found;
   if (major === undefined) throw new Error('PostgreSQL (14 or newer) is not installed: run bin/setup');
-  throw new Error(`PostgreSQL ${major} created ${data} and is not installed: install that version, or delete the folder and its data`);
+  throw new Error(`PostgreSQL ${major} created ${data}, but this version is not installed: install it, or delete the folder with its data`);
 }
 
 /**

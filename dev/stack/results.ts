@@ -11,7 +11,7 @@ export interface FileCount extends TestCount {
   readonly file: string;
 }
 
-/** Count of a run that has no result. It has one failure, so that a run that ends without a result counts as failed. */
+/** The count until a run has a result: one failure, so that a run that ends without a result counts as failed. */
 export const NO_RESULT: TestCount = { passed: 0, failed: 1 };
 
 /**

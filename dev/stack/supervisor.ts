@@ -16,7 +16,7 @@ export interface SuperviseOptions {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The terminal and npm may both forward the same Ctrl-C, so signals within this time count as one, ms. */
+/** Time within which repeated signals count as one, ms. The terminal and npm may both forward the same Ctrl-C. */
 const SAME_KEYPRESS_MS = 500;
 
 /** Maximum time that `stop` waits for parts that are still starting, ms. Only a part that has started can be stopped cleanly. */
@@ -111,8 +111,7 @@ export class Supervisor {
 }
 
 /**
- * Runs `work` with a supervisor until `work` is done, a part ends or a signal arrives, then stops all parts. A second Ctrl-C exits the process at
- * once.
+ * Runs `work` with a supervisor. Stops all parts when `work` is done, a part ends or a signal arrives. A second Ctrl-C exits the process at once.
  * @returns the exit code
  */
 export async function supervise(work: (stack: Supervisor) => Promise<number>, options: SuperviseOptions): Promise<number> {

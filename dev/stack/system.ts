@@ -134,7 +134,7 @@ function inherited(): Record<string, string> {
   return Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-/** An API or worker process that can be killed and started again under the same name. Only one process per slot runs at a time. */
+/** A handle for one API or worker process. The process can be killed and started again under the same name. */
 class ProcessSlot implements RestartableProcess {
   readonly #begin: () => ServiceProcess;
   readonly #ready: (process: ServiceProcess) => Promise<void>;

@@ -12,8 +12,8 @@ import { openTemporaryFolder } from './temporary.ts';
 const checkout = join(import.meta.dirname, '../..');
 
 /**
- * If at most this number of test files fail, they run a second time, one by one, because tests of real processes sometimes time out on a loaded
- * machine. A file that fails again counts as failed. A file that passes the second time counts as passed and is reported as unsteady.
+ * Maximum number of failed test files that run a second time, one by one. Tests of real processes sometimes time out on a loaded machine. A file that
+ * passes the second time counts as passed and is reported as unsteady.
  */
 const MAX_FILES_RERUN = 12;
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Builds `dist/`, the content of the package: JavaScript and type declarations. `npm pack` runs it. */
+/** Builds `dist/`, the content of the package: JavaScript and type declarations. `npm pack` runs this script. */
 const dist = join(import.meta.dirname, 'dist');
 rmSync(dist, { recursive: true, force: true });
 const { status } = spawnSync(join(import.meta.dirname, '../../node_modules/.bin/tsc'), ['-p', import.meta.dirname], { stdio: 'inherit' });

@@ -118,7 +118,8 @@ function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
 
 /** Returns the TypeScript text of the interface `Events`, and the schemas that only events use. */
 function eventTypes(known: Document['components']['schemas']): { shapes: Record<string, Schema>; events: string } {
-  // The payload of score events has two shapes: a broadcast contains the best of many scores, and a wallet gets its own scores with all fields.
+  // A score event has one of two payloads: an event for all subscribers lists the best of many scores with few fields, and an event for one wallet
+  // lists the scores of this wallet with all fields.
   const payloadSchemas = new Map(
     [...registeredEvents].map(([type, { payload }]) => [
       type,

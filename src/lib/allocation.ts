@@ -3,9 +3,9 @@
  *
  * 1. A wallet with points ≤ 0 gets nothing, and its points are not counted.
  * 2. The share of a wallet is pool × points / total points. A wallet whose share reaches `cap` gets exactly `cap`. The rest of the pool is
- *    divided among the other wallets in proportion to their points, and this step repeats until no further share reaches `cap`. (Then each
- *    share is min(cap, λ × points), where λ is the number for which the shares sum to the pool. When the pool suffices to pay `cap` to every
- *    wallet, each share is `cap`.)
+ *    divided among the other wallets in proportion to their points, and this step repeats until no further share reaches `cap`.
+ *    If the pool suffices to pay `cap` to every wallet, each share is `cap`. Otherwise each share is min(cap, λ × points), with the same number
+ *    λ for all wallets, so that the shares sum to the pool.
  * 3. Shares are rounded down. The units left over by rounding are given, one each, to the wallets with the largest remainders. Equal
  *    remainders are ordered by the address as text (bytes ascending).
  * 4. Amounts below `dust` are not paid and are not divided among other wallets, so no wallet gains when the amount of another wallet is small.
@@ -38,8 +38,8 @@ export interface Shares {
   /** Total points of the wallets below `cap`. */
   readonly points: bigint;
   /**
-   * A share with a remainder above this value is rounded up. A share with exactly this remainder is rounded up only if the wallet's address is
-   * `lastEqual` or sorts before it.
+   * The remainder at which rounding up ends. Shares with a greater remainder are rounded up. Of the shares with exactly this remainder, only those of
+   * the wallets up to `lastEqual`, in the order of the addresses, are rounded up. `lastEqual` is null when none of them is.
    */
   readonly remainder: bigint;
   readonly lastEqual: string | null;
@@ -56,7 +56,7 @@ interface Allocation {
 /**
  * Finds the capped wallets and the rest of the pool. The search starts at the most points and goes down, because wallets with more points reach the
  * cap first.
- * @param ascending points in ascending order
+ * @param ascending points of all wallets, from the fewest to the most
  */
 function withCap(pool: bigint, cap: bigint, ascending: BigInt64Array): Pick<Shares, 'cappedFrom' | 'rest' | 'points'> {
   let rest = pool;
@@ -75,8 +75,8 @@ function withCap(pool: bigint, cap: bigint, ascending: BigInt64Array): Pick<Shar
 
 /**
  * Divides a pool among wallets.
- * @param points points of each wallet, ordered by the wallets' addresses as text, ascending; a wallet with points ≤ 0 gets nothing
- * @param walletAt returns the address at an index of `points`
+ * @param points one number per wallet, in ascending order of the wallets' addresses as text; a wallet with points ≤ 0 gets nothing
+ * @param walletAt function that returns the address at an index of `points`
  * @throws RangeError when the points of the uncapped wallets sum to 2^63 or more
  */
 export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Array, walletAt: (index: number) => string): Allocation {
@@ -99,7 +99,7 @@ export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Arra
     remainders[i] = product - amount * shared;
     left -= amount;
   }
-  // There are fewer left-over units than remainders above 0, so a remainder of 0 is never rounded up.
+  // A remainder of 0 is never rounded up, because at least as many remainders are above 0 as there are left-over units.
   const units = Number(left);
   const remainder = units === 0 ? shared : (remainders.slice().sort()[remainders.length - units] ?? shared);
   let above = 0;
@@ -130,7 +130,7 @@ export function amountOf(shares: Shares, wallet: string, points: bigint): bigint
   if (points <= 0n) return 0n;
   let amount = cap;
   if (cappedFrom === null || points < cappedFrom) {
-    // When no wallet shares the rest, the points of this wallet are the divisor, so its estimate is the whole rest.
+    // If no wallet below `cap` has points, the divisor is this wallet's own points, so the estimate for this wallet is the whole rest.
     const of = shared > 0n ? shared : points;
     const over = (points * rest) % of;
     const isRoundedUp = over > remainder || (over > 0n && over === remainder && lastEqual !== null && wallet <= lastEqual);

@@ -4,7 +4,7 @@ interface BatchingOptions {
   /** Maximum batches in flight. */
   maxConcurrent: number;
   /**
-   * Minimum items of a batch that starts while another batch is in flight. Choose the number of items that cost as much as the fixed cost of one
+   * Minimum items of a batch that starts while another batch is in flight. Choose the number of items whose own cost equals the fixed cost of one
    * flush.
    */
   minConcurrentSize?: number;
@@ -15,7 +15,7 @@ interface BatchingOptions {
 /**
  * Collects the items that arrive while batches are in flight and flushes them as the next batch. Batches grow under load; a single item is flushed at
  * once.
- * @param flush processes a batch; when `flush` rejects, the promise of every item of the batch rejects
+ * @param flush function that processes one batch; when it rejects, the promise of every item of the batch rejects
  */
 export function batching<Item>(
   flush: (items: Item[]) => Promise<void>,

@@ -1,9 +1,9 @@
 import { unavailable } from './errors.ts';
 
 /**
- * Coalesces requests: per key at most one run is in flight, and each run serves all requests that arrived before the run began. A request that
- * arrives during a run waits for the next run, so a result is never older than its request.
- * @param run computes the result for all requests of one run
+ * Coalesces requests: per key at most one run is in flight. Requests that arrive during a run wait for the next run and share its result, so a result
+ * is never older than its request.
+ * @param run function that computes one result for all requests of a run
  * @param maxPerRun maximum requests per run; further requests fail with 503
  */
 export function coalesce<Request, Result>(

@@ -4,9 +4,9 @@ import { MerkleTree } from 'merkletreejs';
 /**
  * The Merkle tree of reward epochs, byte for byte as the on-chain program verifies it (programs/distributor/README.md).
  * leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE), over 53 bytes.
- * node = sha256(smaller child ‖ greater child), over 64 bytes, so a leaf cannot be confused with a node. An odd node moves up unchanged.
- * Hashes are stored one after the other in flat buffers, because a million hashes are then one allocation and the batch hasher reads flat
- * buffers.
+ * node = sha256(smaller child ‖ greater child), over 64 bytes, so a leaf cannot be confused with a node.
+ * If a level has an odd number of nodes, its last node is also the last node of the next higher level.
+ * Hashes are stored one after the other in flat buffers, because then a million hashes need only one allocation.
  */
 export const HASH_BYTES = 32;
 export const WALLET_BYTES = 32;
@@ -44,9 +44,9 @@ const hashPairs: HashPairs = await import('@chainsafe/hashtree').then(
 /**
  * Hashes leaves with consecutive indexes.
  * @param firstIndex index of the first leaf
- * @param wallets 32 bytes per wallet
- * @param amounts base units, one per wallet
- * @param into receives the hashes, 32 bytes each
+ * @param wallets public keys, 32 bytes each
+ * @param amounts base units, one amount per wallet
+ * @param into buffer to which the hashes are written, 32 bytes each
  */
 export function hashLeaves(epoch: number, firstIndex: number, wallets: Uint8Array, amounts: BigUint64Array, into: Uint8Array): void {
   const leaf = Buffer.alloc(LEAF_BYTES);
@@ -77,8 +77,8 @@ function isDescending(blocks: Uint8Array, at: number): boolean {
 }
 
 /**
- * Returns the next level of the tree: the hashes of the pairs and, if the number of nodes is odd, the last node unchanged.
- * @param blocks scratch space in which each pair is sorted; at least as long as the level
+ * Returns the next higher level of the tree: the hashes of the pairs and, if the number of nodes is odd, the last node unchanged.
+ * @param blocks scratch space in which each pair is sorted; at least as long as `level`
  */
 function levelAbove(level: Uint8Array, blocks: Uint8Array): Uint8Array {
   const paired = level.length - (level.length % PAIR_BYTES);
@@ -101,7 +101,7 @@ function levelAbove(level: Uint8Array, blocks: Uint8Array): Uint8Array {
 
 /**
  * Builds a tree and returns its levels: the leaves first, the root last.
- * @param leaves hashes of leaves, 32 bytes each, at least one
+ * @param leaves concatenated leaf hashes, 32 bytes each, at least one
  */
 export function buildTree(leaves: Uint8Array): Uint8Array[] {
   if (leaves.length === 0 || leaves.length % HASH_BYTES !== 0) throw new Error('a tree needs at least one leaf hash, 32 bytes each');

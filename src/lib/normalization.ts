@@ -4,8 +4,10 @@ import { z } from 'zod';
 export const SCALE = 10_000;
 
 /**
- * The rule that converts a raw score to 0…10,000. `min` and `max` bound the raw score; `direction` says whether a higher or a lower raw score is
- * better; `piecewise` interpolates between `points`.
+ * The rule that converts a raw score to 0…10,000.
+ * `min`, `max`: the limits of the raw score.
+ * `direction`: whether a higher or a lower raw score is better.
+ * `points`: for the method `piecewise` only, the points between which the score is interpolated.
  */
 export const Normalization = z
   .strictObject({
@@ -38,8 +40,11 @@ export const Normalization = z
 export type Normalization = z.infer<typeof Normalization>;
 
 /**
- * Returns the normalized score, 0 to 10,000, rounded down. A raw score below `min` counts as `min`, and a raw score above `max` as `max`.
- * linear: (score − min) / (max − min); log: ln(1 + score − min) / ln(1 + max − min). With direction `lower`, max − score replaces score − min.
+ * Returns the normalized score, 0 to 10,000, rounded down. A raw score below `min` counts as `min`; a raw score above `max` counts as `max`.
+ * `linear`: 10,000 × (score − min) / (max − min).
+ * `log`: 10,000 × ln(1 + score − min) / ln(1 + max − min).
+ * `piecewise`: interpolates between `points`.
+ * For `linear` and `log` with direction `lower`, max − score replaces score − min.
  */
 export function normalize(n: Normalization, score: number): number {
   const x = Math.min(Math.max(score, n.min), n.max);

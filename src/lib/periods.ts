@@ -22,7 +22,11 @@ export function dayStart(day: number): Date {
 
 /**
  * Returns the number of the bucket (one day, week, month or year) that contains a UTC day. Buckets are consecutive integers per period, so the bucket
- * before a bucket is `bucket − 1`. day: days since 1970-01-01; week: ISO weeks since Monday 1969-12-29; month: months since 0000-01; year: the year.
+ * before a bucket is `bucket − 1`.
+ * `day`: days since 1970-01-01.
+ * `week`: ISO weeks since Monday 1969-12-29.
+ * `month`: months since 0000-01.
+ * `year`: the year.
  */
 export function bucketOf(period: Period, day: number): number {
   const date = dayStart(day);

@@ -1,17 +1,17 @@
 /**
- * A position in a ranking. All boards use the competition rank "1224": equal scores share a rank, and the ranks after them are skipped. Equal scores
- * are listed by address, descending, as `ZRANGE … REV` lists them.
+ * A position in a ranking. All boards use the competition rank: equal scores share a rank, and the ranks after a shared rank are skipped (1, 2, 2,
+ * 4). Equal scores are listed by address, descending, as `ZRANGE … REV` lists them.
  */
 interface Standing {
   rank: number | null;
   score: number;
-  /** Share of the listed wallets that have the same or a worse rank, in percent with two decimals; null when the wallet is unranked. */
+  /** Percentage of the listed wallets whose rank is the same or worse, with two decimals; null when this wallet is unranked. */
   percentile: number | null;
 }
 
 /**
  * Returns `100 × (n − rank + 1) / n`, rounded to two decimals.
- * @param rank competition rank, 1 = best
+ * @param rank position on the board by competition rank, 1 = best
  * @param n number of listed wallets
  */
 export function percentile(rank: number, n: number): number {

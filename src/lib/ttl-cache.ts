@@ -7,8 +7,8 @@ interface TtlCache<Key, Value> {
 /**
  * Caches the results of `load` for a maximum age; concurrent requests for a key share one load. Failures are not cached. Entries are not evicted, so
  * use this cache only with a bounded set of keys.
- * @param maxAgeMs maximum age of a value, ms, counted from the start of its load. The age is measured with a monotonic clock, so changes of the
- * system time do not matter.
+ * @param maxAgeMs time from the start of a load until its value expires, ms; measured with a monotonic clock, so changes of the system time do not
+ * matter
  */
 export function ttlCache<Key, Value>(maxAgeMs: number, load: (key: Key) => Promise<Value>): TtlCache<Key, Value> {
   const entries = new Map<Key, { at: number; value: Promise<Value> }>();

@@ -50,7 +50,7 @@ export interface GaugeSample {
 export interface GaugeReader {
   /** Help texts by gauge name. */
   readonly gauges: Readonly<Record<string, string>>;
-  /** Maximum age of cached samples, ms. With the cache, several scrapers cost no more than one. */
+  /** Maximum age of cached samples, ms. Several scrapers share the cached samples, so they cause no more reads than one scraper. */
   readonly cacheMs: number;
   /**
    * Reads the samples at a bounded cost. When it throws or takes longer than 1.5 s, the scrape has no samples of this group, because an outdated
@@ -80,7 +80,8 @@ export class AppStates {
   /** Returns the value for the declaration `slot`. The first call creates the value. */
   get<Value>(app: App, slot: AppState<Value>): Value {
     if (!this.#values.has(slot)) this.#values.set(slot, slot.create(app));
-    // The cast is safe because the value under each slot was created by this slot. TypeScript has no type for a map like this.
+    // The cast is safe, because the map holds under each slot only the value that `create` of this slot returned. TypeScript cannot express this
+    // type.
     return this.#values.get(slot) as Value;
   }
 }

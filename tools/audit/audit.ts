@@ -34,11 +34,12 @@ const STATEMENT_MS = 120_000;
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 10_000;
 /**
- * SQL that configures the database session. The checks read whole tables, for which sequential scans are ten times as fast as index scans or one
- * lookup per row, so these settings make the planner avoid index scans of large tables and nested loops.
- * No statement about large tables may need a nested loop: PostgreSQL would add a huge cost for that loop, and this cost would hide the cost
- * differences between all plans of the statement. Therefore the statements unnest lists by functions in the column list, and write a value that is
- * equal for all rows (a day, a bucket) as a literal.
+ * SQL that configures the database session. The checks read whole tables, for which a sequential scan is ten times as fast as an index scan or one
+ * lookup per row. Therefore these settings make the planner avoid index scans of large tables and nested loops.
+ * A statement about large tables must not need a nested loop: PostgreSQL would add a huge cost for the loop, and could then no longer distinguish
+ * good plans from bad plans. Two rules prevent nested loops:
+ * - a statement calls `unnest` in its column list, not in `from`;
+ * - a statement writes a value that is equal for all rows (for example a day) as a literal.
  */
 const SESSION = `
   set work_mem = '128MB'; set hash_mem_multiplier = 2; set jit = off; set random_page_cost = 8; set enable_nestloop = off;
@@ -67,9 +68,9 @@ async function runCheck(check: Check, audit: AuditContext, ready: Promise<unknow
 }
 
 /**
- * Runs checks one after the other, read-only. The checks that read only the database run first. Each of them has its own transaction and reads one
- * snapshot. One transaction for all checks would keep PostgreSQL from vacuuming for too long. The `live` checks run afterwards, without a snapshot.
- * A system that is unavailable (for example Redis) fails only the checks that need it.
+ * Runs checks one after the other, read-only. When a system (for example Redis) is unavailable, only the checks that need it fail.
+ * The checks that read only the database run first. Each of them has its own transaction and snapshot, because one long transaction would delay the
+ * vacuuming of tables. The `live` checks run afterwards, without a snapshot.
  */
 export async function runChecks(config: Config, checks: readonly Check[], options: Options = {}): Promise<Result[]> {
   const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, recheck = RECHECK, onStart = () => undefined, onResult = () => undefined } = options;

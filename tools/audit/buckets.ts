@@ -4,7 +4,7 @@ import { DAY } from './check.ts';
 /**
  * Returns an SQL expression for the bucket (the number of a day, week, month or year) that contains a UTC day. It gives the same number as
  * `bucketOf`.
- * @param day SQL expression for the UTC day, days since 1970
+ * @param day an SQL expression for the UTC day, days since 1970
  */
 export function bucketSql(period: Period, day: string): string {
   const part = (name: string) => `extract(${name} from date '1970-01-01' + ${day})`;

@@ -19,7 +19,7 @@ export class Candidates<Key> {
 
   /**
    * Compares the keys again until no key differs or all attempts are used. Returns the differences of the last comparison.
-   * @param compare compares keys and returns the keys that still differ, each with a sentence that describes the difference
+   * @param compare a function that compares keys and returns the keys that still differ, each with a sentence that describes the difference
    */
   async confirm({ recheck }: Pick<AuditContext, 'recheck'>, compare: (keys: readonly Key[]) => Promise<Map<Key, string>>): Promise<Differences> {
     let different = new Map<Key, string>();

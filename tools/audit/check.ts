@@ -5,8 +5,8 @@ import type { Chain } from '#platform/solana/solana.ts';
 import type { Storage } from '#platform/storage/storage.ts';
 
 /**
- * Limits of an audit: how many rows the checks compare one by one. Sums always cover all rows, also rows older than `days`. Old immutable rows are
- * skipped, because earlier audits checked them.
+ * Limits for the rows that an audit compares one by one. The audit skips old rows that never change, because earlier audits compared them. Sums
+ * always cover all rows.
  */
 export interface Scope {
   /** Number of UTC days before today whose rows are compared one by one. */
@@ -16,25 +16,25 @@ export interface Scope {
   /** Number of newest lottery rounds that are recomputed. */
   readonly rounds: number;
   /**
-   * Number of newest transaction signatures that are checked. The audit checks ten times as many game records, but only a tenth as many clip files
-   * and manual payments.
+   * Number of newest transaction signatures that are checked. The audit also checks 10 × `sample` game records, `sample` / 10 clip files and `sample`
+   * / 10 manual payments.
    */
   readonly sample: number;
   /** Whether to compare everything and ignore all other limits. */
   readonly all: boolean;
 }
 
-/** Settings and connections that checks use. Checks only read. */
+/** Settings and connections that checks use. Checks write nothing. */
 export interface AuditContext {
   readonly config: Config;
   readonly scope: Scope;
-  /** Connection to the database. A check reads one snapshot; each query of a `live` check reads the current state. */
+  /** Connection to the database. All queries of a check read the same snapshot, but each query of a `live` check reads the current state. */
   readonly db: Queryable;
   readonly redis: Redis;
   readonly chain: Chain;
   readonly storage: Storage;
   /**
-   * Limits for comparing a difference between two systems again: the maximum number of comparisons, and the delay between them, ms. A difference may
+   * Maximum number of further comparisons of a difference between two systems, and the delay between these comparisons, ms. A difference may
    * disappear, because one system may have been updated later than the other system.
    */
   readonly recheck: { readonly attempts: number; readonly intervalMs: number };
@@ -52,8 +52,8 @@ export interface Check {
   /** The invariant, in one sentence. */
   readonly invariant: string;
   /**
-   * Whether the check runs outside a snapshot: it compares the database with Redis, the chain or the file storage, or its statements do not need a
-   * common snapshot.
+   * Whether the check runs without a snapshot, because it compares the database with Redis, the chain or the file storage, or because its statements
+   * need no common snapshot.
    */
   readonly live?: true;
   /** Whether a difference is only a warning for operators, not a violation of the invariant. */
@@ -91,14 +91,15 @@ async function atMoment(db: Queryable, sql: string): Promise<string> {
 }
 
 /**
- * Returns an SQL condition that selects an eighth of all wallets, a different eighth each day; with `all`, it selects all wallets. Checks use it when
- * sums cannot show every difference. The field `invariant` of these checks says that they compare only an eighth.
+ * Returns an SQL condition that selects one eighth of all wallets, a different eighth on each of eight consecutive days. With `all`, it selects all
+ * wallets.
+ * A check uses the condition when sums cannot show every difference. The `invariant` of the check says that only an eighth is compared.
  */
 export const inSlice = ({ all }: Scope): string => (all ? 'true' : `(hashtext(wallet) & 7) = (${DAY} & 7)`);
 
 /**
  * Runs a statement that selects one row per difference. Returns the number of rows and, in alphabetical order, the first rows.
- * @param sql statement with one column, `what`: a sentence that describes the difference
+ * @param sql the statement, with one column, `what`: a sentence that describes the difference
  */
 export async function differences(db: Queryable, sql: string): Promise<Differences> {
   const text = `select what, count(*) over ()::int as total from (${await atMoment(db, sql)}) found order by what limit ${MAX_LISTED}`;
@@ -108,7 +109,7 @@ export async function differences(db: Queryable, sql: string): Promise<Differenc
 
 /**
  * Creates a check that compares tables of the database with each other in one SQL statement.
- * @param sql statement as described at `differences`
+ * @param sql the statement, as described at `differences`
  */
 export const databaseCheck = (name: string, invariant: string, sql: string | ((audit: AuditContext) => string)): Check => ({
   name,
@@ -118,17 +119,17 @@ export const databaseCheck = (name: string, invariant: string, sql: string | ((a
 
 /**
  * Returns an SQL expression for a pseudo-random integer between −2³¹ and 2³¹ that depends only on the given values.
- * @param values SQL expressions
+ * @param values the SQL expressions of these values
  */
 export const weight = (...values: readonly string[]): string => `hashtextextended(concat_ws(' ', ${values.join(', ')}), 7) % 2147483647`;
 
 /**
- * Creates a check that compares two large tables by sums before it compares single rows. Each side multiplies the numbers of a row by the weight of
- * the row (see `weight`) and adds the products, in one pass over the table. Different rows give equal sums with a probability of only one in a
- * billion. The check compares rows one by one only when the sums differ.
- * @param sides two SQL statements that each return a few rows of sums; both return equal rows when the invariant holds
- * @param sql statement that compares the rows one by one, as described at `differences`
- * @param always statement that runs first, even when the sums are equal; it finds the differences that do not change the sums
+ * Creates a check that compares two large tables. It compares sums first, and compares rows one by one only if the sums differ.
+ * For the sums, each side multiplies the numbers of a row by the weight of the row (see `weight`) and adds the products. The probability that
+ * different rows give equal sums is one in a billion.
+ * @param sides the two SQL statements that each return a few rows of sums; both return equal rows when the invariant holds
+ * @param sql the statement that compares the rows one by one, as described at `differences`
+ * @param always a statement that runs first, even when the sums are equal; it finds the differences that do not change the sums
  */
 export const checksumCheck = (
   name: string,
@@ -147,8 +148,8 @@ export const checksumCheck = (
     const [row] = await db.query<{ same: boolean }>({ text });
     if (row?.same === true) return { total: 0, listed: [] };
     const found = await differences(db, sql);
-    // The sums differ, but `sql` has found no row that differs. If `sql` compared all rows, this is no difference: one side has a row whose sum is 0,
-    // and the other side has no row for this sum. Otherwise a row older than `days` differs.
+    // The sums differ, but `sql` has found no row that differs. There are two cases. If `sql` compared all rows, the tables match: one side has a row
+    // with the sum 0, and the other side has no row for this sum. If `sql` compared only the rows since `FROM`, an older row differs.
     if (found.total > 0 || scope.all || !sql.includes(FROM)) return found;
     return { total: 1, listed: ['the sums differ because of rows older than --days; run again with --all to find them'] };
   },

@@ -18,8 +18,8 @@ export interface Reference {
 }
 
 /**
- * SQL condition that excludes the rows of wallets that burned tokens. These wallets may have completed quests that count burns without ever having
- * signed in.
+ * SQL condition that excludes the rows of wallets that burned tokens. These wallets may never have signed in, but may have completed quests that
+ * count burns.
  */
 const NOT_BURNED = 'not exists (select from burns b where b.wallet = r.wallet)';
 
@@ -154,7 +154,7 @@ export const labelOf = ({ from, label = from, columns, to }: Reference): string 
 
 /**
  * Returns SQL that finds references to missing rows. It reads each row of the referencing table once and joins all referenced tables.
- * @param references references with the same `from`
+ * @param references the references with the same `from`
  */
 function orphansSql(references: readonly Reference[]): string {
   const joins: string[] = [];
@@ -176,7 +176,7 @@ function orphansSql(references: readonly Reference[]): string {
 
 /**
  * Returns the references of one table to missing rows.
- * @param references references with the same `from`; the key of each reference must be unique in its table `to`
+ * @param references the references with the same `from`; the key of each reference must be unique in its table `to`
  */
 export const findOrphans = (db: Queryable, references: readonly Reference[]) => differences(db, orphansSql(references));
 

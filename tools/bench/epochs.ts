@@ -28,8 +28,8 @@ import { report, reportUnavailable } from './support/report.ts';
 
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 /**
- * Number of leaves with which other implementations are measured. For a million leaves, they would need a gigabyte of memory or several minutes.
- * Their time per leaf does not fall with more leaves, so the comparison per leaf is fair.
+ * Number of leaves with which other implementations are measured; a million leaves would take a gigabyte of memory or several minutes. The comparison
+ * of the times per leaf is fair, because their time per leaf does not fall with more leaves.
  */
 const PEER_LEAVES = { merkletreejs: 100_000, '@openzeppelin/merkle-tree': 20_000 };
 const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, times: 20 };

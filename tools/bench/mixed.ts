@@ -13,11 +13,11 @@ import { mark, startSubscribers } from './support/subscribers.ts';
 import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
- * This benchmark measures a mixed load on a whole system. The load has the request types of `request-mix.ts` in their proportions, while subscribers
- * receive the event stream with every entry and the best scores. First, each request type is measured alone, with as many connections as the mixed
- * load. Then the latency of a request type in the mixed load is compared with its latency alone. The CPU time per request of the mixed load is
- * compared with the weighted sum of the CPU times of the types alone. One API process, one worker process, PostgreSQL with durable commits, Redis, a
- * cluster, the subscribers and this load share one machine.
+ * This benchmark measures a mixed load on a whole system: all request types of `request-mix.ts` in their proportions, and subscribers that receive
+ * the event stream.
+ * First, each request type is measured alone, with as many connections as the mixed load. Then two values of the mixed load are compared with these
+ * measurements: the latency of each request type, and the CPU time per request (with the weighted sum of the request types).
+ * One API process, one worker process, PostgreSQL with durable commits, Redis, a cluster, the subscribers and this load share one machine.
  */
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);

@@ -21,8 +21,8 @@ import { type Against, report, reportUnavailable } from './support/report.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 /**
- * Maximum time from the start until the process is ready, and maximum time from SIGTERM until it has exited, ms. Both are shorter than the delay
- * after which clients retry.
+ * Limits, ms. `ready`: maximum time from the start until the process is ready. `exit`: maximum time from SIGTERM until the process has exited. Both
+ * are shorter than the delay after which clients retry.
  */
 const LIMIT = { ready: 2_000, exit: 1_000 };
 const checkout = join(import.meta.dirname, '../..');
@@ -102,7 +102,7 @@ try {
 
 /**
  * Starts a process, waits until the process is ready, and stops it.
- * @param compiled folder of the compile cache
+ * @param compiled the folder of the compile cache
  */
 async function start({ args, env: given, path, logLine }: Subject, compiled: string): Promise<Started> {
   const began = performance.now();

@@ -39,7 +39,7 @@ export async function maxComputeDuring(target: OwnTarget, attack: () => Promise<
 /**
  * Runs an attack and returns its faults. It is also a fault when other clients wait too long, when the memory of the API process grows too much, or
  * when the process exits.
- * @param maxGrowth maximum growth of the resident memory, bytes
+ * @param maxGrowth the maximum growth of the resident memory, bytes
  */
 async function checkResilience(target: OwnTarget, maxGrowth: number, attack: () => Promise<string[]>): Promise<string[]> {
   const before = target.memory();
@@ -106,8 +106,8 @@ export async function manyStreams(target: OwnTarget, n: number): Promise<string[
 
 /**
  * Returns a gzip stream that repeats one block.
- * @param times number of repetitions
- * @param before text before the first block
+ * @param times the number of repetitions
+ * @param before the text before the first block
  */
 function gzipStream(block: Buffer, times: number, before = ''): ReadableStream<Uint8Array> {
   const gzip = createGzip({ level: zlib.Z_BEST_SPEED, chunkSize: 256 * 1024 });
@@ -123,7 +123,7 @@ function gzipStream(block: Buffer, times: number, before = ''): ReadableStream<U
 
 /**
  * Sends imports with small gzip bodies that decompress to many megabytes. The service must reject them.
- * @param megabytes decompressed size of a body
+ * @param megabytes the decompressed size of a body
  */
 export async function bombs(target: OwnTarget, megabytes: number): Promise<string[]> {
   const header = '{"epoch":20000}\n';

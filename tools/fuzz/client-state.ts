@@ -80,9 +80,9 @@ export class ClientState {
   }
 
   /**
-   * Stores the ids in a JSON response by kind. An id in a field `gameId` has the kind `game`; the kind of an id in a field `id` is the name of the
-   * object.
-   * @param words names of the object: the words of the request path, or the name of the field that contains the object
+   * Stores the ids in a JSON response by kind (for example `game`). An id in a field `gameId` has the kind `game`; the kind of an id in a field `id`
+   * is the name of the object.
+   * @param words the names of the object: the words of the request path, or the name of the field that contains the object
    */
   rememberIds(words: readonly string[], value: unknown, depth = 0): void {
     if (depth > 4 || typeof value !== 'object' || value === null) return;

@@ -74,8 +74,8 @@ function faultsOfAnswer(draft: Draft, answer: ReceivedResponse, state: ClientSta
 }
 
 /**
- * Returns a fault when two responses to the same caller with the same idempotency key have different ids. This also holds when the request bodies
- * differ. Other fields (state, signature) may change.
+ * Returns a fault when two responses to the same caller with the same idempotency key have different ids, even if the request bodies differ. Other
+ * fields of the responses (for example `state`) may differ.
  */
 function faultsOfReplay(draft: Draft, { status, body }: ReceivedResponse, { replies }: ClientState): string[] {
   const [key, ...others] = draft.headers.filter(([name]) => name === 'Idempotency-Key');

@@ -2,7 +2,7 @@
 export class Random {
   #state: number;
 
-  /** @param stream number that selects one of the independent sequences of a seed */
+  /** @param stream the number that selects one of the independent sequences of a seed */
   constructor(seed: number, stream = 0) {
     this.#state = (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(stream + 1, 0xc2b2ae35)) >>> 0;
   }

@@ -29,8 +29,8 @@ async function measureMemory(target: OwnTarget): Promise<MemoryUse> {
 
 /**
  * Fuzzes a private system and checks the system afterwards.
- * @param onMemory receives a description of the memory after every tenth of the requests. Without `onMemory`, memory is measured only after a quarter
- * of the requests and at the end, because measuring is slow.
+ * @param onMemory a function that receives a description of the memory after every tenth of the requests. Without `onMemory`, memory is measured only
+ * after a quarter of the requests and at the end, because measuring is slow.
  */
 export async function fuzzOwnTarget(
   target: OwnTarget,

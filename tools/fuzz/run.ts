@@ -47,12 +47,12 @@ const MAX_TIMEOUTS = 30;
  */
 const MAX_STALL_MS = 500;
 /**
- * Response statuses, and ends of the exchange (`closed`, `timeout`), after which the request may not have reached a handler, because the HTTP
- * framework rejects requests with these statuses too.
+ * Pattern of results that do not prove that the request reached a handler: statuses with which the HTTP framework itself may reject a request, and
+ * the ends of an exchange without a response (`closed`, `timeout`).
  */
 const REJECTED_BEFORE_HANDLER = /^(?:400|401|403|405|408|413|415|417|431|closed|timeout)$/;
 
-/** Returns the share of valid requests that certainly reached a handler. */
+/** Returns the share of valid requests that certainly reached a handler, from 0 to 1. */
 export function reachedShare({ tallies }: Report): number {
   let reached = 0;
   let all = 0;
@@ -67,8 +67,8 @@ export function reachedShare({ tallies }: Report): number {
 
 /**
  * Sends requests that are generated from the OpenAPI document. Half of the requests are valid. The service must reject some of the others; the rest
- * have a mutated value, header, path or framing. With the same seed, request number n is always generated in the same way, except for values from
- * earlier responses.
+ * have a mutated value, header, path or framing.
+ * Request number n of a seed is always generated in the same way, except for values from earlier responses.
  */
 export async function fuzz(target: Target, { requests, seed, connections = 24, onFault, onResult, cpuMs }: RunOptions): Promise<Report> {
   const document = await readDocument(target.url);

@@ -25,7 +25,7 @@ const PATTERN_MS = 1_000;
 /**
  * Sends bodies of maximum size to every operation with a JSON body. Every text and list in these bodies is as long as possible. The service must
  * still answer other clients.
- * @param maxBodies maximum number of bodies per operation; the first body is always sent, and the selection of the other bodies differs between
+ * @param maxBodies the maximum number of bodies per operation; the first body is always sent, and the selection of the other bodies differs between
  * operations
  */
 export async function longBodies(document: Document, target: OwnTarget, maxBodies = Number.POSITIVE_INFINITY): Promise<string[]> {
@@ -108,7 +108,7 @@ function largestBodies(document: Document, schema: Schema): string[] {
 
 /**
  * Returns a value with the structure of a schema, in which every text is `text`.
- * @param items length of the outermost lists
+ * @param items the length of the outermost lists
  */
 function filled(document: Document, schema: Schema, text: string, items = 1, depth = 0): unknown {
   if (schema.$ref !== undefined) return filled(document, document.schemas[lastOf(schema.$ref)] ?? {}, text, items, depth);

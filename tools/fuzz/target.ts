@@ -99,7 +99,7 @@ function newCredentials(): Credentials {
 
 /**
  * Starts an API and a worker that use the servers in `TEST_DATABASE_URL` and `TEST_REDIS_URL`.
- * @param options.localnet Solana cluster that the system uses
+ * @param options.localnet the Solana cluster that the system uses
  */
 export async function startTarget(options: { localnet?: LocalnetProcess; env?: Readonly<Record<string, string>> } = {}): Promise<OwnTarget> {
   const credentials = newCredentials();

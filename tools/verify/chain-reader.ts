@@ -20,7 +20,7 @@ export interface BalanceChange {
 
 /** Reads finalized data from an RPC node of the verifier's choice. Every method throws `Unreadable` when the node does not answer. */
 export interface ChainReader {
-  /** Returns the memos that were signed with a key and may be commitments, in the order of the chain. */
+  /** Returns the memos that were signed with a key and may be commitments to lottery rounds, oldest first. */
   memosOf(key: string): Promise<SignedMemo[]>;
   /** Returns a memo with the time and blockhash of its block. */
   landed(memo: SignedMemo, committer: string): Promise<LandedCommitment>;

@@ -30,9 +30,9 @@ export interface Committer {
 }
 
 /**
- * Returns the key that committed to a round, or the present key when there is no commitment. A former key is valid until the first commitment of the
- * next key, so later signatures with a stolen former key are ignored.
- * @param former former keys, oldest first
+ * Returns the key that signed the commitment of a round; the present key when the round has no commitment. A former key is valid until the first
+ * commitment of the next key, so later signatures with a stolen former key are ignored.
+ * @param former the former keys, oldest first
  */
 export function findCommitter(former: readonly Committer[], present: Committer, round: string): Committer {
   for (const [i, { key, memos }] of former.entries()) {
@@ -48,7 +48,7 @@ const firstCommitmentSlot = ({ memos }: Committer) => memos.find(({ memo }) => p
 
 /**
  * Finds the commitment of a round among all memos of its committer.
- * @param firstBlock returns the slot of the first block of the RPC node; called when the first commitment is missing
+ * @param firstBlock a function that returns the slot of the first block of the RPC node; called when the first commitment is missing
  * @throws VerificationFailure with the transaction that shows a gap, a repetition or a wrong previous hash; Unreadable when the RPC node lacks the
  * blocks of the first commitment
  */
@@ -69,7 +69,7 @@ const sha256 = (bytes: Buffer) => hash('sha256', bytes, 'buffer');
 
 /**
  * Verifies a published round offline.
- * @param print receives one sentence per passed check
+ * @param print a function that receives one sentence per passed check
  * @throws VerificationFailure with the first mismatch
  */
 export function checkRound(shown: PublishedRound, trusted: TrustedValues, print: (line: string) => void): Audit {

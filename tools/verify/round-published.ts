@@ -28,7 +28,9 @@ async function page<Shape extends z.ZodType>(url: string, name: string, shape: S
   return read(name, shape, json(name, await (await get(url)).text()));
 }
 
-/** Finds the kind of a round, chat or legacy: the kind under whose URL the service has an audit. */
+/**
+ * Finds the kind of a round: `chat` when the service has an audit (the published data of the round) under the URL of chat rounds, otherwise `legacy`.
+ */
 async function find(base: string, id: string): Promise<{ kind: PublishedRound['kind']; url: string; audit: Response }> {
   const [chat, legacy] = [new URL(`/chat/round/${id}`, base).href, new URL(`/round/${id}`, base).href];
   try {

@@ -5,7 +5,7 @@ import type { Beacon, BeaconRound } from './beacon.ts';
 /**
  * Handles a request to drand's HTTP API: `/chains`, `/info`, `/public/latest`, `/public/{round}` and `/health`. All paths except `/chains` may begin
  * with the chain hash.
- * @param clock returns the time of the localnet, unix ms
+ * @param clock function that returns the time of the localnet, unix ms
  */
 export async function answerBeacon(beacon: Beacon, clock: () => number, path: string): Promise<HttpReply> {
   if (beacon.delayMs > 0) await sleep(beacon.delayMs);

@@ -76,7 +76,7 @@ export class Bank {
 
   /**
    * Executes a transaction in the block of `slot`.
-   * @returns the execution. If no fee was charged, the transaction is in no block, and only the error is returned
+   * @returns the execution; only the error if the transaction paid no fee and is therefore in no block
    */
   land(tx: WireTransaction, slot: number): Execution | TransactionError {
     const missing = tx.instructions.some(({ programIndex }) => this.#accounts.newest(tx.keys[programIndex] ?? '') === null);
@@ -120,9 +120,9 @@ export class Bank {
   }
 
   /**
-   * Replaces nonce values in the SVM before an execution. The SVM refuses to advance a nonce that derives from the transaction's blockhash. A real
-   * cluster refuses to advance a nonce that was already advanced in the same block. With the replaced values the SVM refuses in exactly the cases in
-   * which a real cluster refuses.
+   * Replaces nonce values in the SVM before an execution, so that the SVM refuses to advance a nonce in the same cases as a real cluster:
+   * - The SVM refuses if the nonce value derives from the transaction's blockhash.
+   * - A real cluster refuses if the nonce was already advanced in the same block.
    */
   #maskNonces(tx: WireTransaction, slot: number): MaskedNonce[] {
     const [moved, unmovable] = [this.#nextNonce(slot), nextNonce(tx.blockhash)];

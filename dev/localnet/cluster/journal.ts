@@ -24,7 +24,7 @@ export function memoryJournal(): Journal {
  * Opens a journal in a file. Each line is the CRC-32 of its JSON, a space, and the JSON. An incomplete last line is truncated. The localnet writes an
  * entry before it sends the response that reports the change, so the entry survives a kill of this process. It may not survive a power cut, because
  * no write waits for the disk.
- * @param replay is called with each existing entry, from the oldest to the newest
+ * @param replay function that is called with each existing entry, from the oldest to the newest
  */
 export function openJournal(path: string, replay: (entry: unknown, position: JournalPosition) => void): Journal {
   let end = existsSync(path) ? readAll(path, replay) : 0;

@@ -1,4 +1,4 @@
-/** A change of the slot clock, and the point from which the slots up to the next anchor are computed. */
+/** A change of the slot clock. The slots from this anchor up to the next anchor are computed from the values of this anchor. */
 export interface Anchor {
   readonly slot: number;
   /** Block height at `slot`. Slots without a block are not counted. */
@@ -9,7 +9,7 @@ export interface Anchor {
   readonly at: number;
   readonly slotMs: number;
   readonly paused: boolean;
-  /** Difference between the time of the cluster and the system time, ms. */
+  /** Time of the cluster minus the system time, ms. */
   readonly offset: number;
 }
 
@@ -123,8 +123,7 @@ export class SlotClock {
   #turn({ slots, skipped }: { slots: number; skipped: number }, changed: Partial<Pick<Anchor, 'paused' | 'offset' | 'slotMs'>> = {}): void {
     const now = this.slot;
     const last = this.#last();
-    // If neither a pause ends nor slots are added, the current slot continues and keeps its start. Otherwise the slot of the new anchor starts at
-    // this moment.
+    // If a pause ends or slots are added, the slot of the new anchor starts at this moment. Otherwise the current slot continues and keeps its start.
     const at = last.paused || slots > 0 ? Date.now() : last.at + (now - last.slot) * last.slotMs;
     const anchor: Anchor = { ...last, ...changed, slot: now + slots, height: this.height(now) + slots - skipped, skipped, at };
     this.#anchors.push(anchor);

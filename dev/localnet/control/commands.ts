@@ -65,7 +65,7 @@ export const COMMANDS = {
   skip: z.strictObject({ slots }),
   pause: z.strictObject({}),
   resume: z.strictObject({}),
-  /** Sets the clock of the cluster. `offsetMs` is the difference to the system time; `at` is the new current time. */
+  /** Sets the clock of the cluster. `offsetMs`: time of the cluster minus the system time, ms. `at`: the new time of the cluster. */
   time: z.union([z.strictObject({ offsetMs: z.number().int() }), z.strictObject({ at: z.iso.datetime() })]),
   fork: z.strictObject({ signature: z.string() }),
   lag: z.strictObject({ node: node.default('first'), slots: slots.max(MAX_LAG_SLOTS) }),

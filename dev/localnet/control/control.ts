@@ -61,7 +61,7 @@ export class LocalnetControl {
     return this.#run('resume', {});
   }
 
-  /** Sets the difference between the system time and the time of the cluster and the beacon, ms. */
+  /** Sets the time of the cluster and the beacon to the system time plus `offsetMs`. */
   setOffset(offsetMs: number): Promise<void> {
     return this.#run('time', { offsetMs });
   }

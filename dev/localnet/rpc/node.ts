@@ -40,7 +40,10 @@ export class Node {
     return commitment === 'confirmed' ? chain.confirmed(tip) : chain.finalized(tip);
   }
 
-  /** Returns the slot of the newest blockhash at a commitment. The newest block has no blockhash yet, because transactions may still land in it. */
+  /**
+   * Returns the slot of the newest block that has the requested commitment and a blockhash. The newest block of all has no blockhash yet, because
+   * transactions may still land in it.
+   */
   hashSlot(commitment: Commitment): number {
     return Math.min(this.slot(commitment), this.chain.clock.lastBlock(this.tip - 1));
   }

@@ -50,8 +50,8 @@ function decode(text: string, encoding: 'base58' | 'base64'): WireTransaction {
 const NOT_EXECUTED: Simulation = { err: null, logs: [], units: 0, inner: [], returnData: null, accounts: new Map() };
 
 /**
- * Executes a transaction on the newest state without storing its changes. Before that, checks whether its blockhash is valid at `slot` and whether
- * the transaction has landed already; skips these checks if `anyBlockhash` is true.
+ * Executes a transaction on the newest state without storing its changes. Unless `anyBlockhash` is true, first checks that the blockhash is valid at
+ * `slot` and that the transaction has not landed already.
  */
 function simulate(node: Node, tx: WireTransaction, how: { slot: number; seen: number; verify: boolean; anyBlockhash: boolean }): Simulation {
   const { chain } = node;

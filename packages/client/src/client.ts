@@ -14,7 +14,7 @@ import {
 import { isRepeatable, isTransient, type RetryPolicy, retryDelayMs, sleep } from './retry-policy.ts';
 
 export interface ClientOptions {
-  /** URL of the service, for example `https://arcade.example`; `location.origin` for a page of the service itself. */
+  /** URL of the service, for example `https://arcade.example`. A web page of the service itself passes `location.origin`. */
   readonly baseUrl: string;
   /** Initial cookies in the format of a `Cookie` header. Only for environments whose `fetch` stores no cookies (Node). */
   readonly cookie?: string;

@@ -1,7 +1,7 @@
 import { type AnyApiResponse, readResponse } from './request.ts';
 import { BlockReader, type SseBlock } from './sse.ts';
 
-/** One connection to an event stream. The connection fails when no data arrives for `silenceMs`, also while it opens. */
+/** One connection to an event stream. It fails when no data arrives for `silenceMs` ms. This limit also applies while the connection opens. */
 export class Connection {
   /**
    * The error that prevented the connection from opening or ended it. It is null while the connection works, and after the service has closed the

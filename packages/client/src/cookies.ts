@@ -5,7 +5,7 @@
 export class Cookies {
   readonly #values = new Map<string, string>();
 
-  /** @param header initial cookies, in the format of a `Cookie` header */
+  /** @param header the initial cookies, in the format of a `Cookie` header */
   constructor(header = '') {
     for (const pair of header.split(';')) this.#set(pair);
   }

@@ -12,8 +12,8 @@ export interface EventsOptions<C extends Category = Category> {
   /** Categories to receive; default: all. */
   readonly categories?: readonly C[];
   /**
-   * Id of an event; only later events are received. Pass the last id that `onId` received, possibly in an earlier process or page. Default: new
-   * events only.
+   * Id of the last handled event, as passed to `onId` (possibly in an earlier process or page). Only later events are received. Default: only new
+   * events are received.
    */
   readonly lastEventId?: string;
   /** Ends the subscription. */
@@ -26,8 +26,8 @@ export interface EventsOptions<C extends Category = Category> {
    */
   onEvent(event: EventOf<C>): void | Promise<void>;
   /**
-   * Called when events may be missing, because the client was disconnected for too long or the service lost its stored events. Reload the displayed
-   * state.
+   * Called when events may be missing, because the client was disconnected for too long or the service lost its stored events. The handler must load
+   * the displayed data again.
    */
   onReset(reset: Events['reset']): void | Promise<void>;
   /** Called when all events up to this id were handled. Store the id to continue after it in a later process. */
@@ -42,9 +42,9 @@ const DEFAULT_RETRY_MS = 2_000;
 const MAX_DELAY_MS = 30_000;
 
 /**
- * Receives events until the signal aborts. Reconnects when the connection ends, breaks or is silent, and continues after the last handled event.
- * Delivers each event once, and the events of each category in their order. Calls `onReset` when events may be missing.
- * @returns when the signal aborts
+ * Receives events until the signal aborts. When the connection ends, breaks or is silent, it reconnects and continues after the last handled event.
+ * Delivers each event once, and the events of each category in their order.
+ * @returns a promise that resolves when the signal aborts
  * @throws ApiError when the service rejects the request, for example because of an unknown category; and any error of a handler
  */
 export async function followEvents<C extends Category>(client: Client, options: EventsOptions<C>): Promise<void> {

@@ -23,7 +23,7 @@ export interface Success<Status extends number = number, Body = unknown> {
   readonly headers: Headers;
 }
 
-/** An error response, or a 304 response, because `fetch` does not count 304 as successful either. */
+/** An error response or a 304 response. `fetch` does not count 304 as successful either. */
 export interface Failure<Status extends number = number, Body = unknown> {
   readonly ok: false;
   readonly status: Status;
@@ -129,7 +129,8 @@ export async function readResponse(response: Response): Promise<AnyApiResponse> 
   const text = await response.text();
   const body: unknown = isJson ? parsed(text) : null;
   const error = errorIn(body) ?? (response.statusText || `status ${status}`);
-  // When a proxy sends an error page that is not JSON, the error sentence replaces its body, so that every error body has the format of the service.
+  // A proxy may send an error page that is not JSON. The object `{ error }` replaces this page, so that every error body has the format of the
+  // service.
   return { ok: false, status, error, retryAfter: retryAfterOf(headers), body: isJson || status === 304 ? body : { error }, headers };
 }
 

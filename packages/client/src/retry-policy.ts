@@ -8,13 +8,14 @@ export interface RetryPolicy {
 
 const FIRST_DELAY_MS = 500;
 
-/** Statuses of temporary errors: the service or a proxy is busy, stops, or waits for a dependency. */
+/** Statuses of temporary errors: the service or a proxy is overloaded, shuts down, or waits for a dependency. */
 const TRANSIENT_STATUSES = new Set([429, 502, 503, 504]);
 
 /**
  * Returns whether a call may be repeated: it reads an object, it replaces or deletes the object that its path names, or it has an `Idempotency-Key`.
- * A call with `If-Match` may not be repeated: when the first call has succeeded, the version of the object no longer matches, so the service would
- * reject the repeated call. A call whose body is a stream may not be repeated either, because a stream can be read only once.
+ * Two types of calls may never be repeated:
+ * - a call with `If-Match`: the first call changes the version of the object, so the service would reject the repeated call;
+ * - a call whose body is a stream: a stream can be read only once.
  */
 export function isRepeatable(method: string, headers: Headers, body: unknown): boolean {
   if (headers.has('If-Match') || body instanceof ReadableStream) return false;
@@ -27,9 +28,9 @@ export const isTransient = (status: number, retryAfter: number | null): boolean 
 
 /**
  * Returns the delay before the next retry, ms.
- * @param failures number of failed attempts so far, at least 1
- * @param retryAfter delay that the service requested, seconds; the result is never shorter
- * @param firstMs average delay before the first retry when the service requested none, ms
+ * @param failures the number of failed attempts so far, at least 1
+ * @param retryAfter the delay that the service requested, seconds, or null for no requested delay; the result is at least this delay
+ * @param firstMs the average delay before the first retry when the service requested no delay, ms
  */
 export function retryDelayMs(failures: number, retryAfter: number | null, firstMs = FIRST_DELAY_MS): number {
   const ms = retryAfter === null ? firstMs * 2 ** Math.min(failures - 1, 10) * (0.5 + Math.random()) : retryAfter * 1_000;
@@ -39,7 +40,7 @@ export function retryDelayMs(failures: number, retryAfter: number | null, firstM
 
 /**
  * Waits.
- * @param ms time to wait, ms
+ * @param ms the time to wait, ms
  * @throws the abort reason of the signal when the signal aborts
  */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

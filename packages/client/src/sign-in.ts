@@ -91,7 +91,7 @@ const PKCS8 = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
 
 /**
  * Returns a signer for a secret key, for bots and scripts.
- * @param secret 32 bytes, or 64 bytes as solana-keygen writes them: the secret key, then the public key
+ * @param secret the 32 bytes of the secret key, or the 64 bytes that solana-keygen writes: the secret key, then the public key
  */
 export async function keypairSigner(secret: Uint8Array): Promise<MessageSigner> {
   if (secret.length !== 32 && secret.length !== 64) throw new TypeError('a secret key must be 32 or 64 bytes');

@@ -16,7 +16,7 @@ const batchSizes = new Histogram({
 
 /**
  * Counts the outcomes of the scores of one transaction.
- * @param outcomes one item per score: `accepted`, `held`, or the HTTP status of the error
+ * @param outcomes list with one item per score: `accepted`, `held`, or the HTTP status of the error
  */
 export function observeScores(outcomes: readonly string[]): void {
   batchSizes.observe(outcomes.length);

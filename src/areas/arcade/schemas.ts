@@ -4,8 +4,8 @@ import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
 import { GameCaps, GameDefinition, Verification } from './games/definition.ts';
 
 /**
- * Maximum numbers per body that JSON writes with an exponent. PostgreSQL stores each of them with up to hundreds of digits, so a body that consists
- * of them would take 60 times its size.
+ * Maximum numbers per body that JSON writes with an exponent (such as 1e300). PostgreSQL stores such a number with up to hundreds of digits, so a
+ * body of only these numbers would take 60 times its size.
  */
 const MAX_LONG_NUMBERS = 1_000;
 const isLong = (value: number) => value !== 0 && (Math.abs(value) >= 1e21 || Math.abs(value) < 1e-6);

@@ -144,8 +144,8 @@ const fillTheme = statement<{ id: string }>(
 );
 
 /**
- * Fills each of the tables of games, cabinets and themes that is empty. Precondition: `db` is in a transaction, because the lock that serializes
- * concurrent calls is held until its end.
+ * Inserts the games, the cabinets and the theme, each only if the database has none. Precondition: `db` is in a transaction. The function serializes
+ * concurrent calls with a lock, which is released at the end of this transaction.
  * @returns names and row counts of the filled tables, for the log
  */
 export async function seedArcade(db: Queryable): Promise<string[]> {

@@ -18,9 +18,9 @@ const expire = statement<{ id: string }>(
    update battles b set state = 'expired', ended_at = app_now() from due where b.id = due.id returning b.id`,
 );
 
-// Takes the exclusive lock of each battle that is over. A transaction that appends an activity of a battle takes the shared lock before the activity
-// gets its time. So while this transaction holds the exclusive lock, every score from before the end is committed. If another transaction holds the
-// lock, the next run retries the battle.
+// Takes the exclusive lock of each battle that is over. Every transaction that appends a score of a battle takes the shared lock of the battle before
+// PostgreSQL sets the time of the score. So while this transaction holds the exclusive lock, every score from before the end is committed. If another
+// transaction holds the lock, the next run retries the battle.
 const takeEnded = statement<{ id: string; gameId: string; alone: boolean }>(
   'take_ended_battles',
   `with due as materialized (
@@ -77,6 +77,6 @@ interface SeatPlace {
   readonly wallet: string;
   readonly place: number | null;
 }
-/** Compares seats of a result: best place first, seats without a score last. Seats with the same place are sorted by address, descending. */
+/** Orders the seats of a result by place, with the seats without a score last. Seats with the same place are ordered by address, descending. */
 const byPlace = (a: SeatPlace, b: SeatPlace): number =>
   (a.place ?? Number.MAX_SAFE_INTEGER) - (b.place ?? Number.MAX_SAFE_INTEGER) || (a.wallet < b.wallet ? 1 : -1);

@@ -10,8 +10,8 @@ const lockRunning = statement<{ id: string }>(
      select id from battles where id = k.id and state = 'running' for no key update) b`,
 );
 
-// The time of a score's activity decides whether the score was accepted between start and end. A void subtracts a score that counted. The statement
-// recomputes the best score only if the void may have removed it. `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached
+// A score counts if the time of its activity is between the start and the end of the battle. A void subtracts a score that counted, and recomputes
+// the seat's best score if the voided score may have been the best. `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached
 // while the tables were small.
 const count = statement<{ id: string }>(
   'count_battle_scores',
@@ -44,7 +44,7 @@ const endCompleted = statement<{ id: string }>(
 
 /**
  * Counts scores for the battles that they name. A score counts if its wallet has a seat and it was accepted between start and end. Ends a battle at
- * once when every seat has a score. The final result is computed from the scores again, so it does not depend on this consumer.
+ * once when every seat has a score. The final result does not use these counts; it is computed from the scores.
  */
 export const battleConsumer: Consumer = {
   name: 'battles',

@@ -5,22 +5,24 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { BurnBoard, BurnRank, BurnStanding } from './schemas.ts';
 
 /**
- * SQL: the ranges into which the standings of a board are divided, each with the number of standings in better ranges. $1: id of the event; $2:
- * board.
+ * SQL: the ranges of a board. A range contains consecutive standings.
+ * `n`: number of standings in the range. `above`: number of standings in all better ranges.
+ * $1: id of the event. $2: name of the board.
  */
 const RANGES = `r as materialized (
   select amount, wallet, n, sum(n) over (order by amount desc, wallet desc) - n as above from burn_ranges where event_id = $1 and board = $2)`;
 const ON_BOARD = 's.event_id = $1 and s.board = $2';
 /**
- * SQL: selects the standings from the upper bound of a range downwards, best first. `part`: a `limit` or `offset` clause. The scan stops after a
- * number of rows, because an index scan cannot stop at a lower bound among equal amounts.
+ * SQL: selects standings from the upper bound of a range downwards, best first.
+ * `part`: a `limit` or `offset` clause that limits the scan by a number of rows, because an index scan cannot stop at a lower bound among equal
+ * amounts.
  */
 const inRange = (range: string, part: string) => `
   select s.amount, s.wallet from burn_standings s where ${ON_BOARD} and (s.amount, s.wallet) <= (${range}.amount, ${range}.wallet)
   order by s.amount desc, s.wallet desc ${part}`;
 /**
- * SQL: counts the standings above an amount. Takes the lowest range whose upper bound is above the amount, and adds the standings in better ranges to
- * the standings of this range that are above the amount.
+ * SQL: counts the standings whose amount is greater than `amount`. Finds the lowest range whose upper bound is greater than `amount`. Counts all
+ * standings in better ranges, and the standings with a greater amount in this range.
  */
 const countBetter = (amount: string) => `(
   select b.above + (select count(*) from (${inRange('b', 'limit b.n')}) i where i.amount > ${amount})
@@ -31,7 +33,7 @@ interface BoardPage {
   firstRank: number | null;
   entries: { wallet: string; amount: string }[];
 }
-// The scan begins in the range that contains the offset ($3), so it skips fewer rows than this range has.
+// The scan begins in the range that contains the offset ($3), so it skips only rows of this range.
 const selectPage = statement<BoardPage>(
   'select_burn_board',
   `with ${RANGES}, page as (

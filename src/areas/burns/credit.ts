@@ -79,8 +79,8 @@ const min = (a: bigint, b: bigint) => (a < b ? a : b);
 
 /**
  * Credits the burns of finalized transactions and marks the transactions as read, in one database transaction. Credits each burn once, even when
- * several runs are concurrent. Ignores burns of another mint, and burns whose event was not active at the time of their block.
- * @param mint the mint whose burns are credited
+ * several runs are concurrent. Ignores burns whose event was not active at the time of their block.
+ * @param mint address of the token that counts; burns of other tokens are ignored
  */
 export async function creditBurns(app: App, mint: string, transactions: readonly FinalizedTransaction[]): Promise<void> {
   if (transactions.length === 0) return;

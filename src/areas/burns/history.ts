@@ -10,7 +10,10 @@ const NEWEST_PAGE_SIZE = 100;
 const PAGE_SIZE = 1_000;
 /** Maximum pages of older transactions per run. */
 const MAX_PAGES = 20;
-/** Number of slots before the cursor that are listed again once per minute, because an RPC node may index a transaction late. */
+/**
+ * Number of slots before the cursor (the slot up to which the history is listed) that are listed again once per minute, because an RPC node may index
+ * a transaction late.
+ */
 const RELIST_SLOTS = 600;
 
 const selectCursor = statement<{ slot: number; isRelistDue: boolean }>(
@@ -87,7 +90,7 @@ const nodesWithMemos = perApp(() => new Set<Connection>());
 
 /**
  * Stores the transactions of a page that may contain a burn for an open event.
- * @returns the earliest time from which burns of an open event count, ms since 1970; null without an open event
+ * @returns start of the open event that started first, ms since 1970; null when no event is open
  */
 async function storeCandidates(app: App, tx: Tx, connection: Connection, mint: string, listed: SignaturePage): Promise<number | null> {
   // Reads the events after the RPC node returned the page, so that an event that was activated before the blocks of the page is among them.

@@ -9,8 +9,9 @@ const selectWatched = statement<{ mint: string; ended: boolean }>(
   `select mint, bool_or(state = 'ended') as ended from burn_events where state <> 'pending' and final_at is null group by mint order by mint`,
 );
 /**
- * Marks ended events as final. An event is final when the history of its mint is listed to 5 minutes after the end, and all transactions that were
- * found in it are read. After 7 days the event is final in any case, because no RPC node is expected to return missing transactions later.
+ * Marks ended events as final. An event is final when the history of its mint is listed up to 5 minutes after the end of the event, and all
+ * transactions that were found in the history are read. After 7 days the event is final in any case, because no RPC node is expected to return
+ * missing transactions later.
  */
 const finalizeEnded = statement<{ id: string; isComplete: boolean }>(
   'finalize_burn_events',
@@ -71,7 +72,7 @@ async function ingestMint(app: App, mint: string, ended: boolean): Promise<void>
 
 /**
  * Marks the ended events of a mint as final.
- * @param at block time up to which the history is listed, seconds since 1970; 0 after a failure
+ * @param at block time up to which the history of the mint is listed, seconds since 1970; 0 when a step failed, so that no history counts as listed
  */
 async function finalizeEvents(app: App, mint: string, at: number): Promise<void> {
   for (const { id, isComplete } of await app.tx((tx) => tx.query(finalizeEnded, [mint, new Date(at * 1_000).toISOString()]))) {

@@ -49,7 +49,7 @@ const activateNow = statement<BurnEventRow>(
 
 /**
  * Activates a pending event. Burns count from now until the event's duration is over.
- * @param wallet the caller, which must be the creator of the event; null for an operator
+ * @param wallet address of the caller; null for an operator
  * @throws 404 when the event does not exist; 403 when the wallet did not create the event or is not an organiser; 409 when the event is not pending,
  * or another event is active
  */

@@ -25,7 +25,8 @@ interface StandingChange {
 }
 
 /**
- * A range: `n` consecutive standings of a board. Its upper bound is (`amount`, `wallet`); its lower bound is the upper bound of the next lower range.
+ * A range: `n` consecutive standings of a board. It holds the standings from its upper bound (`amount`, `wallet`), included, down to the upper bound
+ * of the next lower range, excluded.
  */
 interface BoardRange {
   event: string;
@@ -37,7 +38,8 @@ interface BoardRange {
 const KEYS = `unnest($1::uuid[], $2::text[], $3::numeric[], $4::text[])`;
 const RANGE = `r.event_id::text as event, r.board, r.amount::text, r.wallet, r.n`;
 
-// Adds changes to the counts of ranges. A standing belongs to the lowest range whose upper bound is not below the standing.
+// Updates the number of standings (`n`) in the ranges that hold the changed standings. A standing is in the lowest range whose upper bound is greater
+// than or equal to the standing.
 const countInRanges = statement<BoardRange>(
   'count_in_burn_ranges',
   `with hit as (
@@ -49,7 +51,7 @@ const countInRanges = statement<BoardRange>(
    update burn_ranges r set n = r.n + hit.by from hit
    where r.event_id = hit.event_id and r.board = hit.board and r.amount = hit.amount and r.wallet = hit.wallet and hit.by <> 0 returning ${RANGE}`,
 );
-// Removes empty ranges. The next higher range then also covers the amounts of the removed range.
+// Removes empty ranges. The next higher range then extends down to the next lower range.
 const removeRanges = statement(
   'remove_burn_ranges',
   `delete from burn_ranges r using ${KEYS} as k(event_id, board, amount, wallet)
@@ -77,8 +79,8 @@ const keysOf = (ranges: readonly Omit<BoardRange, 'n'>[]) => [
 ];
 
 /**
- * Adds changes of standings to the counts of their ranges. Removes empty ranges and splits full ones. Precondition: this transaction wrote the
- * standings and has locked the row of the event.
+ * Updates the number of standings in each range after standings were added or removed. Removes empty ranges and splits ranges that are too large.
+ * Precondition: this transaction wrote the standings and has locked the row of the event.
  */
 export async function countChanges(tx: Tx, changes: readonly StandingChange[]): Promise<void> {
   if (changes.length === 0) return;

@@ -43,7 +43,7 @@ const countStarted = statement<{ n: number }>('count_started_burn_events', `sele
 
 /**
  * Reads an event.
- * @param lock whether to lock the row until the transaction ends
+ * @param lock true locks the row until the transaction ends
  * @throws 404 when the event does not exist
  */
 export async function readEvent(db: Queryable, id: string, { lock = false } = {}): Promise<BurnEventRow> {

@@ -19,10 +19,9 @@ const failed = (verdict: string): DeliveryVerdict => ({ outcome: 'failed', verdi
 
 /**
  * Checks a message of a bridged chat (a chat on another platform) and returns a function that stores the message. A message that begins with `!enter`
- * also becomes an entry if the author's account was linked to a wallet before the round opened; otherwise the message is stored without an entry. A
- * message with wrong numbers is not stored. A message of a muted or banned author is not stored. The verdict of the delivery states the reason. A
- * malformed body makes the delivery fail permanently.
- * @param body the delivered body
+ * also becomes an entry if the author's account was linked to a wallet before the round opened. A message with wrong numbers, or of a muted or banned
+ * author, is not stored. The returned verdict states why a message is not stored or makes no entry.
+ * @param body parsed JSON of the delivery; a malformed body makes the delivery fail permanently
  */
 export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
   const parsed = BridgedMessage.safeParse(body, { error: describeIssue });
@@ -42,7 +41,7 @@ export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) 
 
 async function storeBridged(tx: Tx, message: BridgedMessage, command: Command | null, tooMany: string | null): Promise<DeliveryVerdict> {
   const { platform, messageId, author, text, at } = message;
-  // Lock order: every transaction locks the round first.
+  // Locks the round first, as every other transaction does, so that transactions do not deadlock.
   const [round, known, linked] = await Promise.all([
     command === null ? null : lockActiveRound(tx),
     isStored(tx, platform, messageId),

@@ -85,7 +85,7 @@ const selectShown = statement<ShownMessage>(
 
 /**
  * Reads messages that are not deleted, newest first.
- * @param before the id of a message; only older messages are returned
+ * @param before message id; only messages older than this message are returned. Null begins at the newest message
  */
 export async function listMessages(db: Queryable, before: string | null, limit: number): Promise<ShownMessage[]> {
   return await db.query(selectShown, [before, limit]);

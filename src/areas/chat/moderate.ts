@@ -8,7 +8,7 @@ import type { Moderation, ModerationRequest } from './schemas.ts';
 
 /**
  * Deletes a message's text, or mutes, unmutes, bans or unbans an author. Emits an event for each change. Accepted entries stay.
- * @param by the name of the admin token
+ * @param by admin token's name
  * @throws 404 when the message does not exist
  */
 export async function moderate(tx: Tx, request: ModerationRequest, by: string): Promise<z.input<typeof Moderation>> {

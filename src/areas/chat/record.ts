@@ -81,7 +81,7 @@ export function recordBatch(app: App, submissions: readonly Submission[]): Promi
 
 /**
  * Finds messages whose idempotency key was used before, in an earlier batch or earlier in this batch.
- * @returns for each such message, the first message with its key
+ * @returns map from each of these messages to the first message with the same key
  */
 function findRepeats(submissions: readonly Submission[], earlier: readonly EarlierMessage[]): Map<Submission, EarlierMessage | Submission> {
   const repeats = new Map<Submission, EarlierMessage | Submission>();

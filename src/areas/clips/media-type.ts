@@ -10,7 +10,7 @@ const DOC_TYPE = 0x4282;
 
 /**
  * Detects the media type of a file from its content.
- * @param head the first 4 KB of the file or more; the whole file if it is shorter
+ * @param head beginning of the file: at least 4 KB, or the whole file if it is shorter
  * @returns null for a type that is not accepted
  */
 export function mediaTypeOf(head: Buffer): MediaType | null {

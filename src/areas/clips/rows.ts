@@ -58,8 +58,8 @@ export const readUsage = statement<{ clips: number; bytes: number; leftSec: numb
 );
 
 /**
- * Maximum time of a row in the state `uploading`. The timeout of the storage is shorter, so the process that wrote an older row must have been
- * killed.
+ * Maximum time of a row in the state `uploading`. A process that wrote an older row must have been killed, because the timeout of the storage is
+ * shorter than this time.
  */
 const UPLOAD_TIMEOUT = `interval '15 minutes'`;
 

@@ -114,7 +114,10 @@ async function lockUploader(tx: Tx, wallet: string): Promise<void> {
   if ((await lockPlayers(tx, [wallet])).get(wallet)?.banned) throw fail(403, 'this wallet is banned');
 }
 
-/** Abandons an upload after an error. Keeps a clip: the commit that made it may have succeeded, although its response was lost. */
+/**
+ * Abandons an upload after an error, unless the upload is a clip already. It is a clip if the commit that marked it succeeded although the response
+ * of the commit was lost.
+ */
 async function abandonUpload(app: App, id: string): Promise<void> {
   const [row] = await app.tx(async (tx) => {
     await tx.query(abandonClips, [[id]]);

@@ -11,7 +11,7 @@ import type { BoardQuery, GlobalStats, OptionalPeriodQuery, PeriodStats, QuestSt
 
 /** Cache-Control of a board of the current period. Clients must revalidate it, so that they see a new score in the next read. */
 export const REVALIDATE = 'no-cache';
-/** Cache-Control of a page that is centred on the caller. */
+/** Cache-Control of a page that is centred on the wallet of the caller. */
 const PRIVATE = 'private, no-cache';
 /** Cache-Control of the stored final ranks of an ended period, which never change. */
 const IMMUTABLE = 'public, max-age=86400, immutable';

@@ -80,7 +80,7 @@ async function requireFunds(
 
 /**
  * Returns the parameters of a chat round that opens now.
- * @param now ms since 1970
+ * @param now current time, ms since 1970
  */
 function parametersOf(app: App, round: string, terms: ChatRoundTerms, now: number): ChatParameters {
   const { picks, range, maxEntriesPerWallet, durationSec, prizes } = terms;

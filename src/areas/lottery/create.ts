@@ -12,8 +12,8 @@ const insert = statement(
 
 /**
  * Creates a chat round in state `pending`. `startChatRound` opens it for entries. Idempotent per id.
- * @param createdBy the name of an admin token, or `scheduler`
- * @param id the id of the new round
+ * @param createdBy admin token's name, or `scheduler`
+ * @param id unique id for the new round
  */
 export async function createChatRound(tx: Tx, terms: ChatRoundTerms, createdBy: string, id: string = newId()): Promise<RoundRow> {
   const { title, picks, range, prizes, durationSec, maxEntriesPerWallet } = terms;

@@ -30,7 +30,7 @@ const lockActiveChat = statement<LockRow>(
 const lockOne = statement<LockRow>('lock_round', `select ${LOCKED} from rounds where id = $1 and parameters is not null for update`);
 const readClock = statement<{ now: number }>('read_clock_ms', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
 
-// A separate statement reads the clock, because the locking statement would read the clock before it has waited for the lock.
+// A separate statement reads the clock, because the locking statement would return the time before its wait for the lock.
 async function lock(tx: Queryable, locking: Promise<LockRow[]>): Promise<LockedRound | null> {
   const [[row], [clock]] = await Promise.all([locking, tx.query(readClock)]);
   return row && clock ? { ...row, now: clock.now } : null;
@@ -54,7 +54,7 @@ export interface AcceptedEntry extends Entry {
   readonly round: string;
 }
 
-// The numbers of each entry are passed as JSON, because in PostgreSQL all inner arrays of an array must have the same length.
+// Passes the numbers of each entry as JSON, because a PostgreSQL array cannot contain arrays of different lengths.
 const insert = statement(
   'insert_entries',
   `insert into entries (round, index, id, wallet, numbers, source, message_id, at)
@@ -107,9 +107,9 @@ const perWallet = statement<{ wallet: string; n: number }>(
 );
 
 /**
- * Validates and accepts a batch of candidates in their order. A refused candidate gets no index and is not stored.
- * Precondition: the transaction has locked the active round (`lockActiveRound`).
- * @param round null when no round is active
+ * Validates and accepts a batch of candidates in their order. A refused candidate gets no index and is not stored. Precondition: the transaction has
+ * locked the active round (`lockActiveRound`).
+ * @param round active round; null when no round is active, so that every candidate is refused
  * @returns one result per candidate
  */
 export async function acceptEntries(tx: Tx, round: LockedRound | null, candidates: readonly EntryCandidate[]): Promise<EntryAcceptance[]> {

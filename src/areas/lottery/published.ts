@@ -32,8 +32,8 @@ export const roundNotFound = (kind: RoundKind, id: string) => fail(404, `there i
 
 /**
  * Creates the 404 error for a result that a round does not have yet or will never have. The message names the round's state.
- * @param result the name of the result
- * @param since a clause that says when the result becomes available
+ * @param result name of the missing data in the message (for example `winners`)
+ * @param since clause of the message that says when the data becomes available
  */
 export function notAvailable({ id, state, voidReason }: Pick<RoundStatus, 'id' | 'state' | 'voidReason'>, result: string, since: string) {
   if (state === 'void') return fail(404, `round ${id} is void (${voidReason}) and has no ${result}`);

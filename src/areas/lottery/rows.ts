@@ -42,7 +42,7 @@ export interface RoundRow {
   successor: string | null;
   /** The finalized commitment; null before it is recorded. */
   commitment: { sequence: number; signature: string; slot: number; hash: string } | null;
-  /** Whether the round is still committed although its beacon round was due more than an hour ago. */
+  /** Whether the round is still in state `committed` more than an hour after the due time of its beacon round. */
   overdue: boolean;
   createdAt: string;
   closedAt: string | null;
@@ -65,7 +65,7 @@ const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rou
 
 /**
  * Reads a round.
- * @param kind null reads a round of any kind
+ * @param kind required kind of the round; null accepts both kinds
  */
 export async function readRound(db: Queryable, id: string, kind: RoundKind | null = null): Promise<RoundRow | undefined> {
   return (await db.query(byId, [id, kind]))[0];

@@ -28,8 +28,8 @@ export async function lockTreasury(tx: Tx): Promise<void> {
 }
 
 /**
- * State of outgoing payments just before the treasury's balance is read. The balance may still contain tokens that leave the treasury after this
- * time.
+ * Time just before the treasury's balance is read, and the payments that were in-flight at this time. The balance may still contain tokens that leave
+ * the treasury later.
  */
 export interface OutflowMarker {
   /** Time of the marker by the database's clock. */
@@ -52,9 +52,9 @@ export async function readOutflowMarker(app: App): Promise<OutflowMarker> {
 }
 
 /**
- * Returns the treasury tokens that are not free, base units: tokens that are reserved for rounds, owed, or spent by other in-flight transactions (for
- * example for a reward epoch). Includes tokens that left the treasury since `marker`, so that the caller can subtract the sum from a balance that was
- * read after `marker`.
+ * Returns the treasury tokens that are not free, base units: tokens that are reserved for rounds, owed to wallets, or spent by other in-flight
+ * transactions (for example for a reward epoch). Also counts tokens that left the treasury after `marker` was read, because the balance from which
+ * the caller subtracts the result may still contain them.
  */
 export async function readObligations(app: App, db: Queryable, currency: Currency, marker: OutflowMarker): Promise<bigint> {
   const [forRounds, owed, now] = await Promise.all([

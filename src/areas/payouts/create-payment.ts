@@ -13,19 +13,19 @@ export interface PaymentRequest {
   readonly currency: Currency;
   /** Amount in base units, 1 to 2^64 − 1. */
   readonly amount: bigint;
-  /** The cause of the payment, such as `{ kind: 'prize', id: '<round>:<place>' }`. There is at most one payment per cause. */
+  /** The event that causes the payment, such as `{ kind: 'prize', id: '<round>:<place>' }`. There is at most one payment per event. */
   readonly cause: { readonly kind: string; readonly id: string };
 }
 
-/** The payment that belongs to a request. `created` is false when the cause had a payment before the request. */
+/** The payment for the cause of a request. `created` is false when the payment existed before the request. */
 export interface CreatedPayment {
   readonly id: string;
   readonly created: boolean;
 }
 
 /**
- * Returns the id of the payment for a cause: the first 16 bytes of sha256("coinop/payment/1" LF kind LF id), as a UUID of version 8. The id depends
- * only on the cause. So if a database restore loses a payment and the payment is created again, it gets the same id.
+ * Returns the id of the payment for a cause: the first 16 bytes of sha256("coinop/payment/1" LF kind LF id), as a UUID of version 8. If a database
+ * restore loses a payment and the payment is created again, it gets the same id.
  */
 export function paymentId({ kind, id }: PaymentRequest['cause']): string {
   return stringify(idBytes(kind, id));
@@ -38,7 +38,7 @@ function idBytes(kind: string, id: string): Buffer {
   return bytes;
 }
 
-// Inserts in the order of the ids, because every statement that locks several payments locks them in this order. So two statements cannot deadlock.
+// Inserts the payments in the order of their ids. Every statement that locks several payments uses this order, so two statements cannot deadlock.
 const insert = statement<{ id: string }>(
   'insert_payments',
   `insert into payments (id, wallet, currency, amount, cause_kind, cause_id, payer, lane)
@@ -57,7 +57,7 @@ const isKind = (kind: string) => /^[a-z][a-z0-9-]{0,31}$/.test(kind);
 const isCause = (id: string) => /^[\x21-\x7e]{1,128}$/.test(id);
 
 /**
- * Inserts payments and, after the commit, enqueues the planning of their batches. Idempotent per cause.
+ * Inserts payments and, after the commit, enqueues the planning of their batches. Idempotent per cause of a payment.
  * @returns one entry per request, in the order of the requests
  * @throws 409 when a cause has a payment with another wallet, currency or amount
  */

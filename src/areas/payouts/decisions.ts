@@ -30,8 +30,8 @@ const completeByHand = statement(
 const noSuchPayment = () => fail(404, 'the payment does not exist');
 
 /**
- * Sets a payment from `manual` or `failed` back to `pending`. In these two states, no transaction of the payment is in flight. Does nothing to a
- * pending payment, so a repeated request succeeds.
+ * Sets a payment from `manual` or `failed` back to `pending`. A payment in these two states has no transaction in flight. Does nothing to a pending
+ * payment, so a repeated request succeeds.
  * @throws 404 when the payment does not exist; 409 when its state is not `manual`, `failed` or `pending`
  */
 export async function retryPayment(app: App, id: string): Promise<void> {

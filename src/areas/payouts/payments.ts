@@ -21,7 +21,7 @@ export interface Payment {
   cause: { kind: string; id: string };
   payer: Payer;
   status: PaymentState;
-  /** Signature of the transaction that paid the payment; null before the state `confirmed`, or when it is not known. */
+  /** Signature of the transaction that made the payment; null before the state `confirmed`, or when the signature is not known. */
   signature: string | null;
   /** Reason why the payment is delayed, failed or reversed; null otherwise. */
   reason: string | null;
@@ -85,8 +85,8 @@ const selectOwedByTreasury = statement<{ amount: string }>(
 );
 
 /**
- * Returns the amount that the treasury owes in a currency, base units. The caller compares it with a balance that was read after `since`. So it
- * includes payments completed at or after `since`, whose amount may still be in that balance.
+ * Returns the amount that the treasury owes in a currency, base units. Includes payments completed at or after `since`, because a balance that was
+ * read after `since` may still contain their amounts.
  */
 export async function sumOwedByTreasury(db: Queryable, currency: Currency, since: Date): Promise<bigint> {
   return BigInt((await db.query(selectOwedByTreasury, [currency, since]))[0]?.amount ?? 0);

@@ -33,12 +33,12 @@ const update = statement(
 );
 
 /**
- * Maximum time by which the timestamp of a report may be in the future, ms. If a timestamp from the far future were applied, all later reports would
- * be ignored as older.
+ * Maximum time by which the timestamp of a report may be in the future, ms. A report with a timestamp in the far future is rejected, because all
+ * later reports would be ignored as older.
  */
 const MAX_FUTURE_MS = 300_000;
 
-/** Order of the reported states. If two reports have the same timestamp, the state with the higher number stays. */
+/** Order of the reported states. If two reports have the same timestamp, the report whose state has the higher number applies. */
 const PROGRESS: Record<ReportedStatus, number> = { pending: 0, failed: 1, completed: 2, reversed: 3 };
 
 const processed = (verdict: string): DeliveryVerdict => ({ outcome: 'worked', verdict });
@@ -52,9 +52,9 @@ const REASONS: Record<ReportedStatus, string | null> = {
 };
 
 /**
- * Prepares a status report of the orchestrator, and returns the function that applies the report in a transaction. The function rejects a report for
- * a payment that the treasury makes, or with another wallet, amount or currency than the payment. It ignores a report that is older than the newest
- * applied one. If the report has a signature of a completed payment, the transaction is checked on the chain first.
+ * Checks a status report of the orchestrator, and returns a function that applies the report in a transaction. The function rejects a report whose
+ * wallet, amount or currency differs from the payment. It ignores a report that is older than the newest applied report. If a report of a completed
+ * payment has a signature, its transaction is checked on the chain first.
  * @param body JSON body of the webhook
  */
 export async function prepareReport(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {

@@ -26,7 +26,7 @@ const notPaid = (reason: string): TransferCheck => ({ verdict: 'no', reason });
 const notFinal = (reason: string): TransferCheck => ({ verdict: 'not final', reason });
 
 /**
- * Checks whether a finalized transaction paid a wallet. The paid amount is the increase of the wallet's token accounts of the currency, base units.
+ * Checks whether a finalized transaction paid a wallet. The paid amount is the increase of the wallet's token balance in the currency, base units.
  */
 export async function checkTransfer(app: App, signature: string, wallet: string, currency: Currency): Promise<TransferCheck> {
   const mint = (currency === 'usdc' ? app.chain.usdcMint : app.chain.rewardMint).toBase58();

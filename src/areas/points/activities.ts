@@ -10,16 +10,16 @@ export interface Activity {
   wallet: string;
   gameId: string | null;
   /**
-   * Quantity that consumers add up: the normalized score of a score (negative for a void), the base units of a burn, 0 for other kinds. At most 2^63
-   * - 1.
+   * Quantity that consumers add up: the normalized value of a score (negative for a void), the base units of a burn, 0 for other kinds. Maximum:
+   * 2^63-1.
    */
   amount: number | bigint;
   /** Battle that a score or void names; null or absent for other activities. */
   battleId?: string | null;
 }
 
-// Stores the inserted activities as JSON in the row of their batch. If every activity is new, this is the JSON that the caller passes as $7.
-// Otherwise, the SQL builds the JSON from the inserted rows.
+// Stores the inserted activities as JSON in the row of their batch. Stores $7, the JSON of all passed activities, if every activity is new.
+// Otherwise, builds the JSON from the inserted rows.
 const insertActivities = statement(
   'insert_activities',
   `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),

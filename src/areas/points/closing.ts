@@ -6,7 +6,7 @@ import { DAY_LOCK } from './ledger.ts';
 
 /** Delay between the end of a period (midnight UTC) and its closing, seconds. */
 const GRACE_SEC = 60;
-/** Maximum periods that one run closes, and maximum periods whose final ranks one run stores. The next run continues. */
+/** MAX_CLOSED: maximum periods that one run closes. MAX_STORED: maximum periods whose final ranks one run stores. The next run continues. */
 const MAX_CLOSED = 400;
 const MAX_STORED = 20;
 
@@ -59,9 +59,9 @@ async function findDuePeriods(app: App): Promise<{ period: Period; bucket: numbe
 }
 
 /**
- * Marks periods as closed under the exclusive day lock. Every writer of points takes the day lock in shared mode before it reads the clock. So when
- * this transaction has the lock, all rows of the ended days are committed, and no writer can add another.
- * @returns false when a writer held the lock for more than 1 s; the next run tries again
+ * Marks periods as closed while it holds the exclusive day lock. Every writer of points takes the shared day lock before it reads the clock. So all
+ * rows of the ended days are committed, and no writer can add a row to these days.
+ * @returns false when a writer held the day lock for more than 1 s; the next run tries again
  */
 async function closePeriods(app: App, due: readonly { period: Period; bucket: number }[]): Promise<boolean> {
   try {

@@ -18,8 +18,8 @@ export interface ActivityEvent extends Omit<Activity, 'amount' | 'battleId'> {
 }
 
 /**
- * A handler that receives each activity exactly once. One transaction stores the effect of a batch of activities and sets the consumer's `bit` in the
- * row of the batch. So the bit of a consumer must never change.
+ * A handler that receives each activity exactly once. The row of a batch stores the bits of the consumers that have received the batch. So the bit of
+ * a consumer must never change.
  */
 export interface Consumer {
   readonly name: 'referrals' | 'quests' | 'battles';
@@ -34,7 +34,10 @@ export interface Consumer {
 
 /** Sum of the bits of all consumers. */
 const ALL_CONSUMERS = 7;
-/** Maximum activities per transaction, and maximum batches that one query reads. A single batch with more activities is still consumed. */
+/**
+ * MAX_ACTIVITIES: maximum activities per transaction; a single batch with more activities is still consumed. MAX_BATCHES: maximum batches that one
+ * query reads.
+ */
 const MAX_ACTIVITIES = 1_000;
 const MAX_BATCHES = 200;
 
@@ -128,7 +131,7 @@ async function consumeOrPark(
 /**
  * Runs a consumer in a savepoint.
  * @returns the consumer's ledger entries; or the error, after a rollback to the savepoint
- * @throws a transient error of the database, because no activity caused it
+ * @throws a transient error of the database, because such an error is not the fault of an activity
  */
 async function tryConsume(
   app: App,

@@ -25,7 +25,7 @@ const lock = statement<Player>(
    from players where wallet = any($1::text[]) order by wallet for no key update`,
 );
 
-/** Locks the rows of wallets until the transaction ends, in the order of the addresses. So the scores of one wallet are serialized. */
+/** Locks the rows of wallets, ordered by address, until the transaction ends. So only one transaction at a time changes the scores of a wallet. */
 export async function lockPlayers(tx: Tx, wallets: readonly string[]): Promise<Map<string, Player>> {
   const rows = await tx.query(lock, [[...new Set(wallets)]]);
   return new Map(rows.map((row) => [row.wallet, row]));
@@ -36,9 +36,9 @@ const ownEntry = <T>(byGame: Record<string, T>, gameId: string): T | undefined =
 
 /**
  * Grants points to a locked player and adds them to the player's earnings of the day.
- * @param points points of the score before the caps
- * @param caps daily caps of the player: for this game, and for all games together
- * @returns the points that both caps allow
+ * @param points the number that the score gives without daily caps
+ * @param caps the player's maximum points per day: `game` in this game, `all` in all games together
+ * @returns the number of points that both caps allow
  */
 export function grantPoints(player: Player, open: OpenDay, gameId: string, points: number, caps: { game: number; all: number }): number {
   if (player.earnedDay < open.day) Object.assign(player, { earnedDay: open.day, earned: 0, earnedByGame: {} });

@@ -5,8 +5,8 @@ import { listBoards } from './boards/list-boards.ts';
 import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './boards/positions.ts';
 import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './boards/values.ts';
 
-// Each of these statements compares plain columns of one index, so that PostgreSQL reads only the requested rows. To read a whole period would take a
-// second.
+// Each of the next statements filters by columns of one index, so that PostgreSQL reads only the requested rows. A statement that reads a whole
+// period takes a second.
 const countFinals = statement<{ total: number }>(
   'count_finals',
   'select position as total from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1',
@@ -60,7 +60,7 @@ export async function hasFinals(app: App, period: Period, bucket: number): Promi
   return found;
 }
 
-// Selects the first closed day. While no day is closed, scans the tables of points and scores, because they are still small.
+// Selects the first closed day. While no day is closed, scans the tables of points and scores, which contain only a few days at that time.
 const selectFirstDay = statement<{ day: number | null }>(
   'select_first_day',
   `select coalesce((select min(bucket) from closed_periods where period = 'day'),

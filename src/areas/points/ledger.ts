@@ -7,7 +7,7 @@ import { bucketsOf, type Mode, type StandingRow, upsertStandings } from './stand
 export interface LedgerEntry {
   wallet: string;
   mode: Mode;
-  /** Origin of the points. It decides which boards count the points. Conversions count in all-time totals only. */
+  /** Origin of the points. It decides which boards count the points. Points with the kind `conversion` count in all-time totals only. */
   kind: 'game' | 'quest' | 'referral' | 'conversion';
   reason: string;
   source: string;
@@ -69,8 +69,8 @@ const insertLedger = statement<StandingRow>(
 export const COUNTER_SHARDS = 16;
 
 /**
- * Appends entries to the ledger, and adds the inserted rows to the standings. No other function writes points. Idempotent: skips an entry whose cause
- * is in the ledger already.
+ * Appends entries to the ledger, and adds the points of the inserted entries to the standings. No other function writes points. Skips an entry if the
+ * ledger has an entry with the same source, sourceId, wallet, reason and mode.
  * @returns the changed standings, with their new totals and versions
  */
 export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[]): Promise<StandingRow[]> {

@@ -35,7 +35,7 @@ const chooseMode = statement<{ mode: Mode }>(
 
 /**
  * Changes the mode that a wallet plays in. Waits for scores of the wallet that are being recorded; these scores keep the old mode.
- * @param mode new mode; null switches to the other mode
+ * @param mode the mode to set; null switches to the other mode
  * @returns the new mode; null for a wallet that never signed in
  */
 export async function choosePlayerMode(tx: Tx, wallet: string, mode: Mode | null): Promise<Mode | null> {
@@ -67,7 +67,7 @@ const selectPlayerPoints = statement<PlayerPoints>(
 
 /**
  * Reads a wallet's points.
- * @param boards boards whose standings are returned
+ * @param boards names of the boards whose standings are returned
  * @returns null for a wallet that never signed in
  */
 export async function readPlayerPoints(db: Queryable, wallet: string, boards: readonly string[]): Promise<PlayerPoints | null> {

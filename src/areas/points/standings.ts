@@ -39,10 +39,10 @@ export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as
 export const bucketsOf = (day: number): number[] => PERIODS.map((period) => bucketOf(period, day));
 
 /**
- * Returns SQL that updates the columns of a period with the value of the bucket in `excluded`. If this bucket is later than the stored bucket, the
- * stored value moves to `_before`. If it is earlier, the SQL updates `_before`, because a transaction that began before midnight may commit after a
- * transaction that began after midnight.
- * @param join combines two values of one bucket in SQL: a sum, or the greater value
+ * Returns SQL that updates the columns of a period with a new value and its bucket, both from `excluded`. If the new bucket is later than the stored
+ * bucket, the stored value moves to the columns `_before`. If the new bucket is earlier, the SQL updates the columns `_before`. This happens when a
+ * transaction begins before midnight and commits after a transaction that began after midnight.
+ * @param join function that combines two values of one bucket in SQL: a sum, or the greater value
  */
 const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
   ${p} = greatest(s.${p}, excluded.${p}),
@@ -87,9 +87,9 @@ const improveBests = statement<StandingRow>(
 );
 
 /**
- * Raises wallets' best scores, per period and for all time. Skips a value that is not above the best of its day, because it cannot be above the best
- * of a longer period.
- * @param day UTC day number of the values
+ * Stores better scores of wallets as their best scores, per period and for all time. Skips a score unless it is better than the wallet's best score
+ * of the same day, because the longer periods contain this day.
+ * @param day UTC day number on which the scores count
  * @returns the changed standings
  */
 export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): Promise<StandingRow[]> {
@@ -138,8 +138,8 @@ const reset = statement<StandingRow>(
 );
 
 /**
- * Replaces a wallet's best scores with recomputed values, which may be lower.
- * @param values the best score of all time, then two best scores per period: of the current bucket and of the bucket before
+ * Replaces a wallet's best scores with recomputed scores, which may be lower.
+ * @param values the best score of all time; then, for each period, the best score of the current bucket and the best score of the bucket before
  */
 export async function resetBest(tx: Tx, key: { board: string; mode: Mode; wallet: string }, values: readonly number[]): Promise<StandingRow[]> {
   return await tx.query(reset, [key.board, key.mode, key.wallet, ...values]);
@@ -152,8 +152,8 @@ const markRefresh = statement(
 
 /**
  * Marks changed standings, and enqueues a job that copies them to the boards in Redis after the commit. Every writer of standings must call this
- * function, except the recording of submitted scores, which copies its standings itself. The marks are rows of the same transaction, so a lost job
- * delays the copy by seconds but loses no change.
+ * function, except the recording of submitted scores, which copies its standings itself. The marks are rows of this transaction, so the next job
+ * copies the standings if a job is lost.
  */
 export async function scheduleRefresh(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
   const shown = rows.filter((row) => row.mode === 'regular');

@@ -9,9 +9,10 @@ const selectTotals = statement<{ kind: PointKind; points: number }>(
 );
 
 /**
- * Returns the sums of regular points by origin, minus the points that were taken back, in a range of UTC days. Reads the counters and not the ledger.
- * @param first first UTC day number; all days by default
- * @param last last UTC day number, included
+ * Returns the regular points that wallets have got in a range of UTC days, by origin; subtracts the points that were taken back. Reads the counters
+ * and not the ledger.
+ * @param first the UTC day number at which the range begins; 0 by default
+ * @param last the UTC day number at which the range ends (inclusive); no limit by default
  */
 export async function readPointTotals(db: Queryable, first = 0, last = 2 ** 31 - 1): Promise<Record<PointKind, number>> {
   const totals: Record<PointKind, number> = { game: 0, quest: 0, referral: 0, conversion: 0 };

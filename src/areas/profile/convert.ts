@@ -31,7 +31,10 @@ const insert = statement(
    from conversion c where p.wallet = c.wallet`,
 );
 
-/** Returns `floor(points × rate)`. @param rate decimal string with at most six decimals */
+/**
+ * Returns `floor(points × rate)`.
+ * @param rate regular points per beta point, a decimal string with at most six decimals
+ */
 export function convertPoints(points: number, rate: string): bigint {
   const [whole = '0', fraction = ''] = rate.split('.');
   return (BigInt(points) * BigInt(whole + fraction.padEnd(6, '0'))) / RATE_SCALE;
@@ -40,13 +43,14 @@ export function convertPoints(points: number, rate: string): bigint {
 /**
  * Converts all current beta points of a wallet into regular points, which count on all-time boards only. Locks the wallet, so that a concurrent beta
  * score is included completely or left for the next conversion. Does nothing when the result is 0 points.
- * @throws 404 when the wallet never signed in; 409 when it is banned; 400 when the total would exceed the exact range of a number
+ * @throws 404 when the wallet never signed in; 409 when it is banned; 400 when the total would exceed the largest exact integer of a JavaScript
+ * number
  */
 export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string; rate: string; by: string }): Promise<ConversionOutcome> {
   const open = await openDay(tx);
   const player = (await lockPlayers(tx, [wallet])).get(wallet);
   if (!player) throw fail(404, 'the wallet has never signed in');
-  // Rejects a banned wallet, because a job takes back the points of its scores, but would not take back converted points.
+  // Rejects a banned wallet. A job takes back the points of its scores, but would not take back converted points.
   if (player.banned) throw fail(409, 'wallet must not be banned');
   const totals = await readTotals(tx, [{ board: 'global', wallet }]);
   const [total = 0, betaTotal = 0] = (['regular', 'beta'] as const).map((mode) => totals.find((row) => row.mode === mode)?.total);

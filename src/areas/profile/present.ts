@@ -16,7 +16,7 @@ const iso = (ms: number) => new Date(Math.floor(ms)).toISOString();
 
 /**
  * Reads the standings and counters of the caller.
- * @throws 401 when the database has no row of the caller. A sign-in creates this row, so the session belongs to another database.
+ * @throws 401 when the database has no row of the caller. A sign-in creates this row, so the session was created with another database.
  */
 async function requireHoldings(app: App, wallet: string): Promise<PlayerPoints> {
   const holder = await readHoldings(app, wallet);

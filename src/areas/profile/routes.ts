@@ -51,7 +51,7 @@ const getBetaStats = route({
 
 /**
  * Converts the mode of a player (regular or beta) into the response.
- * @throws 401 when `mode` is null: the database has no row of the wallet, so the session belongs to another database
+ * @throws 401 when `mode` is null: the database has no row of the wallet, so the session was created with another database
  */
 function presentPreference(mode: Mode | null) {
   if (mode === null) throw fail(401, 'a session is required, sign in first');

@@ -72,7 +72,7 @@ const selectPlayers = statement<{ wallet: string; mode: Mode; banned: boolean }>
 export interface CompletionContext {
   /** Whether each wallet holds enough of the reward token. Unknown for a wallet that is not in the map. */
   readonly holdings: ReadonlyMap<string, boolean>;
-  /** Whether the streak also includes activities that no batch has counted yet. This is slower, so use it for single wallets only. */
+  /** Whether the streak also includes activities that the quest consumer has not counted yet. This is slower, so use it for single wallets only. */
   readonly includeUncounted?: boolean;
   /** Name of the admin token with which an operator completes the quest; undefined for other completions. */
   readonly by?: string;

@@ -80,8 +80,8 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
   );
   const uncompleted = possible.filter(({ wallet, quest, windowKey, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
-    // A completion with the time `open.at` was recorded by this transaction, which may be rolled back. So the estimates mark only earlier
-    // completions.
+    // A completion whose time is `open.at` was recorded by this transaction, which may be rolled back. So only a completion with an earlier time is
+    // marked in the estimates.
     if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet);
     return completion === undefined;
   });
@@ -101,8 +101,8 @@ const nextBatchNumber = statement<{ batch: number }>('next_quest_batch', `select
 const estimatesState = perApp(() => new ProgressEstimates());
 
 /**
- * Counts activities, and completes the quests whose requirements are met. The number of statements does not depend on the number of wallets. Progress
- * is computed from the counts per wallet and week, so no stored progress must be migrated when a quest is created or changed.
+ * Counts activities, and completes the quests whose requirements are met. Computes progress from the counts per wallet and week, so a new or changed
+ * quest needs no migration of stored progress.
  * @returns ledger entries for the caller to append in this transaction
  */
 async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly ActivityEvent[]): Promise<readonly LedgerEntry[]> {

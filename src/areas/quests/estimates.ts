@@ -70,9 +70,8 @@ export class WindowEstimates {
 }
 
 /**
- * Upper bounds of the progress of wallets in quests. They avoid reads of the exact progress for wallets that cannot have completed a quest. An
- * estimate is never too low: a batch that was rolled back is added twice, and voided scores are not subtracted. All estimates are cleared when
- * another process consumed a batch, or when the set of unrewarded games changed.
+ * Upper bounds of the progress of wallets in quests, so that the exact progress is read only for wallets that may have completed a quest. An estimate
+ * may be too high but never too low: activities of a batch that was rolled back are added twice, and voided scores are not subtracted.
  */
 export class ProgressEstimates {
   readonly #windows = new Map<string, WindowEstimates>();
@@ -80,8 +79,8 @@ export class ProgressEstimates {
   #games = '';
 
   /**
-   * Prepares the estimates for a batch; the caller calls it before each batch. Clears the estimates if another process consumed a batch since the
-   * last call.
+   * Prepares the estimates for a batch; the caller calls it before each batch. Clears all estimates if another process consumed a batch since the
+   * last call, or if the set of unrewarded games changed.
    * @param batchNumber number of this batch. Batches of all processes are numbered in one sequence, so a gap means that another process consumed a
    * batch
    */

@@ -30,10 +30,10 @@ const metricFilterOf = (quests: readonly Quest[], unrewarded: Iterable<string>):
 });
 
 /**
- * Reads the inputs of the progress of wallets in quests, with two statements for any number of queries. Reads a streak only if all other conditions
- * are met; otherwise `streak` is Infinity.
+ * Reads the inputs of the progress of wallets in quests, with two statements for any number of queries. Reads the streak of a wallet only if the
+ * other conditions of the quest are met; otherwise `streak` is Infinity.
  * @param unrewarded the result of `unrewardedGames`
- * @param includeUncounted whether to read all streaks, and also activities that no batch has counted yet; only for a single wallet
+ * @param includeUncounted whether to read all streaks, and also activities that the quest consumer has not counted yet; only for a single wallet
  * @returns one item per query, in the order of `queries`
  */
 export async function readFacts(

@@ -9,9 +9,9 @@ const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 const perWeekday = (join: (i: number) => string) => `array[${WEEKDAYS.map(join).join(', ')}]`;
 
 /**
- * Returns the statement that adds the totals of one weekday ($1, Monday is 1) to `wallet_weeks`.
- * @param sums whether to add the sums of amounts, which only burns have. For other kinds the column `sums` stays null; an assignment to one element
- * of it would create the array
+ * Returns the statement that adds the totals of one weekday to `wallet_weeks`. $1 is the weekday: 1 is Monday.
+ * @param sums whether to add the sums of amounts, which only burns have. For other kinds the column `sums` must stay null, so the statement does not
+ * assign to it
  */
 const upsert = (name: string, sums: boolean) =>
   statement(
@@ -59,8 +59,8 @@ function totalPerDay(activities: readonly ActivityEvent[]): DailyTotal[] {
 }
 
 /**
- * Subtracts voided scores from the weekday ($2) on which they were accepted. Sets the best score of that day to the maximum of all scores that are
- * not voided. This includes scores that no batch has counted yet; counting them later does not change the maximum.
+ * Subtracts voided scores from the counts of the weekday ($2) on which they were accepted. Sets the best score of that day to the maximum of all
+ * scores that are not voided. The maximum includes scores that the quest consumer has not counted yet.
  */
 const subtractVoided = statement(
   'subtract_voided_scores',
@@ -111,8 +111,8 @@ export interface DayRange {
 }
 
 /**
- * SQL condition: activities of today and yesterday that no batch has counted yet. One commit marks a batch of activities as consumed and updates the
- * totals, so a query with this condition never counts an activity twice.
+ * SQL condition: activities of today and yesterday that the quest consumer has not counted yet. One commit marks a batch of activities as consumed
+ * and adds them to the totals, so a query with this condition never counts an activity twice.
  */
 const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind <> 'void'`;
 
@@ -147,7 +147,7 @@ export interface MetricFilter {
 
 /**
  * Reads the metrics of wallets in ranges of days.
- * @param includeUncounted whether to add activities that no batch has counted yet; only for single wallets
+ * @param includeUncounted whether to add activities that the quest consumer has not counted yet; only for single wallets
  * @returns one list per range, in the order of `ranges`
  */
 export async function readMetrics(db: Queryable, ranges: readonly DayRange[], wanted: MetricFilter, includeUncounted = false): Promise<Metric[][]> {

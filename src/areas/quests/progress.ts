@@ -108,7 +108,7 @@ const isReached = ({ have, need }: ConditionProgress): boolean => have >= need;
 
 /**
  * Returns whether a requirement is satisfied, including its nested groups.
- * @param isReached returns whether a single condition is reached
+ * @param isReached function that returns whether a single condition is reached
  */
 export function isSatisfied(requirement: Requirement, isReached: (condition: Condition) => boolean): boolean {
   if ('all' in requirement) return requirement.all.every((one) => isSatisfied(one, isReached));
@@ -159,8 +159,8 @@ function missingText({ condition, have, need }: ConditionProgress): string {
 }
 
 /**
- * Returns the texts that tell the player what is missing for a requirement: one per missing condition, but a single one per `any` group. Empty when
- * the requirement is met.
+ * Returns the texts that tell the player what is missing for a requirement: one text per missing condition, and one text for a whole `any` group.
+ * Empty when the requirement is met.
  */
 export function missing(requirement: Requirement, facts: QuestFacts): string[] {
   if (isMet(requirement, facts)) return [];

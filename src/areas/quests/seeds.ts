@@ -96,7 +96,7 @@ const fillQuests = statement<{ id: string }>(
 );
 
 /**
- * Inserts the quests if the table is empty. A deleted quest is still a row of the table. Precondition: an open transaction.
+ * Inserts the quests if the table has no row, not even a deleted quest. Precondition: an open transaction.
  * @returns the tables that were filled, for the log
  */
 export async function seedQuests(db: Queryable): Promise<string[]> {

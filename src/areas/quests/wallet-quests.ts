@@ -16,7 +16,7 @@ import { type OwnQuest, presentOwnQuest } from './schemas.ts';
 
 /**
  * Reads the quests that can be completed at present.
- * @param only filter. `task`: only quests whose `task` has this value; `burnEventId`: only quests of this burn event
+ * @param only conditions for the selection. `task`: quests whose `task` has this value; `burnEventId`: quests of this burn event
  */
 export async function openQuests(app: App, only: { task?: boolean; burnEventId?: string } = {}): Promise<Quest[]> {
   const now = app.clock.now().getTime();
@@ -29,7 +29,7 @@ export async function openQuests(app: App, only: { task?: boolean; burnEventId?:
   );
 }
 
-/** Reads quests with the progress and completions of a wallet. The progress includes activities that no batch has counted yet. */
+/** Reads quests with the progress and completions of a wallet. The progress includes activities that the quest consumer has not counted yet. */
 export async function readWalletQuests(
   db: Queryable,
   wallet: string,
@@ -55,8 +55,8 @@ export async function readWalletQuests(
 }
 
 /**
- * Returns whether a wallet holds enough of the reward token, as the map that `recordCompletions` needs. The map is empty when this is unknown.
- * Precondition: no open transaction, because this function may wait for the RPC node.
+ * Returns whether a wallet holds enough of the reward token, as the map that `recordCompletions` needs. The map is empty when the token balance is
+ * unknown. Precondition: no open transaction, because this function may wait for the RPC node.
  */
 export async function readHolding(app: App, wallet: string): Promise<ReadonlyMap<string, boolean>> {
   // If no token is configured, `eligible` is true and `tokenBalance` is null; the holding is then unknown.

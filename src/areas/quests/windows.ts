@@ -26,8 +26,8 @@ function weekKey(monday: number): string {
 
 /**
  * Returns the window of a quest that contains a UTC day. A quest counts whole days, also the whole day on which it starts.
- * @param start day number of the first day
- * @param end day number of the last day; null without an end
+ * @param start the day number of the quest's first day
+ * @param end the day number of the quest's last day; null for a quest without an end
  */
 export function windowOf(repeat: Repeat, start: number, end: number | null, day: number): QuestWindow {
   const lastDay = end ?? LAST_DAY;

@@ -54,8 +54,8 @@ const insert = statement<ReferralBindingRow>(
 /**
  * Binds a wallet to the owner of a code. A binding is permanent. Appends a `bind` activity for the referrer, so that quests can count bindings.
  *
- * Locks the wallet's row before the binding gets its time. A score takes the same lock before it gets its time. So a score was accepted before the
- * binding if and only if its activity has the earlier time.
+ * Locks the wallet's row before PostgreSQL sets the time of the binding. The recording of a score takes the same lock before PostgreSQL sets the time
+ * of the score. So a score is from before the binding if and only if its activity has an earlier time than the binding.
  * @throws 400 for the wallet's own code; 403 when the wallet is banned; 404 for an unknown code; 409 when the wallet is bound already, the binding
  * would close a cycle, the chain of referrers is too long, or the referrer is banned
  */

@@ -80,7 +80,7 @@ interface ReferralChange {
   verifiedAt: string | null;
   lastScoredAt: string | null;
 }
-/** Amounts to add to the referrer's row of today: `used` is the used part of the daily cap. */
+/** Amounts to add to the referrer's row of today. `used`: points that count towards the daily cap. */
 interface ReferrerDay {
   used: number;
   points: number;
@@ -146,10 +146,12 @@ class ShareCalculator {
 }
 
 /**
- * Gives each referrer a share of its referred wallets' points: 10 % of the points of each score, rounded down, up to the referrer's cap per UTC day.
- * Shares begin with the wallet's first score in a verified game, including this score. A score from before the binding gives no share, but may have
- * verified the wallet. A void takes back the share of its score, but does not restore the daily cap. A score that is voided before it is consumed
- * gives no share.
+ * Gives each referrer a share of the points of its referred wallets: 10 % of the points of each score, rounded down, up to the referrer's cap per UTC
+ * day.
+ * - Shares begin with the wallet's first accepted score in a game that verifies scores; this score gives a share too.
+ * - A score from before the binding gives no share, but it may be this first score.
+ * - A void takes back the share of its score, but the used part of the daily cap stays used.
+ * - A score that is voided before this consumer receives it gives no share.
  */
 export const referralConsumer: Consumer = {
   name: 'referrals',

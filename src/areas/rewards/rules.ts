@@ -21,7 +21,8 @@ export const RewardRules = z
       description: 'Minimum amount that a wallet is paid, base units. A wallet with a smaller amount is not paid.',
       example: '10000',
     }),
-    // The program accepts an expiry of 1 to 400 days after the opening transaction. The limits of `expiryDays` are one day narrower on both sides.
+    // The program accepts an expiry of 1 to 400 days after the opening transaction. `expiryDays` must be 2 to 399, so that the expiry stays within
+    // these limits.
     expiryDays: z
       .int()
       .min(2)

@@ -57,8 +57,8 @@ export async function findLinkedAccounts(db: Queryable, platform: string, accoun
  * Links an account to a wallet. Idempotent: a repeated call updates the handle and keeps the time of the link. Precondition: the owner of the wallet
  * has proven ownership of the account.
  * @returns `linkedAt` (ms since 1970), and whether the link is new
- * @throws 409 when the account belongs to another wallet, or the wallet has another account of this platform; the transaction stays usable after this
- * error
+ * @throws 409 when the account is linked to another wallet, or the wallet to another account of this platform; the transaction stays usable after
+ * this error
  */
 export async function linkAccount(
   tx: Tx,
@@ -90,7 +90,7 @@ const selectLinkedBefore = statement<{ index: number }>(
 );
 
 /**
- * Finds the queries whose wallet linked an account before the time `at`, ms since 1970.
+ * Finds the items of `queries` whose wallet linked an account before the time `at` of the item (ms since 1970).
  * @returns indexes into `queries`
  */
 export async function findWalletsLinkedBefore(db: Queryable, queries: readonly { wallet: string; at: number }[]): Promise<Set<number>> {

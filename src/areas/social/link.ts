@@ -29,8 +29,8 @@ const deleteLinkedAccount = statement<{ accountId: string; handle: string }>(
 /**
  * Links an account to a wallet. For a new link, appends the activity `link` (once per account) and credits the pending engagements of the account. A
  * repeated call only updates the handle. Precondition: the owner of the wallet has proven ownership of the account.
- * @throws 403 when the wallet is banned; 409 when the account belongs to another wallet, the wallet has another account, or another wallet unlinked
- * the account within the cooldown
+ * @throws 403 when the wallet is banned; 409 when the account is linked to another wallet, the wallet is linked to another account, or another wallet
+ * unlinked the account within the cooldown
  */
 export async function confirmLink(tx: Tx, account: Omit<LinkedAccount, 'linkedAt'>): Promise<LinkedAccount> {
   const { platform, accountId, handle, wallet } = account;

@@ -69,7 +69,7 @@ export async function verifyOAuth(app: App, wallet: string, { code, state }: { c
   await enforceRateLimit(app, VERIFY_LIMIT, wallet);
   const attempt = await app.tx((tx) => useAttempt(tx, wallet, 'oauth', state));
   if (attempt === 'used') throw fail(409, `state ${ALREADY_USED}`);
-  if (attempt === null) throw fail(400, 'state must be the state that this wallet received from start in the last 10 minutes');
+  if (attempt === null) throw fail(400, 'state must be the value that /auth/social/link/start returned to this wallet in the last 10 minutes');
   const token = await exchangeCode(app, client, { code, verifier: attempt.secret }).catch(async (error: unknown) => {
     await app.tx((tx) => releaseAttempt(tx, wallet, state));
     throw error;
@@ -88,7 +88,7 @@ export async function verifyOAuth(app: App, wallet: string, { code, state }: { c
 
 /**
  * Links the account that posted a challenge of this wallet.
- * @param postId id of the post, decimal digits
+ * @param postId decimal digits that identify the post
  * @throws 400 when the wallet has no open challenge, or the post does not begin with one; 403 when the wallet is banned; 409 when the challenge was
  * used before, the account is linked to another wallet, or the wallet to another account; 429 above a rate limit; 503 when X does not respond
  */
@@ -105,7 +105,8 @@ export async function verifyPost(app: App, wallet: string, postId: string): Prom
   const code = post.isRepost ? undefined : codes.find((one) => text.startsWith(challengeText(wallet, one)));
   if (code === undefined) throw fail(400, 'the post must begin with the text of the challenge');
   return await app.tx(async (tx) => {
-    // Calls `confirmLink` before `useAttempt`, because every transaction locks the account and the wallet before other rows.
+    // Calls `confirmLink` before `useAttempt`, because every transaction locks the account and the wallet before other rows, so that transactions do
+    // not deadlock.
     const linked = await confirmLink(tx, toLink(wallet, post.author));
     const attempt = await useAttempt(tx, wallet, 'challenge', code);
     if (attempt === 'used') throw fail(409, `the challenge ${ALREADY_USED}`);

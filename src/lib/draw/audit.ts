@@ -7,9 +7,11 @@ import { Prize, RoundParameters } from './parameters.ts';
 import { TICKET_LABEL } from './winners.ts';
 
 /**
- * Reasons for a void round: there are no entries; the block of the commitment was too late for its beacon round; no signature of that beacon round
- * was available within 24 h; the published entries do not match the committed root. A verifier can check each reason, except that it cannot check the
- * 24 h.
+ * Reasons for a void round. A verifier can check each reason, except the 24 h of `no-beacon`.
+ * - `no-entries`: the round has no entries.
+ * - `late-block`: the block of the commitment was too late for the beacon round that the commitment names.
+ * - `no-beacon`: no signature of this beacon round was available within 24 h.
+ * - `entries-differ`: the published entries do not match the root in the commitment.
  */
 const VOID_REASONS = ['no-entries', 'late-block', 'no-beacon', 'entries-differ'] as const;
 export const VoidReason = z.enum(VOID_REASONS);
@@ -55,8 +57,9 @@ const AuditWinner = z.strictObject({
 });
 
 /**
- * The public audit of a round. The audit and the entries are sufficient to repeat the draw. The audit lists every input, intermediate value and
- * result. Commitment, beacon, draw and winners are null until the round has them; in a void round they may stay null.
+ * The public audit of a round: every input, intermediate value and result of its draw. The audit and the published entries are sufficient to repeat
+ * the draw.
+ * `commitment`, `beacon`, `draw` and `winners` are null before the round has these values. In a void round they may stay null.
  */
 export const Audit = z.strictObject({
   /** Version of this schema and of all byte formats in src/lib/draw. */
@@ -68,8 +71,10 @@ export const Audit = z.strictObject({
   /** The frozen entries: their number, and the root of their tree. The root is null when there are no entries. */
   entries: z.strictObject({ count: Natural, root: Hash.nullable() }),
   /**
-   * The landed commitment. `sequence`, `previous` and `hash` are computed from its memo: the sequence number, the hash of the previous commitment,
-   * and the hash of this commitment, which the next commitment names.
+   * The landed commitment. The memo of the commitment determines these values:
+   * - `sequence`: the sequence number.
+   * - `previous`: the hash of the previous commitment.
+   * - `hash`: the hash of this commitment. The next commitment contains this hash as its `previous`.
    */
   commitment: LandedCommitment.extend({ sequence: z.int().min(1), previous: Hash, hash: Hash }).nullable(),
   beacon: z
@@ -104,9 +109,7 @@ export const Audit = z.strictObject({
     })
     .nullable(),
   winners: z.array(AuditWinner).nullable(),
-  /**
-   * The leaf hash of each entry, ordered by index. This is the last field, because there may be many leaves and a writer of an audit may stream them.
-   */
+  /** The leaf hash of each entry, ordered by the index of the entry. This is the last field of the audit, so that a writer can stream a long list. */
   entryHashes: z.array(Hash),
 });
 export type Audit = z.output<typeof Audit>;

@@ -75,7 +75,7 @@ export function firstRoundFrom({ period, genesisTime }: Rounds, ms: number): num
 export const roundToCommit = (chain: Rounds, signedAt: number, leadSec: number): number => firstRoundFrom(chain, signedAt + leadSec * 1_000);
 
 /**
- * Returns whether the block of a commitment is at least `marginSec` seconds older than the beacon round.
+ * Returns whether the block of a commitment is at least `marginSec` seconds earlier than the publication of a beacon round.
  * @param blockTime time of the finalized block, ms since 1970
  */
 export function isInTime(chain: Rounds, round: number, blockTime: number, marginSec: number): boolean {

@@ -27,17 +27,17 @@ export const treeOf = ({ parameters, entries }: Pick<RoundFacts, 'parameters' | 
   entries.length === 0 ? null : entryTree(parameters.round, entries);
 
 /**
- * Builds the audit of a round. The draw is included as soon as there are a commitment and a beacon signature, unless the round is void. This function
- * only computes; `verifyRound` checks. Equal facts give the same JSON text, even if their fields are in another order.
- * @param tree from `treeOf`, if the caller has it already
- * @throws when the memo is not a commitment, or there is a commitment but no beacon
+ * Builds the audit of a round without checking it; `verifyRound` checks an audit. The audit contains the draw if the round is not void and has
+ * entries, a commitment and a beacon signature. Equal facts give the same JSON text, even if their fields are in another order.
+ * @param tree result of `treeOf`, if the caller has computed it already
+ * @throws when the memo does not have the format of a commitment, or when there is a commitment but `beacon` is null
  */
 export function buildAudit(given: RoundFacts, tree: readonly Uint8Array[] | null = treeOf(given)): Audit {
   const facts = inOrder(given);
   const { parameters, entries, commitment: landed, beacon } = facts;
   const commitment = landed === null ? null : readCommitment(landed);
   const ownRoot = tree === null ? null : treeRoot(tree);
-  // When the void reason is entries-differ, the stored entries do not match the commitment, so the audit states the committed count and root.
+  // If the round is void because the stored entries do not match the commitment, the audit states the count and the root from the commitment.
   const isCommitted = facts.void === 'entries-differ' && commitment !== null;
   return {
     version: 1,

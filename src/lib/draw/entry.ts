@@ -21,7 +21,7 @@ export const Entry = z.strictObject({
     .min(1)
     .max(256)
     .refine((text) => text.isWellFormed(), 'must be well-formed text'),
-  /** Time of acceptance. For a paid ticket, the time of the block that contains its payment. */
+  /** Time of acceptance. For a paid ticket, this is the time of the block that contains the payment. */
   at: Millisecond,
 });
 export type Entry = z.output<typeof Entry>;
@@ -30,8 +30,10 @@ const LEAF_TAG = Buffer.concat([Buffer.from([2]), sha256(utf8('coinop/entry/1'))
 const MAX_PROOF_LENGTH = 32;
 
 /**
- * Returns the leaves of a round's entries, one after the other, 32 bytes each. A leaf is the SHA-256 of 118 bytes plus one byte per number:
- * 0x02 ‖ sha256("coinop/entry/1") ‖ round id, 16 bytes ‖ index u32 ‖ wallet, 32 bytes ‖ count of numbers u8 ‖ the numbers ascending, u8 each ‖ message.
+ * Returns the leaves of a round's entries, one after the other, 32 bytes each. A leaf is the SHA-256 of these parts (118 bytes plus one byte per
+ * number):
+ * 0x02 ‖ sha256("coinop/entry/1") ‖ round id, 16 bytes ‖ index u32 ‖ wallet, 32 bytes ‖ count of numbers u8 ‖ the numbers ascending, u8 each ‖
+ * message.
  * `message` is the SHA-256 over the length-prefixed parts source, message id, and u64 of the time in ms since 1970.
  * A tree node is the hash of 64 bytes and a leaf of a reward epoch is the hash of 53 bytes, so neither can be confused with an entry leaf.
  */
@@ -63,7 +65,7 @@ export function entryLeaf(round: string, entry: Entry): string {
 
 /**
  * Builds the Merkle tree (src/lib/merkle.ts) over the leaves of a round's entries, ordered by index.
- * @param entries at least one
+ * @param entries list of all entries of the round, at least one
  */
 export function entryTree(round: string, entries: readonly Entry[]): Uint8Array[] {
   return buildTree(entryLeaves(round, entries));
@@ -80,7 +82,7 @@ export function leavesOf(tree: readonly Uint8Array[]): string[] {
 
 /**
  * Returns the hex root of the tree over the leaves that an audit lists.
- * @param leaves hex leaf hashes, at least one
+ * @param leaves list of hex hashes, at least one
  */
 export const rootOverLeaves = (leaves: readonly string[]): string => treeRoot(buildTree(fromHex(leaves.join(''))));
 
@@ -97,7 +99,7 @@ export interface EntryProof {
 
 /**
  * Returns the proof of the entry at an index.
- * @param tree from `entryTree`
+ * @param tree result of `entryTree`
  */
 export function proveEntry(tree: readonly Uint8Array[], index: number): EntryProof {
   const leaf = tree[0]?.subarray(HASH_BYTES * index, HASH_BYTES * (index + 1)) ?? new Uint8Array();

@@ -5,15 +5,20 @@ import type { Mismatch } from './mismatch.ts';
 /** A memo on the chain, and the signature of its transaction. */
 type LandedMemo = Pick<LandedCommitment, 'memo' | 'signature'>;
 
-/** Result of a check: the commitment of each round by round id, or the first error with the signature of its transaction. */
+/**
+ * Result of a check. `byRound`: the commitment of each round, with the round id as the key. If an error was found, `where` is the signature of the
+ * first transaction with an error.
+ */
 type HistoryVerdict<Landed extends LandedMemo> =
   | { readonly ok: true; readonly byRound: ReadonlyMap<string, Landed> }
   | ({ readonly ok: false } & Mismatch);
 
 /**
- * Checks all commitments of one committer key: sequence numbers are 1, 2, 3, … without a gap or a repetition, each commitment names the hash of the
- * previous commitment, and each round has at most one commitment. A second commitment to a round is reported as an error.
- * @param landed finalized memos signed with the key, in the order of the chain. Memos without `MEMO_PREFIX` are skipped.
+ * Checks all commitments of one committer key:
+ * - The sequence numbers are 1, 2, 3, … without a gap or a repetition.
+ * - Each commitment contains the hash of the previous commitment.
+ * - Each round has at most one commitment.
+ * @param landed list of the finalized memos that the key signed, in the order of the chain; memos without `MEMO_PREFIX` are skipped
  */
 export function verifyHistory<Landed extends LandedMemo>(landed: readonly Landed[]): HistoryVerdict<Landed> {
   const byRound = new Map<string, Landed>();

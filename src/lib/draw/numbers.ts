@@ -12,9 +12,10 @@ interface DrawnNumbers {
 }
 
 /**
- * Draws `picks` different numbers of 1 to `range` with the first steps of a Fisher–Yates shuffle. The shuffle begins with the row 1, 2, …, range. For
- * i = 0, 1, …, picks − 1: draw an integer v from 0 to range − i − 1, then swap the positions i and i + v (zero-based). The first `picks` positions
- * are the numbers.
+ * Draws `picks` different numbers from 1 to `range` with the first steps of a Fisher–Yates shuffle:
+ * 1. Start with the list 1, 2, …, range.
+ * 2. For i = 0, 1, …, picks − 1: draw an integer v from 0 to range − i − 1, then swap the positions i and i + v (zero-based).
+ * 3. The numbers at the first `picks` positions are the result.
  */
 function drawNumbers(integers: Integers, picks: number, range: number): DrawnNumbers {
   const row = Array.from({ length: range }, (_, i) => i + 1);

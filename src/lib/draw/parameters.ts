@@ -4,13 +4,14 @@ import { Wallet } from '../scalars.ts';
 import { hashOfParts, Millisecond, millis, RoundId, Units, utf8 } from './bytes.ts';
 
 /**
- * Default lead (from the signing of a commitment to its beacon round) and default margin (from the block of the commitment to this beacon round),
- * seconds. The configuration rejects lower values in production.
+ * Default waiting times, seconds. The configuration rejects lower values in production.
+ * `LEAD_SEC`: minimum time from the signing of a commitment to its beacon round.
+ * `MARGIN_SEC`: minimum time from the block of a commitment to its beacon round.
  */
 export const LEAD_SEC = 180;
 export const MARGIN_SEC = 60;
 
-/** Maximum value of a number in an entry, because each number is one byte of the entry's leaf. */
+/** Maximum value of a number in an entry. The leaf of the entry stores each number in one byte. */
 export const MAX_RANGE = 255;
 const MAX_PRIZES = 100;
 

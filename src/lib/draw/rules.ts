@@ -4,14 +4,14 @@ import type { Mismatch } from './mismatch.ts';
 import type { RoundParameters } from './parameters.ts';
 
 /**
- * Checks entries against the rules of their round:
- * - Indexes have no gaps.
- * - An entry has exactly `picks` different numbers, ascending and in range; a ticket has no numbers.
- * - A message occurs only once.
- * - The maximum entries per wallet and the maximum tickets are not exceeded.
- * - No entry is at or after the closing time. In a chat round no entry is before the opening.
- * A ticket may be earlier than the opening, because its time is the time of a block of the chain, and its payment names the round.
- * @returns the first violation by index, or null
+ * Checks the entries of a round against these rules:
+ * - The indexes are 0, 1, 2, … without gaps.
+ * - An entry of a chat round has exactly `picks` different numbers, ascending, from 1 to `range`. A ticket has no numbers.
+ * - Each message occurs only once.
+ * - In a chat round, each wallet has at most `maxEntriesPerWallet` entries. A legacy round has at most `maxTickets` tickets.
+ * - Every entry is earlier than the closing time.
+ * - In a chat round, no entry is earlier than the opening time. A ticket may be earlier, because its payment names the round.
+ * @returns the rule that the entry with the lowest index breaks, or null if no entry breaks a rule
  */
 export function findBrokenRule(parameters: RoundParameters, entries: readonly Entry[]): Mismatch | null {
   const opens = parameters.kind === 'chat' ? millis(parameters.opensAt) : Number.NEGATIVE_INFINITY;

@@ -10,9 +10,9 @@ const RAW_BYTES = 8;
 const RAW_VALUES = 2n ** 64n;
 
 /**
- * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The padded keys are computed once, so a call
- * takes a tenth of the time of an Hmac object.
- * @param numberBytes size of the number: 4 for u32, 8 for u64
+ * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The padded keys are computed only once, so one
+ * call takes a tenth of the time that an Hmac object needs.
+ * @param numberBytes byte length of the number: 4 for u32, 8 for u64
  * @returns a function that returns the hash, hex
  */
 export function keyedHash(key: Uint8Array, label: string, numberBytes: 4 | 8): (number: number) => string {
@@ -51,9 +51,9 @@ export interface Draw {
 export type Integers = (bound: number) => Draw;
 
 /**
- * Draws integers from a sequence of raw values. Counters begin at 0, and each raw value is used once. With n = `bound`, raw values ≥ 2^64
- * − (2^64 mod n) are rejected and the next one is tried; the result is the first accepted raw value mod n.
- * @param rawOf returns the raw value of a counter, a u64
+ * Draws integers from a sequence of raw values. Counters begin at 0, and each raw value is used once. With n = `bound`, a raw value ≥ 2^64 − (2^64
+ * mod n) is rejected and the next raw value is tried. The result is the first accepted raw value mod n.
+ * @param rawOf function that returns the raw value of a counter, a u64
  */
 export function integersFrom(rawOf: (counter: number) => bigint): Integers {
   let next = 0;

@@ -35,8 +35,10 @@ export type RoundVerdict =
   | ({ readonly ok: false } & Mismatch);
 
 /**
- * The round under verification: the published audit, the facts from which the audit is recomputed, the tree of the entries, and the parsed memo of
- * the commitment.
+ * The round under verification.
+ * `facts`: the values from which the audit is recomputed.
+ * `tree`: the tree of the entries; null when there are no entries.
+ * `memo`: the parsed memo of the commitment; null when there is no commitment.
  */
 interface RoundToVerify {
   readonly audit: Audit;
@@ -47,10 +49,17 @@ interface RoundToVerify {
 }
 
 /**
- * Recomputes a round from its entries and compares the result with its audit. Order of checks: schemas; the commitment against the chain; the
- * commitment's memo; parameters, entries and their rules against the commitment; the block time; the beacon signature; the reason of a void round;
- * then every field of the audit against the recomputed audit.
- * @param entries all published entries, by index
+ * Verifies the audit of a round. Checks in this order:
+ * 1. the schemas of the audit and of the entries
+ * 2. the commitment, compared with the chain
+ * 3. the memo and the committer of the commitment
+ * 4. the parameters and the beacon chain
+ * 5. the entries and their rules
+ * 6. the block time of the commitment
+ * 7. the beacon signature
+ * 8. the reason of a void round
+ * 9. every field of the audit, compared with the audit that `buildAudit` computes
+ * @param entries list of all published entries, ordered by index
  */
 export function verifyRound(audit: unknown, entries: readonly unknown[], anchors: TrustAnchors): RoundVerdict {
   const shaped = Audit.safeParse(audit);
@@ -80,7 +89,10 @@ function stateOf({ void: reason, commitment, draw }: Audit): 'closing' | 'commit
   return draw === null ? 'committed' : 'finalized';
 }
 
-/** Takes from the audit only the values that cannot be computed or read from another source. */
+/**
+ * Returns the values that the checks need, or a mismatch of the commitment. Takes a value from the audit only if it cannot be computed or read from
+ * another source.
+ */
 function read(audit: Audit, entries: readonly Entry[], anchors: TrustAnchors): RoundToVerify | Mismatch {
   const { commitment } = audit;
   if (anchors.landed !== null) {

@@ -28,8 +28,8 @@ interface DrawResult {
 
 /**
  * Draws a round. Equal arguments always give the same result, on any machine.
- * @param seed the seed from `drawSeed`
- * @param entries all entries, by index
+ * @param seed result of `drawSeed`
+ * @param entries list of all entries, ordered by index
  */
 export function drawRound(seed: Uint8Array, parameters: RoundParameters, entries: readonly Entry[]): DrawResult {
   return parameters.kind === 'chat' ? drawChatRound(seed, parameters, entries) : drawLegacyRound(seed, parameters, entries);
@@ -41,9 +41,11 @@ function drawChatRound(seed: Uint8Array, parameters: ChatParameters, entries: re
 }
 
 /**
- * Returns the winners of a chat round. Entries are ranked by how many of their numbers were drawn, most first; entries without matches win
- * nothing. Equal counts are ordered by HMAC-SHA256(seed, "tie/1" ‖ index u32), smallest first (as bytes), then by lower index. A wallet
- * counts once, with its best entry. The k-th wallet gets the k-th prize; remaining prizes are not given.
+ * Returns the winners of a chat round, best first:
+ * - Entries are ranked by the number of their matches (numbers that were drawn), most first. Entries without matches win nothing.
+ * - Entries with equally many matches are ordered by HMAC-SHA256(seed, "tie/1" ‖ index u32), smallest first (as bytes), then by lower index.
+ * - A wallet wins at most once, with its best entry.
+ * - The k-th winner gets the k-th prize. Remaining prizes are not given.
  */
 export function chatWinners(seed: Uint8Array, prizes: readonly Prize[], entries: readonly Entry[], numbers: readonly number[]): Winner[] {
   const tieOf = keyedHash(seed, TIE_LABEL, 4);

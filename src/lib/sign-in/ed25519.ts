@@ -24,10 +24,12 @@ function isCanonicalPoint(point: Uint8Array): boolean {
 }
 
 /**
- * Verifies an ed25519 signature with the strict rules of Solana's runtime. OpenSSL checks the equation without cofactor, compares R as bytes, and
- * checks that s is below the group order, so that only the signer can create a second signature of a message. Some OpenSSL versions accept
- * small-order keys and small-order R, for which one signature may fit many messages. Some also accept non-canonical encodings of a key. So this
- * function rejects these inputs before it calls OpenSSL. It is seven times faster than curve arithmetic in JavaScript.
+ * Verifies an ed25519 signature with the strict rules of Solana's runtime.
+ * OpenSSL checks the equation without cofactor, compares R as bytes, and rejects an s that is not below the group order.
+ * This function itself rejects inputs that some OpenSSL versions accept:
+ * - a key or an R of small order, because one signature may then fit many messages
+ * - a key that is not encoded canonically
+ * OpenSSL is seven times faster than curve arithmetic in JavaScript.
  * @param key 32 bytes
  * @param signature 64 bytes
  */

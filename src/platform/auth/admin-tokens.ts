@@ -68,8 +68,8 @@ export interface AdminAction {
 
 /**
  * Returns the hash of an audit row: sha256(previous hash ‖ JSON of [id, at, token name, method, path, hex body hash]).
- * @param previous hash of the previous row, empty for the first row
- * @param at time of the request, ISO 8601 in UTC with microseconds
+ * @param previous the hash of the row before this row; empty for the first row
+ * @param at the time of the request, ISO 8601 in UTC with microseconds
  */
 export function auditHash(previous: Buffer, id: string, at: string, action: AdminAction): Buffer {
   const fields = JSON.stringify([id, at, action.tokenName, action.method, action.path, action.bodyHash.toString('hex')]);

@@ -11,7 +11,10 @@ export interface RateLimit {
   readonly windowMs: number;
 }
 
-/** Counts a request. Returns 0 when the request is within the limit, otherwise the time until the window ends, ms. */
+/**
+ * Counts a request. KEYS: the counter of the caller. ARGV: the maximum requests per window, the length of the window in ms. Returns 0 while the count
+ * is within the maximum, otherwise the time until the window ends, ms.
+ */
 const count = script<number>(`
 local n = redis.call('INCR', KEYS[1])
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
@@ -21,7 +24,7 @@ return math.max(redis.call('PTTL', KEYS[1]), 1)
 
 /**
  * Returns the Redis key of a caller's counter.
- * @param caller id of the caller, such as a wallet
+ * @param caller the id of the sender of the requests, such as a wallet
  */
 export const rateLimitKey = (app: Pick<App, 'config'>, { name }: RateLimit, caller: string): string =>
   `${app.config.redis.prefix}:limit:${name}:${caller}`;
@@ -29,7 +32,7 @@ export const rateLimitKey = (app: Pick<App, 'config'>, { name }: RateLimit, call
 /**
  * Counts a request of a caller, and rejects the request when the caller exceeds the limit. All processes share the counter. A rejected request counts
  * too, but does not extend the window. Costs one Redis command. While Redis is down this function throws, so that the request gets a 503.
- * @param caller id of the caller, such as a wallet
+ * @param caller the id of the sender of the requests, such as a wallet
  * @throws 429 with `Retry-After` when the caller exceeds the limit
  */
 export async function enforceRateLimit(app: Pick<App, 'config' | 'redis'>, limit: RateLimit, caller: string): Promise<void> {

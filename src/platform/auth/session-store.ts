@@ -49,7 +49,7 @@ const insertSession = statement<Row>(
    select $1, $2, now, now, now + interval '168 hours' from clock returning wallet, ${COLUMNS}`,
 );
 const findSession = statement<Row>('find_session', `select wallet, ${COLUMNS} from sessions where key = $1 and expires_at > app_now()`);
-// Of several concurrent requests only one extends the session; the others read the extended row.
+// Only one of several concurrent requests extends the session. The other requests read the extended row.
 const extendSession = statement<Row>(
   'extend_session',
   `with ${CLOCK}
@@ -59,7 +59,10 @@ const extendSession = statement<Row>(
 const deleteSessions = statement('delete_sessions', 'delete from sessions where key = any($1::bytea[])');
 const sessionsOfWallet = statement<{ key: Buffer }>('sessions_of_wallet', 'select key from sessions where wallet = $1 limit 500');
 
-/** Redis script: caches a session, unless the cache holds the mark of an ended session. */
+/**
+ * Redis script: caches a session, unless the cache holds a mark that the session has ended or is being ended. KEYS: the cache key of the session.
+ * ARGV: the encoded session, the lifetime of the cache entry in ms. Returns 1 when the script cached the session, otherwise 0.
+ */
 const CACHE_UNLESS_ENDED = `local cached = redis.call('GET', KEYS[1])
 if cached == '${ENDED}' or cached == '${ENDING}' then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -83,7 +86,7 @@ function decode(text: string): SessionRecord {
 const keyOf = (id: string): string => hash('sha256', id, 'base64url');
 const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
 
-/** Returns whether the last extension of a session is long enough ago, and another extension would make the session expire later. */
+/** Returns whether to extend a session: its last extension is at least `EXTENSION_INTERVAL_MS` ago, and another extension makes it expire later. */
 export function isExtensionDue(session: SessionRecord, now: number): boolean {
   return (
     now - session.extendedAt >= EXTENSION_INTERVAL_MS && Math.min(now + IDLE_LIFETIME_MS, session.createdAt + MAX_LIFETIME_MS) > session.expiresAt
@@ -164,7 +167,7 @@ export class SessionStore {
   }
 
   /**
-   * Sets the mark `ENDING`, then deletes the rows. When the process is killed before it deletes them, the mark keeps the sessions invalid for the
+   * Sets the mark `ENDING`, then deletes the rows. When the process is killed before it deletes the rows, the mark keeps the sessions invalid for the
    * maximum lifetime of a session.
    */
   async #end(keys: readonly string[]): Promise<void> {

@@ -15,7 +15,7 @@ const lockAppClock = { text: 'lock table app_clock in exclusive mode' };
 
 /**
  * Shifts `app_now()` in the database, so that it equals the clock of the processes.
- * @param offsetMs difference to the system time, ms
+ * @param offsetMs the difference between the clock of the processes and the system time, ms
  */
 export async function shiftDatabaseClock(orm: MikroORM, offsetMs: number): Promise<void> {
   await orm.em.fork().transactional(async (em) => {

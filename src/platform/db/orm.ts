@@ -7,9 +7,9 @@ import { PipelinedClient } from './sql.ts';
 
 /**
  * Opens MikroORM. The first query opens a connection, so a process can start while the database is down.
- * @param config database URL and maximum connections of this process
+ * @param config provides the database URL and the maximum number of connections of this process
  * @param entities the entities that the areas register
- * @param timeoutMs timeout of one statement
+ * @param timeoutMs the maximum duration of one statement, ms
  */
 export function openOrm(config: Config, entities: readonly (EntitySchema | EntityClass)[], timeoutMs: number): Promise<MikroORM> {
   return MikroORM.init(

@@ -15,7 +15,7 @@ export interface Statement<Row> {
 
 /**
  * Declares a named statement. node-postgres decodes bigint columns as text, so cast them to `int`, `float8` or `text` in the SQL.
- * @param name unique in the service; PostgreSQL stores the plan under this name
+ * @param name must be unique in the service, because PostgreSQL stores the plan under this name
  */
 export function statement<Row>(name: string, text: string): Statement<Row> {
   return { name, text };
@@ -36,8 +36,8 @@ export interface Queryable {
 const ITSELF = '/* the connection itself */';
 
 /**
- * A pg client that returns itself for the query `ITSELF`. Code needs the client, because Kysely and MikroORM give no access to it, and support
- * neither named statements nor several statements in one round trip.
+ * A pg client that returns itself for the query `ITSELF`. The service gets the client this way, because Kysely and MikroORM give no access to it. The
+ * service needs the client for named statements and for several statements in one round trip.
  */
 export class PipelinedClient extends pg.Client {
   #ended = false;

@@ -38,7 +38,7 @@ const insertOutboxAll = statement(
 
 /**
  * Creates `app.tx`.
- * @param wakePublisher called after a commit that emitted events; when it fails, the publisher finds the events at its next poll of the outbox
+ * @param wakePublisher is called after a commit that emitted events; when it fails, the publisher finds the events at its next poll of the outbox
  */
 export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePublisher: () => Promise<unknown>): RunTransaction {
   return async (work) => {

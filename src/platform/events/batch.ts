@@ -4,7 +4,7 @@ import { framesFor, type Item, ownMessages, type Reader } from './replay-buffer.
 
 /**
  * Returns the bytes to send to one subscriber for a batch of stream entries; empty when the subscriber receives none of them.
- * @param after entries up to this position are left out; null = all entries of the batch are new
+ * @param after the position up to which entries are left out; null = all entries of the batch are new
  */
 export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
 

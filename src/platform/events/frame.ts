@@ -26,7 +26,7 @@ export function parseId(text: string): Bookmark | null {
 
 /**
  * Encodes one message of the event stream.
- * @param data JSON on one line; JSON escapes line breaks within texts
+ * @param data the payload as JSON on one line; JSON escapes line breaks within texts
  */
 export const message = (id: string, type: string, data: string): Buffer => Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`);
 
@@ -44,14 +44,14 @@ export const heartbeat = (id: string | null): Buffer => Buffer.from(id === null 
 
 /**
  * Encodes the first lines of a stream.
- * @param retryMs delay after a disconnect until the client reconnects, ms
+ * @param retryMs the delay after a disconnect until the client reconnects, ms
  */
 export const opening = (retryMs: number, state: 'live' | 'resumed' | 'reset'): Buffer => Buffer.from(`retry: ${retryMs}\n: ${state}\n\n`);
 
 /**
  * Encodes a `reset` message, which says that the client may have missed events. The stream itself carries this message, because a plain EventSource
  * cannot read response headers.
- * @param links paths of the state that the client must read again
+ * @param links the API paths that the client must read again
  */
 export const reset = (id: string, at: Date, links: EventCatalog['resetLinks']): Buffer =>
   message(id, 'reset', JSON.stringify({ type: 'reset', category: 'system', at: at.toISOString(), links }));

@@ -35,7 +35,8 @@ export interface OutboxStatus {
   readonly unnumbered: boolean;
 }
 
-// Uses `abs`, because `published_at` is in the future after the clock was set back, and the ticks would stop until that time.
+// Uses the absolute difference of the times. After the clock was set back, `published_at` is in the future, and without `abs` no tick would start
+// until that time.
 const WAIT_MS = `greatest(0, ${TICK_MS} - abs(extract(epoch from app_now() - published_at)) * 1000)::float8 as "waitMs"`;
 
 const selectStatus = statement<OutboxStatus>(

@@ -5,9 +5,9 @@ import { lastPublication, type OutboxRow, readNumbered, readOutboxStatus, TICK_M
 import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } from './redis-stream.ts';
 
 /**
- * Runs one tick: publishes rows that wait in the outbox. Any number of publishers may run, because only one tick runs at a time, at least TICK_MS
- * after the previous one. A tick first numbers rows in PostgreSQL, then appends the missing entries to the Redis stream, all or none. No event is
- * lost or duplicated if a publisher is killed between these steps, or if another publisher appends the same entries first.
+ * Runs one tick: publishes rows that wait in the outbox. A tick first numbers the rows in PostgreSQL, then appends the missing entries to the Redis
+ * stream, all or none. Any number of publishers may run, because only one tick runs at a time, at least TICK_MS after the previous tick. No event is
+ * lost or duplicated if a publisher is killed between the two steps, or if another publisher appends the same entries first.
  * @returns delay until the next tick, ms; null when no row waits, so that the caller can wait for a message in the wake-up channel
  */
 export async function publishTick(app: App, batched: BatchedEvent = app.events.batched): Promise<number | null> {

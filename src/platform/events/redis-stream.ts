@@ -8,7 +8,8 @@ import type { Config } from '#config';
  *   <publication>-0  the outbox row with this publication number; every number has one such entry
  *   <publication>-1  the broadcast of the batched items of the rows up to this number
  *   <publication>-2  the marker at the start of a stream; earlier events are not in the stream
- * Fields of an entry, in this order: epoch, bytes published so far, type, category, wallet ('' = all), data, batched items.
+ * An entry has these fields, in this order: epoch of the stream, bytes published so far, event type, category, receiving wallet ('' = all), message
+ * as JSON, packed batched items.
  */
 export const eventStreamKey = (config: Config): string => `{${config.redis.prefix}:events}:feed`;
 
@@ -115,7 +116,7 @@ return 1
  * Replaces the Redis stream by an empty one with a new epoch, so that subscribers receive a reset. Does nothing when `tail` is not the last entry any
  * more.
  * @param tail the last entry that the caller read; null = no stream
- * @param publication publication number of the last event before the new stream
+ * @param publication the number of the last event before the new stream
  */
 export async function startStream(redis: Redis, key: string, tail: Tail | null, publication: number): Promise<void> {
   await redis.eval(BEGIN, 1, key, tail?.id ?? '', `${publication}-2`, randomBytes(6).toString('hex'));

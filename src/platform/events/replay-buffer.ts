@@ -48,7 +48,7 @@ const sizeOf = (item: Item): number => (item.frame?.length ?? 0) + item.own.leng
 /**
  * Returns the messages for the batched items of one entry, by wallet.
  * @param wanted returns whether the messages of a wallet are needed
- * @param after index of the last item to leave out; 0 = no item is left out
+ * @param after the index of the last item to leave out; 0 = no item is left out
  */
 export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wanted: (wallet: string) => boolean, after = 0): Map<string, Buffer[]> {
   const messages = new Map<string, Buffer[]>();
@@ -131,7 +131,7 @@ export class ReplayBuffer {
 
   /**
    * Returns one page of the messages that a subscriber missed since its bookmark.
-   * @param bytes approximate size of the page
+   * @param bytes the approximate size of the page
    * @returns the messages in order, and the position where the page ends; `end` is null when the page includes the newest entry
    */
   page(bookmark: Bookmark, reader: Reader, bytes: number): { messages: Buffer[]; end: Bookmark | null } {

@@ -18,9 +18,9 @@ const MAX_SUBSCRIBERS = 20_000;
 const MAX_SHARE_OF_FILES = 0.75;
 /** Number of subscribers that the process serves before it yields to its other work. */
 const SLICE = 200;
-/** If a delivery to all subscribers takes longer than this (ms), the process pauses deliveries to do its other work. */
+/** Maximum duration of a delivery to all subscribers, ms. After a longer delivery, the process pauses deliveries to do its other work. */
 const BUSY_MS = 5;
-/** Length of the pause as a share of the delivery time, and maximum length of the pause. */
+/** Length of this pause as a share of the duration of the delivery, and the maximum length of the pause, ms. */
 const PAUSE_SHARE = 1 / 8;
 const MAX_PAUSE_MS = 100;
 /** Maximum session checks at a time, so that requests do not wait behind these checks. */

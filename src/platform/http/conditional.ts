@@ -12,9 +12,9 @@ export function matchesETag(ctx: Koa.Context, etag: string): boolean {
 }
 
 /**
- * Sets `ETag` and `Cache-Control` of a response. Turns the response into a 304 when the client already has this version. Precondition: status and
- * body of the response are set.
- * @param tag hash of the body from `encodeBody`
+ * Sets `ETag` and `Cache-Control` of a response. Turns the response into a 304 when the client already has this version of the body. Precondition:
+ * status and body of the response are set.
+ * @param tag the hash of the body that `encodeBody` returned
  */
 export function applyETag(ctx: Koa.Context, tag: string, cacheControl: string): void {
   const etag = `"${tag}"`;

@@ -40,7 +40,7 @@ const hashJson = (...parts: unknown[]): Buffer =>
  * Runs `work` in a transaction and stores its reply under an idempotency key in the same transaction. A repeated request gets the stored reply
  * without running `work`. When `work` throws, nothing is stored. A concurrent request with the same key waits at most 2 s for the commit of the first
  * request.
- * @param scope caller, method, path and key; together they identify the stored reply
+ * @param scope the caller, the method, the path and the key; together they identify the stored reply
  * @param request the decoded request, JSON values and bigints only; a repeated request must have the same value
  * @throws 409 when the key was used with another request, or when the first request with the key is still in flight
  */

@@ -3,7 +3,7 @@ import type Koa from 'koa';
 /**
  * Returns the time for which a client wants to wait for asynchronous work, ms, from its `Prefer` header (RFC 7240): `wait=5` means 5 s, and
  * `respond-async` without `wait` means 0.
- * @param maxMs maximum of the result; also the result without a `Prefer` header
+ * @param maxMs the longest time that is returned; it is also returned without a `Prefer` header
  */
 export function preferredWaitMs(ctx: Koa.Context, maxMs: number): number {
   const preferences = ctx.get('Prefer');

@@ -10,7 +10,7 @@ interface ByteRange {
  * Parses the `Range` header of a GET request (RFC 9110, section 14). The range is ignored when the header is invalid or has several ranges, or when
  * `If-Range` has another ETag.
  * @param etag the ETag of the content
- * @param size size of the content, bytes; at least 1
+ * @param size the number of bytes of the content; at least 1
  * @returns the range, `all` for the whole content, or `none` when the range is outside the content
  */
 export function requestedRange(ctx: Koa.Context, etag: string, size: number): ByteRange | 'all' | 'none' {

@@ -49,8 +49,8 @@ export interface Stream {
 
 /**
  * Declares a stream.
- * @param type content type
- * @param maxBytes maximum size of a request body
+ * @param type the content type of the body
+ * @param maxBytes the maximum size of a request body, bytes
  */
 export const stream = (type: string, maxBytes?: number): Stream => ({ stream: type, ...(maxBytes === undefined ? {} : { maxBytes }) });
 

@@ -72,7 +72,10 @@ export function normalizeTarget(request: IncomingMessage): string | null {
   return null;
 }
 
-/** Returns the number of headers with a name. @param name lower case */
+/**
+ * Returns the number of headers with a name.
+ * @param name the header name in lower case
+ */
 function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === name.length && rawHeaders[i]?.toLowerCase() === name) count++;

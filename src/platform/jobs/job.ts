@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 /** The definition of a job: its name, queue, payload and attempts. */
 export interface Job<Name extends string = string, Payload extends z.ZodType = z.ZodType, Queue extends string = string> {
-  /** The name is wire format: Redis stores jobs by name, so a job that waits under a former name has no handler. */
+  /** Name of the job in Redis. After a rename, jobs that wait under the former name have no handler. */
   readonly name: Name;
   readonly queue: Queue;
   /** Holds ids, and not amounts or rows: the handler reads the current rows from the database. The only exception is recordScores. */

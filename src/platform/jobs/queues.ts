@@ -5,11 +5,14 @@ import { unavailable } from '#lib/errors.ts';
 import { exportTrace } from '#platform/observability/tracing/tracing.ts';
 import type { Job } from './job.ts';
 
-/** Retention of finished jobs and of failed jobs in Redis: maximum age in seconds and maximum count. Operators see these jobs in Bull Board. */
+/**
+ * Retention in Redis of finished jobs (`KEEP_DONE`) and of failed jobs (`KEEP_FAILED`). `age` is the maximum age in seconds, `count` is the maximum
+ * number of jobs. Operators see these jobs in Bull Board.
+ */
 const KEEP_DONE = { age: 60, count: 200 };
 const KEEP_FAILED = { age: 7 * 86_400, count: 5_000 };
 
-/** The producer side of the queues: it adds jobs and processes none. */
+/** Adds jobs to the queues. Workers take the jobs from the queues and process them. */
 export interface Queues {
   readonly all: ReadonlyMap<string, Queue>;
   /**

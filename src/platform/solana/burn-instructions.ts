@@ -5,8 +5,8 @@ import { TOKEN_PROGRAM } from './tokens.ts';
 const TOKENS = TOKEN_PROGRAM.toBase58();
 
 /**
- * Minimum number of data bytes of the token program's instructions `Burn` (8) and `BurnChecked` (15), by instruction number. The accounts of both
- * instructions are: token account, mint, authority.
+ * Minimum number of data bytes of a burn instruction. Key: the number of the instruction in the token program (8 = `Burn`, 15 = `BurnChecked`). The
+ * accounts of both instructions are: token account, mint, authority.
  */
 const BURNS: Readonly<Record<number, number>> = { 8: 9, 15: 10 };
 

@@ -78,7 +78,7 @@ export function mintTo(mint: PublicKey, to: PublicKey, authority: PublicKey, amo
 
 /**
  * Builds a memo instruction with a text.
- * @param signers keys that must sign the memo
+ * @param signers the keys that must sign the memo
  */
 export function memo(text: string, signers: readonly PublicKey[] = []): TransactionInstruction {
   return new TransactionInstruction({ programId: MEMO_PROGRAM, keys: signers.map((key) => at(key, false, true)), data: Buffer.from(text, 'utf8') });

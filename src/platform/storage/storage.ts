@@ -14,7 +14,10 @@ export interface ByteRange {
 export interface Storage {
   /** Opens a temporary file for an upload. The caller must close it. */
   draft(): Promise<UploadDraft>;
-  /** Stores the bytes of a draft durably and atomically, within `PUT_MS`. @param type content type */
+  /**
+   * Stores the bytes of a draft durably and atomically, within `PUT_MS`.
+   * @param type the content type of the file
+   */
   put(id: string, draft: UploadDraft, type: string): Promise<void>;
   /** Opens a stream of a part of a file. The caller must destroy the stream when it does not read the stream to the end. */
   open(id: string, range: ByteRange): Promise<Readable>;

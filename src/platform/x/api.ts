@@ -94,7 +94,7 @@ export async function exchangeCode(app: App, client: XClient, { code, verifier }
 }
 
 /**
- * Returns the X account that an access token belongs to.
+ * Returns the X account for which X issued an access token.
  * @throws 503 when X does not answer
  */
 export async function readTokenOwner(app: App, token: string): Promise<XAccount> {
@@ -111,7 +111,7 @@ export async function revokeToken(app: App, client: XClient, token: string): Pro
 
 /**
  * Reads a post; null when the post does not exist or is not public.
- * @param id id of the post, digits only
+ * @param id the post's id, digits only
  * @throws 503 when X does not answer
  */
 export async function readPost(app: App, bearerToken: string, id: string): Promise<XPost | null> {

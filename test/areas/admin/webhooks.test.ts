@@ -144,7 +144,7 @@ describe('the replay of a webhook delivery', () => {
     const refused = await replay('payment-status', id);
     expect([refused.status, await refused.json()]).toEqual([
       409,
-      { error: 'only a delivery in state worked or failed can be replayed, this one is in state received' },
+      { error: 'a delivery can be replayed only in the states “worked” and “failed”; this delivery is “received”' },
     ]);
     worker = await startWorker(t.env, t.clock);
     expect(await settled('payment-status', id)).toMatchObject({ state: 'worked', attempts: 1 });

@@ -24,7 +24,10 @@ const at = (api: { url: string }, player: SignedIn): Pick<SignedIn, 'fetch'> => 
 });
 const later = (minutes: number) => t.clock.set(new Date(t.clock.now().getTime() + minutes * 60_000));
 
-const UNKNOWN = { status: 400, body: { error: 'state must be the state that this wallet received from start in the last 10 minutes' } };
+const UNKNOWN = {
+  status: 400,
+  body: { error: 'state must be the value that /auth/social/link/start returned to this wallet in the last 10 minutes' },
+};
 const USED = { status: 409, body: { error: 'state has been used already; start linking again' } };
 const REFUSED = { status: 400, body: { error: 'code must be the code that X has just returned for this state; start linking again' } };
 const SILENT = { status: 503, body: { error: 'X does not answer at the moment, try again later' } };

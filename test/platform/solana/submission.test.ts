@@ -1,10 +1,20 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { ComputeBudgetProgram, VersionedTransaction } from '@solana/web3.js';
 import type { FaultRule } from '#dev/localnet/control/commands.ts';
 import { statement } from '#platform/db/sql.ts';
 import { pause, resume } from '#platform/solana/submission/index.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
-import { newPayment, receivedLamports, runOnce, runUntil, statesOf, submitPayments, transferType } from '#test/support/solana/submission.ts';
+import {
+  newPayment,
+  receivedLamports,
+  runOnce,
+  runUntil,
+  statesOf,
+  submitPayments,
+  type TestTransactionType,
+  transferType,
+} from '#test/support/solana/submission.ts';
 
 let chain: TestChain;
 let running: TestApp;
@@ -38,6 +48,21 @@ const reserved = statement<{ reserved: string }>(
 );
 const reservedSol = async () => BigInt((await running.app.db.query(reserved))[0]?.reserved ?? '0');
 
+const firstBytes = statement<{ bytes: Buffer }>(
+  'test_first_bytes',
+  'select a.bytes from chain_attempts a join chain_transactions t on t.id = a.transaction_id where t.subject = $1 and a.n = 1',
+);
+
+/** Returns the compute unit price that a transaction sets, millionths of a lamport; 0 without one. */
+function computeUnitPrice(bytes: Buffer): bigint {
+  const { message } = VersionedTransaction.deserialize(bytes);
+  const SET_PRICE = 3;
+  const found = message.compiledInstructions.find(
+    ({ programIdIndex, data }) => message.staticAccountKeys[programIdIndex]?.equals(ComputeBudgetProgram.programId) && data[0] === SET_PRICE,
+  );
+  return found ? Buffer.from(found.data).readBigUInt64LE(1) : 0n;
+}
+
 test('a transaction that is submitted twice lands once and runs the finalized hook once', async () => {
   const type = transferType('plain');
   const subject = newPayment();
@@ -48,6 +73,18 @@ test('a transaction that is submitted twice lands once and runs the finalized ho
   expect(type.hookCalls.finalized).toEqual([{ subject, signature: expect.any(String), slot: expect.any(Number) }]);
   expect(type.hookCalls.confirmed.length).toBeLessThanOrEqual(1);
   expect(await attemptsOf(subject)).toEqual(['finalized']);
+});
+
+test('an urgent draft pays the priority price of a later attempt', async () => {
+  const priceOf = async (type: TestTransactionType) => {
+    const subject = newPayment();
+    await submitPayments(running.app, type, [subject]);
+    await runUntil(running.app, type, [subject]);
+    const [row] = await running.app.db.query(firstBytes, [subject]);
+    return computeUnitPrice(row?.bytes ?? Buffer.alloc(0));
+  };
+  const base = await priceOf(transferType('not-urgent'));
+  expect(await priceOf(transferType('urgent', { urgency: 3 }))).toBe((base > 1_000n ? base : 1_000n) * 8n);
 });
 
 test('concurrent workers sign only one attempt per transaction', async () => {

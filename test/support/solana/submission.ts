@@ -41,10 +41,11 @@ export interface TestNonce {
  * Creates a type that transfers lamports to an address. The subject is `<address>:<lamports>`. Nothing on the chain prevents a second
  * transfer, so the tests show that submission prevents it.
  * @param options.nonce returns a durable nonce to use in place of a blockhash
+ * @param options.urgency urgency of the draft (0)
  */
 export function transferType(
   name: string,
-  options: { nonce?: (subject: string) => TestNonce; afterFailure?: TransactionType['afterFailure'] } = {},
+  options: { nonce?: (subject: string) => TestNonce; afterFailure?: TransactionType['afterFailure']; urgency?: number } = {},
 ): TestTransactionType {
   const hookCalls = newHookCalls();
   return {
@@ -61,6 +62,7 @@ export function transferType(
         feePayer: 'feePayer',
         instructions: [SystemProgram.transfer({ fromPubkey: from, toPubkey: new PublicKey(address), lamports: BigInt(lamports) })],
         spends: [{ asset: 'sol', amount: BigInt(lamports) }],
+        urgency: options.urgency ?? 0,
         ...(nonce ? { nonce: { account: new PublicKey(nonce.account), value: nonce.value } } : {}),
       };
     },

@@ -4,8 +4,8 @@ import { AT, checksumCheck, DAY, databaseCheck, FROM, inSlice, weight } from '..
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 
 /**
- * SQL condition that is true when the quests have consumed all activities of the wallet. The column `activities` of a batch lists the activities in
- * the batch.
+ * SQL condition that is true when the consumer for quests has processed all activities of the wallet. The column `activities` of a batch lists the
+ * activities in the batch, each with its wallet.
  */
 const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
 /**
@@ -20,7 +20,7 @@ const DONE = `
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 /**
  * Returns SQL that finds the wallets whose weekly counters differ from their activities.
- * @param which SQL condition that selects the wallets to compare
+ * @param which an SQL condition that selects the wallets to compare
  */
 const weeks = (which: string) => `
   with counted as (
@@ -36,12 +36,12 @@ const weeks = (which: string) => `
   where (d.count is distinct from c.count or d.best is distinct from c.best or (kind = 'burn' and d.sum is distinct from c.sum)) and ${COUNTED_ALL}`;
 
 /**
- * Returns an SQL expression for a number that identifies the cause of an activity (for example a score), and the wallet, game, amount and battle of
- * the activity.
+ * Returns an SQL expression for a number that depends on five values of an activity: the id of its cause (the score or play that created the
+ * activity), its wallet, its game, its amount and its battle.
  */
 const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
 
-/** Checks of activities: their causes, their consumption and their weekly counts. */
+/** Checks of activities: their causes (for example scores), their processing by consumers, and their counts per week. */
 export const activityChecks = [
   checksumCheck(
     'activities',
@@ -54,8 +54,8 @@ export const activityChecks = [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum
        from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'void', 'play')) a group by 1`,
     ],
-    // Reads one day more than it compares, because a cause (for example a score) and its activity may have different days when midnight is between
-    // them.
+    // Reads one day more than it compares, because midnight may be between an activity and its cause (for example a score), so that the two have
+    // different days.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
        where status in ('accepted', 'voided') and day >= ${FROM} - 1

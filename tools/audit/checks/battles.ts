@@ -4,8 +4,9 @@ import { databaseCheck } from '../check.ts';
 const OPEN = `select a.battle_id from activities a join activity_batches b on b.id = a.batch where a.battle_id is not null and (b.consumed & 4) = 0`;
 
 /**
- * CTE `tally`: the best score and the number of scores per seat of a battle. `min_best` and `min_scores` cover only accepted scores. `max_best` and
- * `max_scores` also cover voided scores, because a score that was voided after the result still counts in that result.
+ * CTE `tally`: the best score and the number of scores per seat of a battle.
+ * `min_best` and `min_scores` cover only accepted scores. `max_best` and `max_scores` cover accepted and voided scores, because a score that is
+ * voided after the result of the battle still counts in this result.
  */
 const TALLY = `tally as (
   select t.battle_id, t.wallet, max(s.normalized) filter (where s.status = 'accepted') as min_best, max(s.normalized) as max_best,

@@ -3,7 +3,7 @@ import { bucketOf, PERIODS, type Span } from '#lib/periods.ts';
 import { Candidates } from '../candidates.ts';
 import { type AuditContext, type Check, DifferenceList, type Differences } from '../check.ts';
 
-/** Standings per page. Reading one page blocks Redis for about one millisecond. */
+/** Maximum standings per query. Redis needs about one millisecond to read them, and serves no other client during this time. */
 const PAGE = 2_000;
 /**
  * Maximum attempts to compare the number of wallets in Redis with the number in the database. Several attempts may be needed, because both numbers
@@ -11,7 +11,12 @@ const PAGE = 2_000;
  */
 const MAX_COUNTS = 5;
 
-/** A leaderboard, and the Redis keys of its current day, week, month and year. */
+/**
+ * A leaderboard and its Redis keys.
+ * `spans`: all time and the current day, week, month and year, each with the key of its sorted set.
+ * `versions`: the key of the hash with the version of each wallet's standing.
+ * `ready`: the key that marks the leaderboard as complete.
+ */
 interface Board {
   readonly board: string;
   readonly spans: readonly { readonly span: Span; readonly bucket: number; readonly key: string }[];
@@ -22,10 +27,12 @@ interface Board {
 const IN_BUCKET = PERIODS.map((p, i) => `case when ${p} = $${i + 2}::int and ${p}_value > 0 then ${p}_value end`);
 const LISTED = [`case when total > 0 then total end`, ...IN_BUCKET];
 /**
- * Returns SQL that aggregates standings to comma-separated lists: the wallets, the versions of their standings, and one list of values per span (all
- * time, day, week, month, year). All lists have the same order. A value is '' when the wallet is not listed in the span. $1 is the board, and $2 to
- * $5 are today's buckets.
- * @param rows SQL condition that selects the standings
+ * Returns SQL that aggregates standings to one row of comma-separated lists. All lists have the same order.
+ * `wallets`: the wallets.
+ * `versions`: the versions of their standings.
+ * `v0` to `v4`: their values of all time, the day, the week, the month and the year; '' when the wallet is not listed in this span.
+ * Parameters: $1 is the board, and $2 to $5 are the current day, week, month and year.
+ * @param rows the SQL condition that selects the standings
  */
 const lists = (rows: string) => `
   select string_agg(wallet, ',') as wallets, string_agg(version::text, ',') as versions,
@@ -48,7 +55,7 @@ interface Columns {
 /**
  * Reads standings from the database.
  * @param text `SELECT_PAGE` or `SELECT_SOME`
- * @param last value of $6: the last wallet of the previous page, or the list of wallets to read
+ * @param last the value of $6: for `SELECT_PAGE` the last wallet of the previous page, for `SELECT_SOME` the list of wallets to read
  */
 async function readDatabase({ db }: AuditContext, { board, spans }: Board, text: string, last: unknown): Promise<Columns> {
   const buckets = spans.slice(1).map(({ bucket }) => bucket);
@@ -107,8 +114,9 @@ async function compareAll(audit: AuditContext, board: Board, candidates: Candida
 }
 
 /**
- * Finds wallets that a board in Redis lists although the database has no standing for them. Adds them to `candidates`. Counts the wallets of a board
- * in the database, in Redis, and again in the database. Scans the board only if Redis has more wallets than the database had at both counts.
+ * Finds the wallets that a board in Redis lists although the database has no standing for them, and adds them to `candidates`.
+ * Counts the wallets of the board in the database, then in Redis, then in the database again. Scans the board only if the count in Redis is greater
+ * than both counts in the database.
  */
 async function findUnknownWallets(audit: AuditContext, board: Board, candidates: Candidates<string>): Promise<void> {
   const { db, redis } = audit;

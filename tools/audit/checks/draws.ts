@@ -10,7 +10,10 @@ import { type AuditContext, type Check, DifferenceList } from '../check.ts';
 interface Round {
   readonly id: string;
   readonly state: 'finalized' | 'void';
-  /** The public audit of the round as JSON, without the entry hashes. These hashes are stored as level 0 of the Merkle tree. */
+  /**
+   * The public audit of the round (the published data that prove its result) as JSON, without the entry hashes. These hashes are stored as level 0 of
+   * the Merkle tree.
+   */
   readonly audit: string;
   readonly leaves: Buffer | null;
   readonly landed: LandedCommitment | null;
@@ -44,7 +47,10 @@ function hashesOf(leaves: Buffer | null): string[] {
   return Array.from({ length: hex.length / 64 }, (_, i) => hex.slice(64 * i, 64 * i + 64));
 }
 
-/** Verifies a round against its public audit. Returns the first fault as a sentence, or null when the round is correct. */
+/**
+ * Verifies a round against its public audit (the published data that prove its result). Returns the first fault as a sentence, or null when the round
+ * is correct.
+ */
 function findFault({ config }: AuditContext, round: Round, entries: readonly Entry[]): string | null {
   const parsed = DrawAudit.safeParse({ ...JSON.parse(round.audit), entryHashes: hashesOf(round.leaves) });
   if (!parsed.success) return `its audit does not match the schema at ${parsed.error.issues[0]?.path.join('.')}`;

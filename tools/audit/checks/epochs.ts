@@ -4,14 +4,14 @@ import { type AuditContext, type Check, DifferenceList, databaseCheck, differenc
 
 /**
  * Returns a query for the newest epochs, which the audit recomputes.
- * @param columns columns that the query selects
+ * @param columns the columns that the query selects
  */
 const newest = ({ epochs, all }: Scope, columns = 'epoch') =>
   `select ${columns} from epochs where computed_at is not null order by epoch desc limit ${all ? 'all' : Math.trunc(epochs)}`;
 
 /**
- * Level of a Merkle tree at which one node covers a chunk of 32 leaves. The database stores two levels of a tree: level 0 in chunks of 32 leaf
- * hashes, and level 5 as one chunk that has the roots of the chunks of level 0.
+ * Level of a Merkle tree at which one node covers a chunk of 32 leaves. The database stores only levels 0 and 5 of a tree. Level 0 is stored in
+ * chunks of 32 leaf hashes. Level 5 is stored as one chunk with one hash per chunk of level 0.
  */
 const CHUNK_LEVEL = 5;
 const CHUNK_LEAVES = 2 ** CHUNK_LEVEL;
@@ -50,7 +50,10 @@ async function storedHashes({ db }: AuditContext, epoch: number, level: number, 
   return row?.hashes ?? Buffer.alloc(0);
 }
 
-/** Returns the position in a page of the first chunk whose computed hashes differ from the stored hashes; null when no chunk differs. */
+/**
+ * Compares the computed hashes of a page of leaves with the stored hashes. Returns the index of the first chunk that differs, counted from the start
+ * of the page; null when no chunk differs.
+ */
 function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | null {
   if (Buffer.compare(hashes, stored) === 0) return null;
   let at = 0;

@@ -1,6 +1,9 @@
 import { databaseCheck } from '../check.ts';
 
-/** SQL expression for the id that a payment must have. It computes the same id as `paymentId` from `h`, the hash of the payment's cause. */
+/**
+ * SQL expression for the id that a payment must have. It computes the id from `h`, the hash of the cause of the payment (for example a prize), in the
+ * same way as `paymentId`.
+ */
 const ID_OF_CAUSE = `encode(set_byte(set_byte(h, 6, get_byte(h, 6) & 15 | 128), 8, get_byte(h, 8) & 63 | 128), 'hex')::uuid`;
 
 /** Checks of payments, payout batches, prizes and refunds. */

@@ -5,8 +5,8 @@ import { AT, checksumCheck, DAY, databaseCheck, inSlice, weight } from '../check
 const SPANS = ['total', ...PERIODS] as const;
 
 /**
- * SQL that selects the standings with one value per span (all time, day, week, month, year). A value is 0 when the stored value belongs to an earlier
- * day, week, month or year.
+ * SQL that selects the standings with one value per span (all time, day, week, month, year). The value of a day, week, month or year is 0 when the
+ * stored value is that of an earlier day, week, month or year.
  */
 const STANDINGS = `
   select board, mode, wallet, total, ${PERIODS.map((p) => `case when ${p} = ${bucketSql(p, DAY)} then ${p}_value else 0 end as ${p}`).join(', ')} from standings`;
@@ -18,16 +18,17 @@ const OF_SPANS = '(of all time/today/this week/month/year)';
 
 const BOARD_OF_KIND = `case kind when 'quest' then 'quests' when 'referral' then 'referrals' end`;
 /**
- * Returns SQL that lists each ledger row, or each sum of ledger rows, once per board that counts it.
+ * Returns SQL that lists ledger rows (or sums of ledger rows) once per board that counts their points: all rows for the board `global`, and the rows
+ * of quests and of referrals again for the boards `quests` and `referrals`.
  * @param rows a table or CTE with the column `kind` and the given columns
- * @param columns columns of the result after the column `board`
+ * @param columns the columns of the result after the column `board`
  */
 const fed = (rows: string, columns: string) => `
   select 'global' as board, ${columns} from ${rows} union all select ${BOARD_OF_KIND}, ${columns} from ${rows} where kind in ('quest', 'referral')`;
 
 const SUMMED = ['global', 'quests', 'referrals'];
 const BOARDS = `(${SUMMED.map((board) => `'${board}'`).join(', ')})`;
-/** CTEs `ended` (the latest day, week, month and year whose final ranks are stored) and `counted` (the UTC days of these periods). */
+/** Two CTEs. `ended`: the latest day, week, month and year whose final ranks are stored. `counted`: the UTC days in these periods. */
 const COUNTED = `ended as materialized (select distinct on (period) period, bucket from closed_periods where finals_at is not null order by period, bucket desc),
   counted as materialized (select period, bucket, day from ended join days using (period, bucket))`;
 /** SQL that selects the ledger rows that can count for the final ranks of the periods in `counted`. */
@@ -55,8 +56,8 @@ export const pointChecks = [
      select format('%s, %s: %s has %s in the ledger and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('l')}, ${shown('s')}) as what
      from summed l full join (select * from (${STANDINGS}) s where board in ${BOARDS}) s using (board, mode, wallet)
      where ${differs('l', 's')}`,
-    // This statement finds standings of 0 without a ledger row, because a standing of 0 does not change the sums. `case` forces one lookup per
-    // standing of 0; otherwise the planner would read the whole ledger, although only few standings are 0.
+    // Finds standings of 0 without a ledger row. The sums do not show them, because a standing of 0 adds nothing to a sum. `case` forces one lookup
+    // per standing of 0; otherwise the planner would read the whole ledger.
     () => `select format('%s, %s: %s has a standing of 0, but no ledger row', board, mode, wallet) as what from standings s
      where board in ${BOARDS} and case when total = 0
        then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,
@@ -102,7 +103,8 @@ export const pointChecks = [
      from ranked r full join (select f.* from finals f join ended using (period, bucket) where board in ${BOARDS}) f
        using (board, period, bucket, wallet)
      where (r.value, r.rank, r.position) is distinct from (f.value, f.rank, f.position)`,
-    // Numbers the pairs of board and period and sorts by this number, because sorting by the names of board and period takes three times as long.
+    // Checks that each final rank follows the rank before it. Sorts by a number per pair of board and period, because sorting by the names of board
+    // and period takes three times as long.
     () => `with ${DAYS}, ${COUNTED},
      ranking as (select row_number() over () as id, * from ended cross join unnest(array['${SUMMED.join("', '")}']) b(board))
      select format('%s of %s %s: %s, with %s points, rank %s and position %s, does not follow the previous row', board, period, bucket, wallet, value, rank, position) as what

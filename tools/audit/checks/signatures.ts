@@ -11,7 +11,10 @@ interface RecordedSignature {
   readonly signature: string;
   /** Description of the transaction for operators (for example `commitment 7`). */
   readonly about: string;
-  /** Outcome in the database: finalized with success, finalized with an error, or unknown. */
+  /**
+   * Outcome of the transaction in the database. `succeeded`: finalized without an error. `failed`: finalized with an error. `unclear`: an operator
+   * must decide.
+   */
   readonly end: 'succeeded' | 'failed' | 'unclear';
   /** Slot of the transaction; null when the database does not store the slot. */
   readonly slot: number | null;

@@ -3,12 +3,12 @@ import { comparePositions, decodeEntry, type Entry, eventStreamKey, follows, rea
 import { Candidates } from '../candidates.ts';
 import { AT, type AuditContext, type Check, databaseCheck } from '../check.ts';
 
-/** Stream entries per read from Redis, about half a megabyte. */
+/** Maximum stream entries per read from Redis. They have about half a megabyte. */
 const PAGE = 500;
 
 /**
  * Compares the end of the event stream in Redis with the database. Returns the difference as a sentence, or null when both match.
- * @param due publication number that the stream must contain: the last number in the database before the comparison
+ * @param due the publication number that the stream must contain: the last number in the database before the comparison
  */
 async function compareEnd({ redis, config, db }: AuditContext, due: number): Promise<string | null> {
   const tail = await readTail(redis, eventStreamKey(config));
@@ -18,7 +18,7 @@ async function compareEnd({ redis, config, db }: AuditContext, due: number): Pro
   return tail.publication < due ? `the event stream ends with ${tail.id}, but publication number ${due} exists` : null;
 }
 
-/** Returns the first gap in the event stream as a sentence, or null when there is no gap. */
+/** Returns the first gap in the event stream (an entry that does not follow the entry before it) as a sentence, or null when there is no gap. */
 async function findGap({ redis, config }: AuditContext): Promise<string | null> {
   let before: Entry | null = null;
   for (let from = '-'; ; from = `(${before?.id}`) {
@@ -53,7 +53,7 @@ const streamCheck: Check = {
   },
 };
 
-// Rows of `outbox` are purged one hour after their time `at`, so the check searches for gaps only between younger rows.
+// Rows of `outbox` are purged one hour after their time `at`, so the check searches for gaps only between rows of the last 55 minutes.
 const YOUNG = `${AT} - interval '55 minutes'`;
 
 export const streamChecks = [

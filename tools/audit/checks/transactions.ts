@@ -2,7 +2,7 @@ import { DAY, databaseCheck, FROM } from '../check.ts';
 
 const LIVE = `('signed', 'sent', 'confirmed')`;
 
-/** Checks of chain transactions, their attempts, and their daily outflow. */
+/** Checks of chain transactions, their attempts, and the amounts that they spend per day. */
 export const transactionChecks = [
   databaseCheck(
     'transactions',

@@ -65,7 +65,7 @@ async function accountsOf({ chain }: AuditContext, keys: readonly PublicKey[]) {
 }
 
 /**
- * State of an epoch on the chain at the first comparison. The database follows the chain with a delay, so at a later comparison the database must
+ * State of an epoch on the chain at the first comparison. The database follows the chain with a delay. At each later comparison, the database must
  * contain at least the claims of this state.
  */
 interface ChainSnapshot {
@@ -79,7 +79,8 @@ const NONE: Leaves = new Uint8Array(0);
 /**
  * Compares the account of an epoch on the chain with the epoch's row in the database, which was read before the account. Returns the first difference
  * as a sentence, or null when both match.
- * @param held balance of the vault, base units
+ * @param held the balance of the vault, base units
+ * @param before the state of the epoch on the chain at the first comparison; undefined during the first comparison
  */
 function findFault(open: OpenEpoch, account: EpochAccount, held: bigint, before: ChainSnapshot | undefined): string | null {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
@@ -120,7 +121,10 @@ class VaultComparison {
   readonly #audit: AuditContext;
   readonly #before: Map<number, ChainSnapshot>;
 
-  /** @param before states on the chain at the first comparison, by epoch number; `run` adds the state of each epoch that is missing in it */
+  /**
+   * @param before the states of the epochs on the chain at the first comparison, by epoch number; `run` adds the epochs that this map does not
+   * contain
+   */
   constructor(audit: AuditContext, before: Map<number, ChainSnapshot>) {
     this.#audit = audit;
     this.#before = before;
@@ -128,8 +132,9 @@ class VaultComparison {
 
   /**
    * Compares epochs and returns the faults as sentences, by epoch number.
-   * @param epochs numbers of the epochs; null for all open epochs
-   * @param isDeep returns whether to compare the claims of an epoch one by one; its argument is the position of the epoch, 0 for the newest epoch
+   * @param epochs the numbers of the epochs to compare; null for all open epochs
+   * @param isDeep a function that returns whether to compare the claims of an epoch one by one; its argument is 0 for the newest epoch, 1 for the
+   * next older epoch, and so on
    */
   async run(epochs: readonly number[] | null, isDeep: (position: number) => boolean): Promise<Map<number, string>> {
     const open = await this.#audit.db.query<OpenEpoch>({ text: SELECT_OPEN }, [epochs]);

@@ -19,8 +19,8 @@ const CLAIMED_EPOCH = 90;
 const address = (i: string) => `'5' || translate(left(md5(${i}::text) || md5('w' || ${i}), 43), '0', 'z')`;
 /**
  * Returns an SQL expression for an id that sorts by time, like the ids of the service.
- * @param sec SQL expression for the time, seconds since 1970
- * @param n SQL expression for a number that distinguishes ids of the same time
+ * @param sec an SQL expression for the time, seconds since 1970
+ * @param n an SQL expression for a number that distinguishes ids of the same time
  */
 const idAt = (sec: string, n: string) => `(lpad(to_hex((${sec}) * 1000::bigint), 12, '0') || '70008' || lpad(to_hex((${n})::bigint), 15, '0'))::uuid`;
 /** Returns an SQL expression for a pseudo-random integer from 0 to `n` − 1 that depends only on `seed`. */
@@ -143,8 +143,8 @@ function days(column: (day: number) => string): string {
 
 /**
  * Returns the SQL statements that compute the standings from ledger and scores.
- * @param today today's bucket per period
- * @param first first UTC day of that bucket per period
+ * @param today the number of the current day, week, month and year, by period
+ * @param first the first UTC day of the current day, week, month and year, by period
  */
 const STANDINGS = (today: Readonly<Record<string, number>>, first: Readonly<Record<string, number>>): string[] => {
   const spans = PERIODS.map((p) => `${p}, ${p}_value`).join(', ');
@@ -164,7 +164,7 @@ const STANDINGS = (today: Readonly<Record<string, number>>, first: Readonly<Reco
 /**
  * Fills an empty database with the data of an arcade with many wallets. The data passes the checks of `bin/audit`. Precondition: no other process
  * writes to the database.
- * @param print receives one line per step that takes more than 100 ms
+ * @param print a function that receives one line per step that takes more than 100 ms
  */
 export async function fillArcadeHistory(db: pg.Client, wallets: number, print: (line: string) => void): Promise<void> {
   const { day = 0 } = (await db.query<{ day: number }>('select app_day() as day')).rows[0] ?? {};

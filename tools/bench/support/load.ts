@@ -15,7 +15,8 @@ export interface LoadResult {
  * Sends HTTP requests over keep-alive connections for `seconds`, with one request in flight per connection. Uses little CPU time, because it shares
  * the machine with the measured processes.
  * @param options.next returns the bytes of the next request, or null when there are no more requests
- * @param options.onResponse called with every response; `ms` is null during the warm-up
+ * @param options.onResponse called with every response; `ms` is the latency, or null for a response that is not measured (for example during the
+ * warm-up)
  */
 export async function load(options: {
   port: number;
@@ -84,7 +85,7 @@ export function percentiles(values: readonly number[]): { p50: number; p99: numb
 
 /**
  * Returns the bytes of an HTTP request.
- * @param body value that is sent as JSON; undefined for no body
+ * @param body the value that is sent as JSON; undefined for no body
  */
 export function request(method: string, path: string, host: string, headers: Record<string, string>, body?: unknown): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body);

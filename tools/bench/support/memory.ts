@@ -11,7 +11,7 @@ export function residentBytes(pid: number): number {
 
 /**
  * Makes a Node process collect its garbage through the inspector, then returns the resident memory of the process, bytes.
- * @param port inspector port of the process (`--inspect-port`)
+ * @param port the inspector port of the process (`--inspect-port`)
  */
 export async function collectedBytes(pid: number, port: number): Promise<number> {
   process.kill(pid, 'SIGUSR1');

@@ -11,7 +11,7 @@ export interface PastEpoch {
   readonly source: 'computed' | 'import';
   /** SQL query for the leaves of the epoch, with the columns `wallet`, `points` and `amount`. */
   readonly leaves: string;
-  /** Number of claimed leaves. The leaves with the lowest indexes are claimed. */
+  /** Number of claimed leaves. These are the leaves with the lowest indexes. */
   readonly claims: number;
 }
 

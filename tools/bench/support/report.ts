@@ -31,7 +31,7 @@ export function reportUnavailable(what: string, why: string): void {
 
 /**
  * Reports the requests per second, the median and the 99th percentile of a load, and how often each status other than 2xx occurred.
- * @param limits minimum requests per second, and limits for the median and the 99th percentile of the latencies, ms
+ * @param limits the minimum requests per second, and the maximum median and 99th percentile of the latencies, ms
  */
 export function reportLoad(
   what: string,

@@ -9,7 +9,7 @@ import type { BenchWallet } from './wallets.ts';
 /** A type of request in the mixed load. */
 export interface RequestType {
   readonly name: string;
-  /** Share of all requests, percent. */
+  /** Requests of this type per 100 requests of the load. */
   readonly share: number;
   /** Returns the bytes of the next request, or null when there are no more requests. */
   next(): Buffer | null;

@@ -27,8 +27,8 @@ const latencies = new Uint32Array(MAX_MS + 1);
 let counts = { chunks: 0, events: 0, lost: 0, duplicates: 0, resets: 0, connects: 0 };
 
 /**
- * The result of parsing the bytes of a socket read together with the unfinished message of the previous read. The latest result is cached, because
- * most subscribers receive the same bytes.
+ * The messages of one socket read. The parsed text begins with `before`, the unfinished message of the previous read. The latest result is cached,
+ * because most subscribers receive the same bytes.
  */
 interface Parsed {
   readonly before: string;
@@ -160,7 +160,7 @@ function kill(perSec: number): void {
 
 /**
  * Returns a percentile of the latencies, ms.
- * @param share the percentile, from 0 to 1
+ * @param share a fraction from 0 to 1, for example 0.99 for the 99th percentile
  */
 function percentile(share: number): number {
   const wanted = share * latencies.reduce((sum, n) => sum + n, 0);

@@ -22,7 +22,7 @@ export interface Report {
   duplicates: number;
   resets: number;
   connects: number;
-  /** Number of the newest event that every subscriber has received. */
+  /** Highest event number `seq` that every subscriber has received. */
   lowestSeq: number;
   p50: number;
   p99: number;

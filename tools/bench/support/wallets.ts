@@ -47,7 +47,7 @@ export async function openGame(system: System, id: string): Promise<void> {
 
 /**
  * Inserts plays that began a minute ago and have no score yet.
- * @param each number of plays per wallet
+ * @param each the number of plays per wallet
  */
 export async function openPlays(
   system: System,

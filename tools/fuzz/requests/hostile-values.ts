@@ -100,7 +100,10 @@ const NUMBERS: readonly number[] = [
 const LONG: readonly number[] = [129, 513, 4_097, 70_000, 250_000, 300_000];
 const FILLINGS: readonly string[] = ['a', 'z', '9', '1', ' ', '-', '0', 'é', '\t', 'A.', '%', '😀', '\u0301'];
 
-/** Returns hostile text. @param maxLength maximum length, characters */
+/**
+ * Returns hostile text.
+ * @param maxLength the maximum length, characters
+ */
 export function hostileText(random: Random, maxLength = 300_000): string {
   // Sometimes returns text that PostgreSQL cannot store (with NUL or half of a surrogate pair).
   if (random.chance(0.15)) return random.pick(['\u0000', 'a\u0000b', '\ud800', '\udc00x']);

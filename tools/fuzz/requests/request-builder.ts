@@ -24,7 +24,7 @@ export interface Draft {
   isUndocumented: boolean;
   /** Whether the request concerns an object that belongs to `player`. */
   readonly isOwn: boolean;
-  /** When the service must reject the request: the statuses with which it may reject the request. Null for other requests. */
+  /** Statuses with which the service may reject the request, if the service must reject it; null for all other requests. */
   expectedStatuses: readonly number[] | null;
 }
 

@@ -22,7 +22,7 @@ export class Values {
 
   /**
    * Returns a random value that matches a schema.
-   * @param name name of the field or parameter that gets the value
+   * @param name the name of the field or parameter that gets the value
    */
   of(schema: Schema, name: string, depth = 0): unknown {
     const random = this.#random;

@@ -55,7 +55,7 @@ const postReplay = route({
     const replayed = await app.tx(async (tx) => {
       const delivery = await replayDelivery(tx, params);
       if (delivery === 'unknown') throw noSuchDelivery();
-      if (delivery === 'pending') throw fail(409, 'only a delivery in state worked or failed can be replayed, this one is in state received');
+      if (delivery === 'pending') throw fail(409, 'a delivery can be replayed only in the states “worked” and “failed”; this delivery is “received”');
       tx.enqueue(processWebhook, params);
       return delivery;
     });

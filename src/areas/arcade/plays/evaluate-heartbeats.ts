@@ -18,7 +18,7 @@ export type HeartbeatVerdict = { verdict: 'ok' } | { verdict: 'held'; reason: st
 
 /** State of the API processes that hold the sockets of sessions, read from Redis. */
 interface ServiceState {
-  /** Start of the period for which Redis has every heartbeat, ms since 1970. Infinity: any heartbeat may be lost. */
+  /** Time from which on Redis has every heartbeat, ms since 1970. Infinity: Redis may have lost any heartbeat. */
   since: number;
   alive: ReadonlySet<string>;
 }
@@ -55,8 +55,8 @@ function evaluateSession(play: EndedPlay, session: PlaySession | null, service: 
   const startedAt = play.startedAt.getTime();
   const endedAt = play.endedAt.getTime();
   if (!session || session.count === 0) {
-    // When a client is silent for too long, the process that holds the socket sets `left` to 'client'. So the service caused a long silence without
-    // this value.
+    // When a client is silent for too long, the process that holds the socket sets `left` to 'client'. So if `left` has another value, the service
+    // caused the silence.
     const unmarked = session !== null && session.left !== 'client' && endedAt - session.last > limit;
     const excused = startedAt < service.since || unmarked || (session !== null && (session.left === 'service' || !service.alive.has(session.holder)));
     return excused

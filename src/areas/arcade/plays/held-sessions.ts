@@ -83,9 +83,9 @@ export class HeldSessions {
   }
 
   /**
-   * Decides whether the client or the service caused a silence that began at `from`. The client caused it if it never opened a socket, or if the
-   * process that held the socket is alive and recorded that the client left. Otherwise, and whenever Redis may have lost heartbeats, the service
-   * caused it.
+   * Returns the side that caused a silence that began at `from`. The client caused it if the client never opened a socket, or if the process that
+   * held the socket is alive and recorded that the client left. The service caused every other silence, and every silence during which Redis may have
+   * lost heartbeats.
    */
   async #causeOf(before: PlaySession | null, from: number): Promise<GapCause> {
     if (from < (await this.#presence.announce())) return 'service';
@@ -242,7 +242,7 @@ export class HeldSessions {
 
 /**
  * Returns the state of a session after a claim by `holder`.
- * @param before state before the claim; null for a new session
+ * @param before the state that was stored at the time of the claim; null for a new session
  */
 function nextSession(before: PlaySession | null, holder: string, now: number): PlaySession {
   if (before) return { ...before, holder, left: '', last: now };

@@ -33,8 +33,8 @@ export interface PlaySession {
   /** Number of counted heartbeats. */
   count: number;
   /**
-   * Length and start of the longest silence that the client caused, and of the longest silence that the service caused. Once a stored silence is long
-   * enough to break the session, a longer silence does not replace it.
+   * `clientGap` and `clientGapAt`: length and start of the longest silence that the client caused. `serviceGap` and `serviceGapAt`: the same for the
+   * service. A silence that is long enough to break the session is never replaced by a longer one.
    */
   clientGap: number;
   clientGapAt: number;
@@ -74,8 +74,12 @@ export async function readPlaySession(redis: Redis, prefix: string, playId: stri
 }
 
 /**
- * Lua: writes a session's hash if none is stored, or if the stored holder is ARGV[1] and the stored `last` is ARGV[2] ('' = any). ARGV[3]: expiry,
- * ms. Returns 0 when the stored hash differs.
+ * Lua: writes a session's hash if Redis has none, or if the stored hash is as expected. Returns 0 when the stored hash differs.
+ *   KEYS[1]  the key of the hash
+ *   ARGV[1]  expected field `holder`
+ *   ARGV[2]  expected field `last`; '' allows any value
+ *   ARGV[3]  expiry of the key, ms
+ *   others   names and values of the fields to write
  */
 const save = script<0 | 1>(`
 local was = redis.call('HMGET', KEYS[1], 'holder', 'last')
@@ -90,7 +94,7 @@ type ExpectedSession = Pick<PlaySession, 'holder'> & Partial<Pick<PlaySession, '
 
 /**
  * Saves the state of a play's session, unless another process has become its holder.
- * @param known state that the caller read before; null when Redis had none
+ * @param known the state that the caller read earlier; null when Redis had none
  * @returns false when the state in Redis is not `known`
  */
 export async function savePlaySession(

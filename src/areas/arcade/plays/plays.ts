@@ -37,7 +37,7 @@ export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise
   await tx.query(lockPlays, [wallet]);
   const { startedAt, retryAfterSec } = (await tx.query(insertPlay, [playId, wallet, gameId, randomInt(COUNTER_SHARDS)]))[0] ?? {};
   if (!startedAt) {
-    throw fail(429, `a wallet can start at most ${MAX_UNFINISHED_PLAYS} plays without a score within an hour, submit their scores or wait`, {
+    throw fail(429, `this wallet started ${MAX_UNFINISHED_PLAYS} plays in the last hour that have no score: submit scores for these plays, or wait`, {
       'Retry-After': String(Math.max(1, retryAfterSec ?? 1)),
     });
   }
@@ -58,7 +58,7 @@ interface OwnPlay {
   /** Start of the play, ms since 1970. */
   startedAt: number;
   ageMs: number;
-  /** Whether a score names this play, so that no other score can. */
+  /** Whether a score names this play already. Only one score can name a play. */
   used: boolean;
 }
 

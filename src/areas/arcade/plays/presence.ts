@@ -8,7 +8,7 @@ import type { SessionTiming } from './play-session.ts';
  * Returns the Redis keys that show which API processes are alive. All keys are on one node of a cluster.
  *   alive:<process>  exists while the process is alive; expires soon after its death
  *   any              exists while any API process is alive; missing after Redis lost its data
- *   since            ms since 1970; Redis has every heartbeat from then on; the service may be the cause of an earlier silence
+ *   since            time from which on Redis has every heartbeat, ms since 1970; the service may have caused an earlier silence
  */
 export function presenceKeys(prefix: string) {
   const tag = `{${prefix}:presence}`;
@@ -16,8 +16,12 @@ export function presenceKeys(prefix: string) {
 }
 
 /**
- * Lua: renews the keys of a process. Sets `since` to now if heartbeats may be lost. KEYS: alive, any, since.
- * ARGV: expiry (ms), now (ms since 1970), '1' if `alive` should still exist, '1' if the process stalled. Returns `since`.
+ * Lua: renews the keys of a process. Sets the key `since` to the current time if heartbeats may be lost. Returns the value of `since`.
+ *   KEYS     the keys `alive` (of this process), `any` and `since`, as `presenceKeys` describes them
+ *   ARGV[1]  expiry of the keys `alive` and `any`, ms
+ *   ARGV[2]  current time, ms since 1970
+ *   ARGV[3]  '1' if Redis should still have the key `alive` from the last renewal
+ *   ARGV[4]  '1' if the process stalled since the last renewal
  */
 const refreshPresence = script<string>(`
 local lost = redis.call('EXISTS', KEYS[2]) == 0 or (ARGV[3] == '1' and redis.call('EXISTS', KEYS[1]) == 0) or ARGV[4] == '1'
@@ -57,7 +61,7 @@ export class Presence {
 
   /**
    * Starts renewing the keys at an interval.
-   * @param afterwards called after each successful renewal
+   * @param afterwards function that is called after each successful renewal
    */
   start(afterwards: () => void): void {
     const announce = () =>

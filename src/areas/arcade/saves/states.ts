@@ -25,7 +25,7 @@ export async function readState(db: Queryable, wallet: string, gameId: string): 
 
 type Saved = { version: number; updatedAt: string };
 
-// $4: versions that the stored state may have; null = any.
+// $4: versions of which the stored state must have one; null allows any version.
 const upsertState = statement<Saved>(
   'upsert_game_state',
   `insert into game_states as s (wallet, game_id, state, version) values ($1, $2, $3, 1)

@@ -11,8 +11,8 @@ export interface BattleRefusal {
 }
 
 /**
- * Checks the battles that submissions name. Returns an error for each submission that cannot count for its battle, by submission id. The area
- * `battles` implements this type, because the arcade may not import that area.
+ * Checks the battles that submissions name. Returns the errors of the submissions that cannot count for their battles, keyed by submission id. The
+ * area `battles` implements this type, because the arcade may not import that area.
  */
 export type AdmitScores = (app: App, submissions: readonly Submission[]) => Promise<ReadonlyMap<string, BattleRefusal>>;
 
@@ -21,8 +21,8 @@ const lockKeyOf = (id: string) => `hashtextextended(${id}::text, 4203)`;
 const lockBattles = statement('lock_battles_of_scores', `select pg_advisory_xact_lock_shared(${lockKeyOf('b')}) from unnest($1::uuid[]) as b`);
 
 /**
- * SQL: tries to take the exclusive lock of a battle. While a transaction holds this lock, every earlier activity that names the battle is committed,
- * and a new one gets its time only after the transaction ends.
+ * SQL: tries to take the exclusive lock of a battle. While a transaction holds this lock, every activity that names the battle is either committed,
+ * or gets a time after the end of this transaction.
  * @param id SQL expression of the battle's id
  */
 export const tryLockBattle = (id: string): string => `pg_try_advisory_xact_lock(${lockKeyOf(id)})`;
@@ -37,8 +37,8 @@ interface ScoreActivity {
 }
 
 /**
- * Appends the activities of accepted or voided scores. Before the activities get their time, takes the shared lock of each battle that the scores
- * name.
+ * Appends the activities of accepted or voided scores. Takes the shared lock of each battle that the scores name before PostgreSQL sets the time of
+ * the activities.
  */
 export async function appendScoreActivities(tx: Tx, kind: 'score' | 'void', scores: readonly ScoreActivity[]): Promise<void> {
   const battles = [...new Set(scores.flatMap(({ battleId }) => battleId ?? []))];

@@ -8,7 +8,7 @@ import type { ScoreOutcome } from './schemas.ts';
 
 /**
  * Records a batch of submissions and copies the changes to the boards in Redis.
- * @param admit checks the battles that submissions name; the default refuses no submission
+ * @param admit function that checks the battles that submissions name; by default, no submission is refused
  * @returns the outcome of each submission
  */
 export async function processScores(

@@ -8,9 +8,9 @@ import { type RankedScore, type ScoreUpdate, scoreUpdate } from '../events.ts';
 const MAX_BROADCAST_SCORES = 100;
 
 /**
- * Selects the scores of a broadcast. Keeps the best score per wallet and game. Of two equal scores, keeps the newer one, unless the older one is a
- * personal best. Sorts personal bests before other scores, and newer scores before older ones.
- * @param updates accepted scores of one tick of the publisher, oldest first
+ * Selects the scores of a broadcast: the best score per wallet and game. Of two equal scores, selects the newer one, unless the older one is a
+ * personal best. Returns personal bests before other scores, and newer scores before older ones.
+ * @param updates the accepted scores of one tick of the publisher, oldest first
  */
 export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BROADCAST_SCORES): ScoreUpdate[] {
   const best = new Map<string, ScoreUpdate>();
@@ -50,7 +50,7 @@ const ranksInRedis: RankSource = async (app, entries) => {
 /**
  * Returns the publisher of `score_update`. It sends the full update of each score to its wallet, and broadcasts the best scores of a tick with their
  * ranks.
- * @param rankSource reads the ranks
+ * @param rankSource function that reads the ranks
  */
 export const scoreBroadcast = (app: App, rankSource: RankSource = ranksInRedis): BatchedEvent<ScoreUpdate> => ({
   type: scoreUpdate,

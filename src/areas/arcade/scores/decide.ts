@@ -71,7 +71,7 @@ const entryOf = (score: ScoreToDecide, reason: string, points: number, rewards: 
 });
 
 /**
- * Accepts or rejects a held score. An accepted score counts on the current day, within the caps of that day.
+ * Accepts or rejects a held score. An accepted score counts on the day of the decision, within the daily caps.
  * @throws 404 when the score does not exist
  * @throws 409 when the score is not held, or when the verdict is `accept` and the wallet is banned
  */
@@ -105,8 +105,8 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
 }
 
 /**
- * Voids accepted scores of one wallet. Appends negative ledger rows of the current day, which have the same `rewards` flag as the original rows.
- * Recomputes the wallet's best scores. Skips a score that is not accepted or belongs to another wallet.
+ * Voids accepted scores of one wallet, and recomputes the wallet's best scores. Appends negative ledger rows of the current day, with the `rewards`
+ * flag of the original rows. Ignores scores of other wallets, and scores that are not accepted.
  * @returns the number of voided scores
  */
 export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly string[], decision: Decision): Promise<number> {

@@ -21,8 +21,8 @@ const refused = (error: string): ScoreVerdict => ({ verdict: 'refused', error })
 
 /**
  * Evaluates a submission without side effects.
- * @param play the play that `playId` names; undefined when there is none
- * @param heartbeats verdict on the session of this play; undefined when the game does not verify by heartbeat
+ * @param play the row of the play that `playId` names; undefined when there is none
+ * @param heartbeats the verdict on the session of this play; undefined when the game does not verify by heartbeat
  * @param endedAt time at which the client submitted the score
  */
 export function evaluateSubmission(

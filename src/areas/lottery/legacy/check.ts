@@ -8,8 +8,8 @@ import { abandonTicket, type CheckingTicket, decideTicket } from './decide.ts';
 import { evaluatePayment, treasuryAccounts } from './payment.ts';
 
 /**
- * Age of a ticket request after which its transaction counts as lost if the chain does not know it. By then the transaction's blockhash has expired,
- * unless it uses a durable nonce.
+ * Age of a ticket request after which its transaction counts as lost if the RPC node does not know it. By then the transaction's blockhash has
+ * expired, unless it uses a durable nonce.
  */
 const LOST = `interval '10 minutes'`;
 /** Age of a ticket request after which the ticket is refused if its transaction still cannot be read. The wallet can request the ticket again. */

@@ -16,7 +16,7 @@ export interface CheckingTicket {
   readonly signature: string;
 }
 
-// Lock order: first the round, then the ticket.
+// Locks the ticket after the round, in the order of all other transactions, so that two transactions do not deadlock.
 const lockChecking = statement<{ id: string }>(
   'lock_checking_ticket',
   `select id::text from tickets where id = $1 and state = 'checking' for update`,
@@ -28,8 +28,9 @@ const refuse = statement(
 );
 
 /**
- * Returns the reason why a locked round cannot take a ticket, or null.
- * @param paidAt time of the payment; null for a free ticket. A payment that was made before the closing time is accepted until the round is frozen.
+ * Returns the reason why a locked round cannot take a ticket; null when the round can take it. A payment that was made before the closing time is
+ * accepted until the round is frozen.
+ * @param paidAt time of the payment; null for a free ticket
  */
 export function refusalReason(round: LockedRound, paidAt: string | null): string | null {
   const isOpen = paidAt === null ? takesEntries(round) : round.state === 'active' && Date.parse(paidAt) < round.closesAt;

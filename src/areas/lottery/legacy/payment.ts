@@ -9,7 +9,10 @@ import { associatedTokenAddress, TOKEN_PROGRAM } from '#platform/solana/tokens.t
 export interface Refund {
   readonly currency: Currency;
   readonly amount: bigint;
-  /** Id of the cause of the refund's payment, unique per refund. It depends only on the transaction, so a repeated check gives the same id. */
+  /**
+   * Id of the refund, unique per refund and stored as the cause of its payment. It depends only on the transaction, so a repeated check gives the
+   * same id.
+   */
   readonly cause: string;
 }
 
@@ -22,8 +25,10 @@ export type PaymentEvaluation =
   | { readonly verdict: 'valid'; readonly at: string; readonly refunds: readonly Refund[] };
 
 /**
- * Transfer instructions of the token program, by opcode. `to` and `authority` are the positions of the destination and of the authority in the
- * instruction's account list; `bytes` is the minimum length of its data.
+ * Transfer instructions of the token program, by opcode.
+ * `to`: position of the destination in the instruction's account list.
+ * `authority`: position of the authority in the account list.
+ * `bytes`: minimum length of the instruction's data.
  */
 const TRANSFERS: Readonly<Record<number, { readonly to: number; readonly authority: number; readonly bytes: number }>> = {
   3: { to: 1, authority: 2, bytes: 9 },
@@ -76,9 +81,10 @@ function balanceChange(transaction: VersionedTransactionResponse, account: strin
 }
 
 /**
- * Returns the refunds for a wallet, one per currency. Transfers are grouped by payer and treasury account, in the order of the transaction. The cause
- * of the first group is the signature; the cause of each later group is the signature with the group's number. Returns no refund for a treasury
- * account whose recorded balance change is less than the sum of the transfers to it.
+ * Returns the refunds for a wallet, one per treasury account that received transfers from the wallet. Returns no refund for a treasury account whose
+ * recorded balance change is less than the sum of the transfers to it.
+ * The id of a refund (`cause`) is the transaction's signature, or the signature with a number if an earlier transfer used another payer or treasury
+ * account.
  */
 function refundsOf(wallet: string, signature: string, transfers: readonly Transfer[], arrived: (account: string) => bigint): Refund[] {
   const groups = Map.groupBy(transfers, ({ authority, account }) => `${authority} ${account}`);

@@ -58,7 +58,7 @@ const unrelated = perApp(() => new Set<string>());
 
 /**
  * Reads the commitments on the chain, confirmed or finalized, oldest first.
- * @param since the last known commitment, so that only later commitments are read; null reads the whole history
+ * @param since signature and slot of the newest commitment in the database; only later commitments are read. Null reads the whole history
  * @throws 503 while the RPC node does not return the complete history
  */
 export async function commitmentsSince(app: App, since: { readonly signature: string; readonly slot: number } | null): Promise<CommitmentMemo[]> {
@@ -83,8 +83,8 @@ export async function commitmentsSince(app: App, since: { readonly signature: st
 type Mention = Omit<CommitmentMemo, 'memo'>;
 
 /**
- * Returns the transactions that name the committer and may contain a commitment, oldest first. Some RPC nodes omit memos in their list of
- * transactions, so a transaction without a memo is included.
+ * Returns the transactions that name the committer and may contain a commitment, oldest first. Includes transactions that the RPC node lists without
+ * a memo, because some RPC nodes omit memos in their lists.
  */
 async function listMentions(app: App, committer: PublicKey, since: { readonly signature: string; readonly slot: number } | null): Promise<Mention[]> {
   const mentions: Mention[] = [];

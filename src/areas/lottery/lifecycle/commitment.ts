@@ -16,9 +16,10 @@ const PENDING_RETRY_MS = 500;
 const REJECTED_RETRY_MS = 15_000;
 
 /**
- * The transaction type that commits to a round's entries on the chain with a memo that the committer signs. The subject of the transaction is the
- * round's id. The chain would accept a second commitment to the same round, so two checks prevent it: the submission engine signs no new transaction
- * for a round while an earlier transaction may still land, and `compose` first looks for an existing commitment on the chain.
+ * The transaction type that commits to a round's entries on the chain, with a memo that the committer signs. The subject of the transaction is the
+ * round's id.
+ * The chain would accept a second commitment to the same round, so two checks prevent it. The submission engine signs no new transaction for a round
+ * while an earlier transaction may still land. Then `compose` looks for an existing commitment on the chain.
  */
 export const drawCommitment: TransactionType = {
   name: 'draw-commitment',
@@ -83,8 +84,8 @@ export function commitmentMismatch(app: Pick<App, 'config'>, round: OpenedRound,
 }
 
 /**
- * Looks for commitments on the chain that are missing in the database, for example after the database was restored from a backup. An existing
- * commitment to this round is adopted. While a commitment to another round is not recorded, nothing is signed.
+ * Looks for commitments that are on the chain but not in the database (for example after the database was restored from a backup). Uses an existing
+ * commitment to this round. Signs nothing while a commitment to another round is not recorded.
  * @returns null when the database contains all commitments on the chain
  */
 async function findOnChain(app: App, round: OpenedRound, since: Parameters<typeof commitmentsSince>[1]): Promise<ComposeOutcome | null> {

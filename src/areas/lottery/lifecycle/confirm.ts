@@ -39,7 +39,8 @@ export async function confirmCommitment(app: App, round: OpenedRound): Promise<b
     });
     return false;
   }
-  // The position names the key that signed the commitment. The configured committer key may have been rotated since then.
+  // Reads the key that signed the commitment from the round's position in the sequence, because the configured committer key may have been rotated
+  // since then.
   const place = await readPosition(app.db, id);
   const committer = place ? new PublicKey(place.committer) : app.chain.address('committer');
   const landed = await readLanded(app, standing.signature, committer);

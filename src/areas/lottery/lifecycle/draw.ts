@@ -64,7 +64,7 @@ async function postpone(app: App, { id }: CommittedRound, ms: number): Promise<f
 
 /**
  * Voids a committed round that cannot be drawn.
- * @param tree the tree over the entries that the database contains now, which replaces the stored tree; undefined keeps the stored tree
+ * @param tree new tree over the entries that the database contains, which replaces the stored tree; null deletes the stored tree; undefined keeps it
  */
 async function voidRound(
   app: App,

@@ -31,12 +31,12 @@ export type Evaluation =
   | { readonly result: 'valid'; readonly count: number; readonly tree: readonly Uint8Array[]; readonly root: string; readonly audit: Audit }
   /** The entries break a rule, or `verifyRound` rejects the draw. */
   | ({ readonly result: 'invalid' } & Mismatch)
-  /** The entries differ from the entries that the commitment names. */
+  /** The entries differ from the entries that the commitment names. `tree`: the tree over the given entries; null when there are no entries. */
   | { readonly result: 'mismatch'; readonly tree: readonly Uint8Array[] | null };
 
 /**
  * Validates a round's entries and computes their tree and the audit. Takes seconds for 100,000 entries.
- * @param leaves the leaf hashes of the entries, if they are computed already
+ * @param leaves concatenated hashes of the entries; undefined when they are not computed yet
  */
 export function evaluateRound({ parameters, entries, committed }: EvaluationInput, leaves?: Uint8Array): Evaluation {
   const fault = committed === null ? findBrokenRule(parameters, entries) : null;

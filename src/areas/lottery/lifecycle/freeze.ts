@@ -22,8 +22,8 @@ const isSettling = statement<{ one: number }>(
 
 /**
  * Closes a round: freezes its entries permanently, or voids the round when it has none. The row lock keeps out concurrent entries.
- * @param when `now` closes the round immediately. `due` closes it only after the closing time: when no ticket that was requested in time is being
- * checked, or when the maximum wait is over.
+ * @param when time of the closing. `now`: immediately. `due`: after the closing time, as soon as no ticket that was requested in time is being
+ * checked or the maximum wait (`SETTLING_SEC`) is over
  * @returns whether this call has closed the round
  */
 export async function closeRound(tx: Tx, id: string, when: 'now' | 'due' = 'now'): Promise<boolean> {

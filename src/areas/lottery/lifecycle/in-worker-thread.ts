@@ -8,8 +8,8 @@ const MAX_INLINE = 2_000;
 
 /**
  * Evaluates a round. A round with many entries is evaluated in a worker thread, so that this process can do other work meanwhile.
- * @param expected the approximate number of entries
- * @param chunks the entries, ordered by index
+ * @param expected approximate number of entries
+ * @param chunks all entries of the round in chunks, ordered by index
  */
 export async function evaluateInThread(expected: number, request: EvaluationRequest, chunks: AsyncIterable<Entry[]>): Promise<Evaluation> {
   if (expected <= MAX_INLINE) return evaluateRound({ ...request, entries: (await Array.fromAsync(chunks)).flat() });

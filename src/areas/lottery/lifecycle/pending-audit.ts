@@ -10,7 +10,10 @@ export interface CommitmentWithBeacon {
   readonly chain: BeaconChain;
 }
 
-/** Returns the audit of a round without a draw, as text. The function does not need the entries, because the caller knows their root. */
+/**
+ * Returns the audit of a round that has no draw, as JSON text. Takes the root and the number of entries from the round, so it does not read the
+ * entries.
+ */
 export function pendingAuditText(
   round: Pick<OpenedRound, 'parameters' | 'entries' | 'root'>,
   landed: CommitmentWithBeacon | null,

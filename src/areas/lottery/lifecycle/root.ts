@@ -37,7 +37,10 @@ export async function buildRoot(app: App, round: OpenedRound): Promise<boolean> 
   });
 }
 
-/** Voids a closed round that has no entries. Only the successor of a round whose entries were lost can be closed without entries. */
+/**
+ * Voids a closed round that has no entries. Only the successor of a void round can be in this state, because it copies the entries of the void round,
+ * which may have been lost.
+ */
 async function voidEmptyRound(app: App, round: OpenedRound): Promise<boolean> {
   return await app.tx(async (tx) => {
     if (await lockInState(tx, round.id, 'closing')) await voidUncommitted(tx, round, 'no-entries', pendingAuditText(round, null, 'no-entries'));

@@ -25,7 +25,7 @@ const postpone = statement('postpone_round', `update rounds set look_at = app_no
 
 /**
  * Sets the delay before the sweep enqueues a round again.
- * @param ms the delay, ms
+ * @param ms length of the delay, ms
  */
 export async function postponeRound(tx: Tx, round: string, ms: number): Promise<void> {
   await tx.query(postpone, [round, ms]);
@@ -39,7 +39,7 @@ const insertLevels = statement(
 
 /**
  * Replaces the stored tree of a round.
- * @param tree null deletes the stored tree
+ * @param tree levels of the new tree; null deletes the stored tree
  */
 export async function storeTree(tx: Tx, round: string, tree: readonly Uint8Array[] | null): Promise<void> {
   await tx.query(deleteLevels, [round]);

@@ -24,7 +24,7 @@ const newest = statement<CommitmentPosition>(
 );
 const at = statement<CommitmentPosition>('read_commitment_at', `select ${COLUMNS} from commitments where committer = $1 and sequence = $2`);
 const lock = statement('lock_commitments', `select pg_advisory_xact_lock(hashtext('coinop-commitments'))`);
-// If the round has a position already (in the sequence of a former key), replaces this position, unless a commitment is recorded at it.
+// If the round has a position in the sequence of a former key, replaces this position, unless a commitment is recorded at it.
 const insert = statement(
   'insert_commitment',
   `insert into commitments (committer, sequence, round, previous) values ($1, $2, $3, $4)
@@ -38,8 +38,10 @@ export async function readPosition(db: Queryable, round: string): Promise<Commit
 }
 
 /**
- * Reads the newest position of a key (`last`), and its newest position whose commitment is recorded (`landed`). `landed` is the same position as
- * `last` or the position before it.
+ * Reads two positions in the sequence of a key.
+ * `last`: the newest position; undefined when the sequence is empty.
+ * `landed`: the newest position whose commitment is recorded, which is `last` or the position directly before it; undefined when no commitment is
+ * recorded.
  */
 export async function readNewestPositions(
   db: Queryable,
@@ -50,7 +52,7 @@ export async function readNewestPositions(
 }
 
 /**
- * Assigns the next sequence number of a key to a round. A round that has a number of this key keeps it.
+ * Assigns the next position in the sequence of a key to a round. If the round has a position in this sequence already, returns that position.
  * Precondition: no transaction that was signed for the round can land any more.
  * @returns null while the previous commitment is not recorded, or when the round's own commitment is recorded already
  */

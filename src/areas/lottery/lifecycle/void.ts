@@ -40,7 +40,7 @@ const insertSuccessor = statement<{ entries: number }>(
      opens_at, closes_at, app_now(), id, (select count(*)::int from entries where round = $1)
    from rounds where id = $1 returning entries`,
 );
-// The copied entries get new indexes, so that the successor's indexes have no gap when entries of the void round are missing.
+// Numbers the copied entries from 0 again, so that the successor's indexes have no gap when entries of the void round are missing.
 const copyEntries = statement(
   'copy_entries',
   `insert into entries (round, index, id, wallet, numbers, source, message_id, at)

@@ -17,8 +17,8 @@ export async function scheduleStatus(db: Queryable): Promise<AutoStatus> {
   return (await db.query(read))[0] ?? NEVER_STARTED;
 }
 
-// If the schedule runs already, a start without `startAt` creates no additional round: the next start time stays, or becomes earlier if the new
-// interval is shorter.
+// If the schedule runs already and `startAt` is missing, the next start time stays, or becomes earlier if the new interval is shorter. So the change
+// of a running schedule creates no additional round.
 const start = statement<AutoStatus>(
   'start_schedule',
   `insert into round_schedule as s (interval_sec, template, started_by, next_at) values ($1, $2, $3, coalesce($4::timestamptz, app_now()))

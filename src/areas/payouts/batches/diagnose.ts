@@ -19,8 +19,8 @@ const INSUFFICIENT = 1;
 const failed = (error: ChainError, name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { ...error, name, message } });
 
 /**
- * Decides whether a batch waits or fails after its simulation failed. The batch is not signed yet. The error names the failed instruction but not the
- * cause, so this function also reads the token accounts of the treasury and the wallet.
+ * Decides whether a batch waits or fails after its simulation failed. The error of the simulation names only the failed instruction, so this function
+ * also reads the token accounts of the treasury and the wallet to find the reason.
  */
 export async function diagnose(app: App, batch: Batch, error: ChainError): Promise<ComposeOutcome> {
   const found = memberOfInstruction(batch.members, error.instruction);

@@ -12,7 +12,7 @@ export interface BatchMember {
   readonly opens: boolean;
 }
 
-/** The data of a batch without its members. Terms and members together determine every byte of the instructions. */
+/** The data of a batch without its members. The terms and the members together determine all instructions of the batch. */
 export interface BatchTerms {
   readonly id: string;
   /** Address of the nonce account of the lane. */
@@ -41,7 +41,7 @@ export function readPayoutMemo(text: string): { batch: string; hash: string } | 
 }
 
 /**
- * Builds the instructions of a batch: first the memo, then for each member the transfer. If the batch opens the member's token account, that
+ * Builds the instructions of a batch: first the memo, then one transfer per member. If the batch opens the member's token account, the opening
  * instruction precedes the transfer.
  */
 export function batchInstructions(terms: BatchTerms, members: readonly BatchMember[]): TransactionInstruction[] {
@@ -60,8 +60,8 @@ export function batchInstructions(terms: BatchTerms, members: readonly BatchMemb
 }
 
 /**
- * Returns the member to which an instruction of a batch belongs, and whether it opens the token account or transfers. Returns null when the
- * instruction belongs to no member.
+ * Returns the member that an instruction of a batch pays, and whether the instruction opens the token account or transfers tokens. Returns null for
+ * an instruction that concerns no member, such as the memo.
  */
 export function memberOfInstruction(
   members: readonly BatchMember[],
@@ -90,7 +90,7 @@ export function fits(terms: BatchTerms, members: readonly BatchMember[]): boolea
   ];
   const message = new TransactionMessage({
     payerKey: payer,
-    // Uses the mint in place of a blockhash. Both have 32 bytes, and only the length of the message is measured.
+    // Uses the mint instead of a blockhash, because only the length of the message is measured. Both have 32 bytes.
     recentBlockhash: terms.mint,
     instructions: [...before, ...batchInstructions(terms, members)],
   }).compileToLegacyMessage();

@@ -9,8 +9,8 @@ export interface Batch extends BatchTerms {
   /** Rent of one token account, lamports. */
   readonly rent: bigint;
   /**
-   * Urgency of the transaction: each unit doubles the priority fee. It equals the largest number of expired batches that any payment of this batch
-   * was in before.
+   * Urgency of the transaction: each unit doubles the priority fee. The value is the number of expired batches that a payment was in before; the
+   * payment with the highest number determines it.
    */
   readonly urgency: number;
   readonly members: readonly BatchMember[];

@@ -53,7 +53,7 @@ const complete = statement<{ id: string; wallet: string; currency: string; amoun
 );
 
 /**
- * Completes the payments of finalized batches and emits one event per payment. Idempotent. The lanes stay stale until reconciliation has read their
+ * Completes the payments of finalized batches and emits one event per payment. Idempotent. The lanes stay stale until a reconciliation has read their
  * new nonces.
  */
 export async function settleFinalized(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
@@ -68,10 +68,10 @@ export async function settleFinalized(tx: Tx, landings: readonly LandedTransacti
   tx.enqueue(planPayouts, {});
 }
 
-/** Maximum failed batches that one payment may cause. A payment that reaches this number is moved to `manual`. */
+/** Number of failed batches at which the payment that caused them is moved to `manual`. */
 const MAX_REFUSALS = 3;
 
-/** Names of errors that no single member causes. All members of the failed batch return to `pending`. */
+/** Names of errors that are not counted as a failure of one payment. All payments of the failed batch return to `pending`. */
 const SHARED_ERRORS: ReadonlySet<string> = new Set(['TreasuryShort', 'TreasuryFrozen', 'OverLimit', 'AccountGone']);
 /** Name of the error with which `diagnose` reports that one member cannot be paid. */
 export const MEMBER_ERROR = 'Unpayable';
@@ -91,8 +91,8 @@ const countRefusal = statement<{ refusals: number }>(
 const RETRY_MS = 1_000;
 
 /**
- * Closes batches that did not land or landed with an error. Moves the payment of an unpayable member to `manual`; the other payments return to
- * `pending`.
+ * Closes batches that did not land, or that landed with an error. If a payment cannot be paid, moves it to `manual`. All other payments of the batch
+ * return to `pending`.
  */
 export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[]): Promise<void> {
   for (const { subject, signature, error } of failures) {
@@ -105,15 +105,15 @@ export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[
     const unpayable = culprit !== null && (await isUnpayable(tx, culprit.payment, error));
     if (unpayable) await moveToManual(tx, [{ id: culprit.payment, reason: reasonOf(error) }]);
     const others = members.filter((id) => !unpayable || id !== culprit.payment);
-    // The members of an expired batch are planned again at once, with a higher priority fee. If a member caused the failure, the others are also
-    // planned at once. If no member caused it, all members wait, because an immediate retry would fail again.
+    // The payments of an expired batch are planned again at once, with a higher priority fee. They are also planned at once if one member caused the
+    // failure. Otherwise all payments wait, because an immediate retry would fail again.
     const givenUp = error.name === 'Dead';
     await tx.query(resetToPending, [others, givenUp || culprit ? 0 : RETRY_MS, givenUp ? 1 : 0]);
   }
   tx.enqueue(planPayouts, {});
 }
 
-/** Counts one more failed batch for a payment. Returns whether the payment cannot be made or has reached the maximum number of failed batches. */
+/** Adds 1 to the number of failed batches of a payment. Returns whether the payment cannot be paid or has reached `MAX_REFUSALS`. */
 async function isUnpayable(tx: Tx, payment: string, error: ChainError): Promise<boolean> {
   const refusals = (await tx.query(countRefusal, [payment]))[0]?.refusals ?? 0;
   return error.name === MEMBER_ERROR || refusals >= MAX_REFUSALS;

@@ -37,10 +37,7 @@ function spendsOf(batch: Batch): Spend[] {
   ];
 }
 
-/**
- * Builds the transaction of a stored batch. If another transaction has used the nonce of the batch, fails the batch, because the batch can never land
- * then.
- */
+/** Builds the transaction of a stored batch. Fails the batch when another transaction has used its nonce, because then the batch can never land. */
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const batch = await readBatch(app.db, subject);
   if (batch?.state !== 'live') return { do: 'manual', reason: 'the batch does not exist or is closed' };
@@ -54,7 +51,7 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   ]);
   if (decodeNonce(nonce.value)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction has used the nonce of the batch already');
   const spends = spendsOf(batch);
-  // Fails the batch instead of waiting for the next day, because a smaller batch may still fit into the daily limit.
+  // Fails the batch instead of waiting for the next day. Its payments return to `pending`, and a smaller batch may still fit into the daily limit.
   const isOver = spends.some(({ asset, amount }) => (asset === batch.mint && amount > limits[0]) || (asset === TOKEN_ACCOUNTS && amount > limits[1]));
   if (isOver) return failed('OverLimit', 'the daily limit is reached');
   return {

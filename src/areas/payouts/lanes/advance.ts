@@ -11,8 +11,8 @@ import { markStale, selectLane } from './rows.ts';
 const WAIT_MS = 1_000;
 
 /**
- * Urgency of a transaction that advances a nonce; each unit doubles the priority fee. With this urgency the transaction pays the priority fee of a
- * fourth attempt, so that it lands before the batch that did not land in time.
+ * Urgency of a transaction that advances a nonce; each unit doubles the priority fee. The high fee lets the transaction land before the overdue batch
+ * that uses the same nonce.
  */
 const URGENCY = 3;
 

@@ -54,25 +54,26 @@ interface NonceUse {
   readonly slot: number;
   readonly nonce: string;
   readonly by: 'attempt' | 'unknown';
-  /** Whether the result of the transaction is in the database: the attempt is finalized or failed, or the unknown transaction is not `unmatched`. */
+  /**
+   * Whether the database has the result of the transaction: the attempt is in the state `finalized` or `failed`, or the unknown transaction has
+   * another verdict than `unmatched`.
+   */
   readonly settled: boolean;
 }
 
-/** The transactions that used nonces of a lane after the transaction `lane.landed`. */
+/** The transactions that name the nonce account of a lane and are newer than the transaction `lane.landed`. */
 export interface LaneHistory {
   /** Uses of nonces, oldest first. */
   readonly uses: readonly NonceUse[];
   /** Unknown transactions that are not in the database yet. */
   readonly fresh: readonly UnknownTransaction[];
-  /**
-   * Whether all transactions of the history were read. If false, the caller stores `fresh`, so the next reconciliation reads further transactions.
-   */
+  /** Whether all listed transactions were read. If false, the caller stores `fresh`, and the next reconciliation reads the other transactions. */
   readonly complete: boolean;
 }
 
 const selectAttempts = statement<{ signature: string; nonce: string | null; state: string }>(
   'known_attempts_of_lane',
-  // Excludes attempts in the state `dead`. If a dead attempt has landed nevertheless, it counts as an unknown transaction.
+  // Excludes attempts in the state `dead`. A dead attempt that landed nevertheless counts as an unknown transaction.
   `select signature, case when nonce_account = $2 then nonce end as nonce, state from chain_attempts
    where signature = any($1::text[]) and state <> 'dead'`,
 );
@@ -102,8 +103,8 @@ function classifyTransaction(address: PublicKey, signature: string, found: Versi
 }
 
 /**
- * Reads the finalized transactions that name a lane's nonce account, after the transaction `lane.landed`. Any wallet can name the nonce account in a
- * transaction, but only the fee payer can use its nonce.
+ * Reads the finalized transactions that name a lane's nonce account and are newer than the transaction `lane.landed`. Any wallet can name the nonce
+ * account, but only the fee payer can use its nonce.
  * @param slot minimum slot that the RPC node must have reached
  */
 export async function readLaneHistory(app: App, lane: Lane, slot: number): Promise<LaneHistory> {
@@ -126,8 +127,8 @@ export async function readLaneHistory(app: App, lane: Lane, slot: number): Promi
     const { nonce, by, settled } = known.get(signature) ?? { nonce: null, by: 'unknown', settled: false };
     return nonce === null ? [] : [{ signature, slot: at, nonce, by, settled }];
   });
-  // The list contains at least the transaction that created the nonce account. So before the first nonce is stored, an empty list means that the RPC
-  // node lags behind.
+  // The list contains at least the transaction that created the nonce account. If the list is empty and no nonce is stored yet, the RPC node lags
+  // behind.
   const isPlausible = listed.length > 0 || lane.nonce !== null;
   return { uses, fresh, complete: isPlausible && fresh.length === unknown.length };
 }
@@ -138,8 +139,8 @@ interface ListedSignature {
 }
 
 /**
- * Lists the signatures of transactions that name a lane's nonce account, after the transaction `lane.landed`, oldest first. Returns null when there
- * are more than 20 pages of signatures.
+ * Lists the signatures of the transactions that name a lane's nonce account and are newer than the transaction `lane.landed`, oldest first. Returns
+ * null when there are more than 20 pages of signatures.
  */
 async function listSignatures(app: App, lane: Lane, minContextSlot: number): Promise<ListedSignature[] | null> {
   const found: ListedSignature[] = [];

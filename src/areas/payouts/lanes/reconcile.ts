@@ -11,8 +11,8 @@ export interface LaneReconciliation {
   /** Whether the database has every transaction that used a nonce of the lanes, and the result of each of these transactions. */
   readonly clear: boolean;
   /**
-   * Differences between the chain and the database, one sentence each. An operator must resolve them. A difference also ends when a lost payment is
-   * created again, because the transaction on the chain then matches this payment.
+   * Differences between the chain and the database, one sentence each. An operator must resolve each difference, unless the lost payment of an
+   * unmatched transaction is created again.
    */
   readonly problems: readonly string[];
 }
@@ -21,8 +21,8 @@ export interface LaneReconciliation {
 const MAX_ACCOUNTS_PER_REQUEST = 100;
 
 /**
- * Compares the finalized nonces of lanes with the database, and frees each lane whose latest transaction is in the database. If a nonce has advanced
- * without a transaction in the database, an older state of the database was probably restored.
+ * Compares the finalized nonces of lanes with the database. Frees each lane whose latest transaction is in the database. A nonce that advanced
+ * without a transaction in the database shows that an older state of the database was probably restored.
  * @param which `stale`: only lanes whose nonce may have been used; `all`: every lane
  */
 export async function reconcileLanes(app: App, which: 'stale' | 'all'): Promise<LaneReconciliation> {
@@ -42,7 +42,10 @@ export async function reconcileLanes(app: App, which: 'stale' | 'all'): Promise<
   return { clear, problems };
 }
 
-/** The result for one lane: `clear`; `waiting` when the RPC node does not have all data yet; or one sentence per difference. */
+/**
+ * The result for one lane. `clear`: no difference was found. `waiting`: data is missing, because the RPC node lags behind or an attempt is not
+ * finalized yet. An array: one sentence per difference.
+ */
 type LaneResult = 'clear' | 'waiting' | readonly string[];
 
 async function reconcileLane(app: App, lane: Lane, value: string | null, slot: number): Promise<LaneResult> {
@@ -58,7 +61,7 @@ async function reconcileLane(app: App, lane: Lane, value: string | null, slot: n
   });
   if (problems.length > 0) return problems;
   if (!history.complete || history.uses.some(({ by, settled }) => by === 'attempt' && !settled)) return 'waiting';
-  // Searches all uses and not only the last one. After an operator accepted the lane, the history still contains uses of earlier nonces.
+  // Searches all uses and not only the last one, because the history of an accepted lane also contains uses of earlier nonces.
   if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await freeLane(app, lane, value, slot, history);
   // The nonce advanced, but no listed transaction used it. The RPC node's transaction history may lag behind its accounts, so the lane waits before a
   // difference is reported.

@@ -16,7 +16,9 @@ export interface Lane {
   landedSlot: number;
   /** Whether a transaction may have used `nonce` since it was read from the account. */
   stale: boolean;
-  /** Whether an operator decided to continue with the nonce that the account has, although no known transaction used the nonce before it. */
+  /**
+   * Whether an operator decided to continue with the present nonce of the account, although the transaction that used the stored nonce is not known.
+   */
   accepted: boolean;
   /** Time since the latest change of the row, ms. */
   age: number;
@@ -30,8 +32,8 @@ export const selectStaleLanes = statement<Lane>('select_stale_payout_lanes', `se
 export const selectLane = statement<Lane>('select_payout_lane', `select ${COLUMNS} from payout_lanes where lane = $1`);
 
 /**
- * Inserts a lane. If the lane exists with the account of an earlier fee payer, moves it to the account of the present one, but only when no batch
- * uses the lane and it is not stale.
+ * Inserts a lane. If the lane exists with the account of an earlier fee payer, stores the account of the present fee payer instead. Does not change a
+ * lane that is stale or that a batch uses.
  */
 export const insertLane = statement(
   'insert_payout_lane',
@@ -41,10 +43,10 @@ export const insertLane = statement(
    where l.address <> excluded.address and l.batch is null and not l.stale`,
 );
 
-/** Marks lanes as stale, because a transaction may have used their nonce since it was read. */
+/** Marks lanes as stale, because a transaction may have used their nonce since the nonce was read. */
 export const markStale = statement('mark_payout_lanes_stale', `update payout_lanes set stale = true where lane = any($1::smallint[]) and not stale`);
 
-/** Stores the nonce that the account has and clears `stale`. Skips a lane that a batch uses, or whose row was changed since it was read. */
+/** Stores the present nonce of the account and clears `stale`. Skips a lane that a batch uses, or whose row changed after it was read. */
 export const settleLane = statement<{ lane: number }>(
   'settle_payout_lane',
   `update payout_lanes set nonce = $3, nonce_slot = $4::int8, landed = coalesce($5, landed), landed_slot = greatest(landed_slot, $6::int8),
@@ -63,7 +65,7 @@ export const selectLanesInDemand = statement<{ lane: number }>(
    order by 1`,
 );
 
-/** Locks a lane if no batch uses it, it is not stale and its nonce is still the planned one. */
+/** Locks a lane if no batch uses it, it is not stale, and its nonce still equals the nonce of the planned batch. */
 export const lockLane = statement<{ lane: number }>(
   'lock_payout_lane',
   `select lane::int from payout_lanes where lane = $1 and address = $2 and nonce = $3 and batch is null and not stale for update skip locked`,

@@ -9,7 +9,7 @@ import type { Currency } from '../payments.ts';
 import type { Transfer, UnknownTransaction } from './history.ts';
 import type { Lane } from './rows.ts';
 
-/** Maximum orders of payments that are tried to find the order whose hash is in a memo. */
+/** Maximum orders of payments that are tried to find the order whose hash equals the hash in a memo. */
 const MAX_ORDERS = 20_000;
 
 const insertUnknown = statement(
@@ -59,7 +59,8 @@ interface MatchCandidate {
   currency: Currency;
   completed: boolean;
 }
-// Includes batched and confirmed payments. The unknown transaction has used the nonce of the lane, so the batch of these payments can no longer land.
+// Includes the payments in the states `batched` and `confirmed`. Their batch can no longer land, because the unknown transaction has used the nonce
+// of the lane.
 const selectMatchCandidates = statement<MatchCandidate>(
   'select_payments_that_may_be_paid',
   `select p.id::text, p.wallet, p.amount::text, p.currency, false as completed from payments p
@@ -79,8 +80,8 @@ const completeMatched = statement<{ id: string; wallet: string; currency: string
 );
 
 /**
- * Matches the unmatched transactions of a lane with payments. A transaction matches when its transfers equal payments in wallet, token and amount,
- * and its memo has the hash of their payment ids. Completes the matched payments.
+ * Matches the unmatched transactions of a lane with payments, and completes the matched payments. A transaction matches when its transfers and the
+ * payments have equal wallets, tokens and amounts, and its memo has the hash of the payment ids.
  * @returns one sentence for each transaction that stays unmatched
  */
 export async function matchTransactions(app: App, tx: Tx, lane: Pick<Lane, 'lane'>): Promise<string[]> {
@@ -141,7 +142,7 @@ function tokenAccountOf(app: App, wallet: string, currency: Currency): string {
 }
 
 /**
- * Selects one payment per transfer so that the hash of the payment ids equals `hash`. No payment is selected twice.
+ * Selects one payment per transfer so that the hash of the selected payment ids equals `hash`. Selects each payment at most once.
  * @param choices one list per transfer, in batch order: the ids of the payments that the transfer may have paid
  * @returns the selected payment ids; null when no selection has this hash, or when `MAX_ORDERS` orders were tried
  */

@@ -72,8 +72,8 @@ async function planBatch(app: App, plan: Plan): Promise<boolean> {
   const { lane, mint, candidates } = plan;
   const treasury = app.chain.key('treasury').publicKey;
   const wallets = candidates.map(({ wallet }) => wallet);
-  // Reads the records of opened token accounts before the chain state. In the other order, an account that is opened between the two reads would have
-  // a record but be missing in the chain state, as if the wallet had closed the account.
+  // Reads the records of opened token accounts before the chain state. In the other order, an account that is opened between the two reads would look
+  // like an account that the wallet has closed.
   const opened = await app.db.query(selectOpened, [wallets, mint.toBase58()]);
   const chain = await readChainState(app, lane, mint, treasury, wallets);
   if ('unavailable' in chain) {

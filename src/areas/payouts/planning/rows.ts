@@ -34,8 +34,8 @@ export const selectInFlight = statement<{ amount: string }>(
 );
 
 /**
- * Selects wallets whose token account a claim or a payout batch opens or has opened. `landed` is false while a payout batch that opens the account is
- * in flight.
+ * Selects the wallets whose token account was opened, or is being opened, by a claim or a payout batch. `landed` is false while the payout batch that
+ * opens the account is in flight.
  */
 export const selectOpened = statement<{ wallet: string; landed: boolean }>(
   'select_accounts_opened_by_payouts',

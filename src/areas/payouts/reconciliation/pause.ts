@@ -31,7 +31,7 @@ const acceptLanes = statement<{ lane: number }>(
 /**
  * Removes the pause that an operator set. If the next reconciliation finds a difference, it pauses payouts again.
  * @param acknowledge signatures of all unmatched transactions; the full list proves that the operator has seen each of them
- * @param lanes numbers of the lanes to continue with the nonce that their account has now
+ * @param lanes numbers of the lanes that continue with the present nonce of their account
  * @throws 409 when `acknowledge` differs from the unmatched transactions; 400 when a lane does not exist
  */
 export async function resumePayouts(app: App, by: string, acknowledge: readonly string[], lanes: readonly number[]): Promise<void> {

@@ -66,7 +66,7 @@ async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, 
       { reason: now.mismatchReason },
       'all transactions on the chain are matched with the database; payouts resume unless an operator paused them',
     );
-  // Stores the new identity only when there is no difference. So after a crash, the next run still finds the identity changed and compares again.
+  // Stores the new identity only when there is no difference. If the process crashes before, the next run still finds that the identity has changed.
   const known = reason === null && identity !== null ? identity : { system: now.system, timeline: now.timeline };
   await tx.query(updateReconciliation, [known.system, known.timeline, reason]);
   await applyPause(tx, { ...now, mismatchReason: reason });
@@ -80,7 +80,7 @@ async function storeMismatch(tx: Tx, reason: string): Promise<void> {
   await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
-/** Pauses payouts while there is a difference or an operator has paused them. Otherwise resumes payouts. */
+/** Pauses payouts if there is a difference between the database and the chain, or if an operator has paused them. Otherwise resumes payouts. */
 export async function applyPause(
   tx: Tx,
   { mismatchReason, manualReason }: Pick<ReconciliationState, 'mismatchReason' | 'manualReason'>,

@@ -8,10 +8,10 @@ import { applyBoard, neighbourhoodOf } from './scripts.ts';
 /**
  * Returns the Redis keys of a board. A board is a sorted copy of the standings in regular mode; it can be rebuilt from the database at any time. All
  * keys of a board share a hash tag, so they are on one node of a cluster.
- *   {prefix:board:<board>}:ready         run id of the Redis server when the board was completed; missing = not complete
- *   {prefix:board:<board>}:versions      hash wallet → version of the standing in the sorted sets
+ *   {prefix:board:<board>}:ready         run id of the Redis server when the board was completed; missing while the board is not complete
+ *   {prefix:board:<board>}:versions      hash that maps each wallet to the version of its standing in the sorted sets
  *   {prefix:board:<board>}:all           sorted set of the all-time totals
- *   {prefix:board:<board>}:day:<bucket>  sorted set of the current day; also week, month, year; expires two days after the bucket's end
+ *   {prefix:board:<board>}:day:<bucket>  sorted set of one day; expires two days after the day's end; the same for week, month, year
  */
 export function boardKeys(prefix: string, board: string) {
   const tag = `{${prefix}:board:${board}}`;
@@ -25,11 +25,11 @@ export function boardKeys(prefix: string, board: string) {
 const DAY_MS = 86_400_000;
 
 /**
- * Copies standings to a board in Redis. Skips a standing unless its version is newer than the version of the standing on the board. Idempotent; calls
- * may come in any order, and totals may decrease.
+ * Copies standings to a board in Redis. Skips a standing if the board has the same or a newer version of this standing. So calls may be repeated, and
+ * may come in any order.
  * @param day UTC day number on which the rows were written
- * @param rows standings of this board, at most one per wallet; rows in beta mode are skipped
- * @param wallets wallets whose all-time neighbourhoods are returned
+ * @param rows the standings of this board, at most one per wallet; rows in beta mode are skipped
+ * @param wallets addresses whose all-time neighbourhoods are returned
  * @returns the neighbourhoods in the order of `wallets`; null while the board is not complete in Redis
  */
 export async function applyToBoard(
@@ -40,7 +40,7 @@ export async function applyToBoard(
   wallets: readonly string[] = [],
 ): Promise<Neighbourhood[] | null> {
   const shown = rows.filter((row) => row.mode === 'regular' && row.board === board);
-  // If another writer changed a row after midnight, the row has a later day than `day`, and its values belong to that later day.
+  // Uses the latest day of the rows if it is later than `day`, because another writer may have changed a row after midnight.
   const current = shown.reduce((latest, row) => Math.max(latest, row.day), day);
   const keys = boardKeys(app.config.redis.prefix, board);
   const buckets = PERIODS.map((period) => ({ period, bucket: bucketOf(period, current) }));

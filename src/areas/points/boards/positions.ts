@@ -8,7 +8,8 @@ export interface PageEntries {
 }
 
 /**
- * Lines to read from a board by SQL: a range of positions; or a wallet with `reach` lines on either side, and the line with the next better score.
+ * Lines to read from a board by SQL: a range of positions, or the lines around a wallet. `reach`: number of lines above the wallet, and below it. For
+ * a wallet, SQL also reads the line with the next better score.
  */
 export type PositionQuery = { offset: number; limit: number } | { wallet: string; reach: number };
 
@@ -17,15 +18,15 @@ export interface PositionRow extends RankedLine {
   position: number;
 }
 
-/** Lines of a board that SQL returned, by position, and the number of wallets on the board. */
+/** Lines that SQL read from a board, keyed by position, and the number of wallets on the board. */
 export interface BoardPositions {
   total: number;
   rows: ReadonlyMap<number, PositionRow>;
 }
 
 /**
- * Returns the lines of a board by their position.
- * @param total number of wallets on the board
+ * Returns the lines of a board, keyed by position.
+ * @param total the number of wallets on the board
  */
 export function boardPositions(total: number, lines: readonly PositionRow[]): BoardPositions {
   return { total, rows: new Map(lines.map((line) => [line.position, line])) };

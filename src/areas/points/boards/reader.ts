@@ -51,8 +51,8 @@ function scopeOf(app: App, board: string, { span, at }: PeriodChoice): BoardScop
 }
 
 /**
- * Reads a page of a board. Reads an ended period from its stored final ranks, and other parts from Redis. Reads by SQL when the final ranks are not
- * stored yet, or the board is not complete in Redis.
+ * Reads a page of a board: of an ended period from the stored final ranks, otherwise from Redis. Reads by SQL when no final ranks are stored yet, or
+ * when the board in Redis is not complete.
  * @throws 400 when `at` is in the future
  */
 export async function readPage(app: App, board: string, request: PageRequest): Promise<BoardPage> {
@@ -108,7 +108,8 @@ async function readRedisPage(app: App, scope: BoardScope, { offset, limit, aroun
 }
 
 /**
- * Calls `read`, which reads a board from Redis, and checks that the board is complete. Requests a rebuild of an incomplete board.
+ * Reads a board from Redis with `read`. Requests a rebuild of the board if it is not complete.
+ * @param read function whose result begins with the value of the board's key `ready`
  * @returns null when Redis is down or the board is not complete
  */
 async function readRedis<T extends [ready: string, ...unknown[]]>(app: App, board: string, read: () => Promise<T>): Promise<T | null> {

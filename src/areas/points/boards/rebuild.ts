@@ -17,7 +17,7 @@ const ROWS_PER_QUERY = 20_000;
 /** Standings per Redis call. The number is small, because Redis serves no other client during a call. */
 const ROWS_PER_CALL = 200;
 
-// Reads the current day after the rows, so that no row has a later day than the Redis keys that it is written to.
+// Reads the current day after the rows, so that no row has a later day than `currentDay`, by which the Redis keys are chosen.
 const selectChunk = statement<StandingRow & { currentDay: number }>(
   'select_board_chunk',
   `select ${STANDING_COLUMNS}, (select app_day()) as "currentDay" from standings s
@@ -34,9 +34,9 @@ export async function readToday(app: App): Promise<number> {
 }
 
 /**
- * Fills a board in Redis from its standings. Scores may be recorded meanwhile: of two versions of a standing, the newer one stays. Marks the board as
- * complete only if Redis did not restart during the rebuild. Does nothing if the board is complete already.
- * @throws when Redis lost the board during the rebuild; the job then retries
+ * Fills a board in Redis from its standings, and marks the board as complete. Does nothing if the board is complete already. Scores may be recorded
+ * meanwhile: Redis keeps the newer version of each standing.
+ * @throws when Redis lost the board during the rebuild, for example by a restart; the job then retries
  */
 export async function rebuildBoard(app: App, board: string): Promise<void> {
   const started = performance.now();

@@ -4,8 +4,8 @@ import { type App, perApp } from '#platform/app.ts';
 const cached = perApp(() => ({ runId: null as Promise<string> | null }));
 
 /**
- * Returns the run id of the Redis server, cached until the connection closes. Redis gets a new run id with every restart and failover, even when it
- * loads an older dump. So a board that was completed under another run id is not complete any more.
+ * Returns the run id of the Redis server, cached until the connection closes. Redis gets a new run id with every restart and failover. A board that
+ * was completed under an earlier run id is not complete any more, because Redis may have loaded an older dump.
  */
 export function redisRunId(app: App): Promise<string> {
   const state = app.state(cached);

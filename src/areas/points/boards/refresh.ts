@@ -4,7 +4,7 @@ import { readStandings } from '../standings.ts';
 import { applyToBoard } from './boards.ts';
 import { readToday } from './rebuild.ts';
 
-/** Standings per batch, and maximum batches per run. */
+/** BATCH: standings per batch. MAX_BATCHES: maximum batches per run. */
 const BATCH = 500;
 const MAX_BATCHES = 100;
 
@@ -26,8 +26,8 @@ const deleteRefreshes = statement(
 );
 
 /**
- * Copies the standings that are marked as changed to the boards in Redis. The recording of submitted scores copies its standings itself; every other
- * writer marks the standings that it changes. Deletes the marks last, so that after a failed run the next run repeats the copy.
+ * Copies the standings that are marked in the table `board_refreshes` to the boards in Redis. Deletes the marks after the copy, so that after a
+ * failed run the next run repeats the copy.
  */
 export async function refreshBoards(app: App): Promise<void> {
   for (let i = 0; i < MAX_BATCHES; i++) {

@@ -12,8 +12,8 @@ export interface RankedLine {
 }
 
 /**
- * Lua function that reads the lines around a wallet in a sorted set. Returns [zero-based position of the wallet, rank of the first returned line,
- * next better score, [wallet, score, …]]; [-1] when the wallet is not in the set.
+ * Lua function that reads the lines around a wallet in a sorted set. Returns [-1] when the wallet is not in the set. Otherwise, returns [zero-based
+ * position of the wallet, rank of the first returned line, next better score or '', returned lines as [wallet, score, …]].
  */
 const NEIGHBOURHOOD = `
 local function neighbourhood(key, wallet)
@@ -34,8 +34,8 @@ end
 `;
 
 /**
- * Lua: reads a page of a board. KEYS: ready, sorted set. ARGV: offset, limit, wallet to centre on or ''.
- * Returns [ready, number of wallets, offset, rank of the first line, [wallet, score, …]].
+ * Lua: reads a page of a board. KEYS: the key that marks the board as complete; the sorted set. ARGV: offset; limit; the wallet at the centre of the
+ * page, or ''. Returns [value of the first key, number of wallets, offset, rank of the first line, [wallet, score, …]].
  */
 export const boardPage = script<[ready: string, n: number, offset: number, first: number, window: string[]]>(`
 local from = tonumber(ARGV[1])
@@ -50,12 +50,18 @@ if from > 0 and window[2] then first = redis.call('ZCOUNT', KEYS[2], '(' .. wind
 return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), from, first, window }
 `);
 
-/** Lua: reads a wallet's neighbourhood. KEYS: ready, sorted set. ARGV: a wallet. Returns [ready, number of wallets, neighbourhood]. */
+/**
+ * Lua: reads a wallet's neighbourhood. KEYS: the key that marks the board as complete; the sorted set. ARGV: the wallet. Returns [value of the first
+ * key, number of wallets, neighbourhood].
+ */
 export const boardRank = script<[ready: string, n: number, found: WindowReply]>(`${NEIGHBOURHOOD}
 return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1]) }
 `);
 
-/** Lua: reads the ranks of wallets. KEYS: ready, sorted set. ARGV: wallets. Returns [ready, [one rank per wallet; 0 = not on the board]]. */
+/**
+ * Lua: reads the ranks of wallets. KEYS: the key that marks the board as complete; the sorted set. ARGV: the wallets. Returns [value of the first
+ * key, list with one rank per wallet]. The rank is 0 for a wallet that is not on the board.
+ */
 export const boardRanks = script<[ready: string, ranks: number[]]>(`
 local ranks = {}
 for i, wallet in ipairs(ARGV) do
@@ -66,11 +72,15 @@ return { redis.call('GET', KEYS[1]) or '', ranks }
 `);
 
 /**
- * Lua: writes the standings whose version is newer than the version on the board, with a few Redis commands for all standings together.
- * KEYS: ready, versions, all, day, week, month, year.
- * ARGV: four expiry times (ms since 1970); the number of standings; for each standing its wallet, version and five values ('' = not in the current
- * bucket); then the wallets whose neighbourhoods are returned. Each wallet has at most one standing.
- * Returns [ready, number of wallets, one neighbourhood per requested wallet].
+ * Lua: writes standings to a board. Skips a standing if the board has the same or a newer version of this standing.
+ *   KEYS[1]     the key that marks the board as complete
+ *   KEYS[2]     hash that maps each wallet to the version of its standing on the board
+ *   KEYS[3..7]  the sorted sets: all time, day, week, month, year
+ *   ARGV[1..4]  expiry times of the sorted sets day, week, month and year, ms since 1970
+ *   ARGV[5]     number of standings, at most one per wallet
+ *   next        seven values per standing: wallet, version, and the value for each sorted set ('' leaves the sorted set unchanged)
+ *   last        the wallets whose neighbourhoods are returned
+ * Returns [value of KEYS[1], number of wallets, one neighbourhood per requested wallet].
  */
 export const applyBoard = script<[ready: string, n: number, ...found: WindowReply[]]>(`${NEIGHBOURHOOD}
 local n = tonumber(ARGV[5])
@@ -114,8 +124,12 @@ return out
 const RUN_ID = `local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
 
 /**
- * Lua: deletes a board that is not complete, and claims it for a rebuild. KEYS: ready, rebuilding, then the other keys of the board.
- * ARGV: token of the rebuild. Returns 1 when the caller must rebuild the board, 0 when the board is complete.
+ * Lua: deletes a board that is not complete, and claims the board for a rebuild.
+ *   KEYS[1]  the key that marks the board as complete
+ *   KEYS[2]  the key that stores the claim
+ *   others   the other keys of the board
+ *   ARGV[1]  random token of the rebuild
+ * Returns 1 when the caller must rebuild the board, 0 when the board is complete.
  */
 export const beginRebuild = script<0 | 1>(`${RUN_ID}
 if redis.call('GET', KEYS[1]) == run_id then return 0 end
@@ -125,8 +139,11 @@ return 1
 `);
 
 /**
- * Lua: marks a board as complete if the caller's rebuild still owns it and Redis did not restart. KEYS: ready, rebuilding.
- * ARGV: token of the rebuild. Returns 'taken' when another rebuild owns or completed the board, 'lost' when Redis lost the board.
+ * Lua: marks a board as complete if the caller's rebuild still has the claim and Redis did not restart.
+ *   KEYS[1]  the key that marks the board as complete
+ *   KEYS[2]  the key that stores the claim
+ *   ARGV[1]  random token of the rebuild
+ * Returns 'taken' when another rebuild has the claim or completed the board, 'lost' when Redis lost the board.
  */
 export const finishRebuild = script<'done' | 'taken' | 'lost'>(`${RUN_ID}
 if redis.call('GET', KEYS[1]) == run_id then return 'taken' end
@@ -141,7 +158,10 @@ redis.call('DEL', KEYS[2])
 return 'done'
 `);
 
-/** Lua: marks a board as incomplete if it was completed under another run id. KEYS: ready. ARGV: run id. Returns 1 when the board is not complete. */
+/**
+ * Lua: marks a board as incomplete if it was completed under another run id. KEYS: the key that marks the board as complete. ARGV: the current run id
+ * of Redis. Returns 1 when the board is not complete.
+ */
 export const invalidateBoard = script<0 | 1>(`
 local ready = redis.call('GET', KEYS[1])
 if ready == ARGV[1] then return 0 end
@@ -154,9 +174,9 @@ type WindowReply = [position: number, first?: number, next?: string, window?: st
 
 /**
  * Converts a window, which is a list of consecutive lines of a board, into lines with ranks.
- * @param window [wallet, score, wallet, score, …]
- * @param first rank of the first line
- * @param offset zero-based position of the first line
+ * @param window flat list [wallet, score, wallet, score, …]
+ * @param first the rank of the line at the start of the window
+ * @param offset the zero-based position of this line
  */
 export function rankedWindow(window: readonly string[], first: number, offset: number): RankedLine[] {
   const shown: { wallet: string; score: number }[] = [];
@@ -171,7 +191,7 @@ export function rankedWindow(window: readonly string[], first: number, offset: n
 
 /**
  * Converts a reply of the Lua function `neighbourhood` into a Neighbourhood.
- * @param n number of wallets on the board
+ * @param n the number of wallets on the board
  */
 export function neighbourhoodOf([position, first = 1, next = '', window = []]: WindowReply, n: number): Neighbourhood {
   const offset = Math.max(position - NEIGHBOURS, 0);

@@ -22,7 +22,10 @@ const topSql = (values: string) => `
   left join (select ${LINE} from (select wallet, value from (${values}) v order by value desc, wallet collate "C" desc limit $2::int) top) r
     on r.position <@ $3::int4multirange`;
 
-/** Returns SQL for the lines at positions $2, and the lines around each wallet of $3: $4 lines on either side, and the next better score. */
+/**
+ * Returns SQL for three sets of lines: the positions $2; the wallets $3 with $4 lines above and below each wallet; and, for each of these wallets, a
+ * line with the next better score.
+ */
 const aroundSql = (values: string) => `
   with ranked as materialized (select ${LINE} from (${values}) v),
   own as (select position, rank from ranked where wallet = any($3::text[])),

@@ -41,9 +41,9 @@ const summed = (kinds: string, first: string, last: string) => `
     group by l.wallet`;
 
 /**
- * Returns SQL for the lines of a board: rows of (wallet, value), regular mode, values above 0. A standing stores only its two latest buckets. If both
- * are later than the requested bucket, the SQL recomputes the value from the ledger or the scores.
- * @param at number of the first SQL parameter from `valueParams`; $1 is the board
+ * Returns SQL for the values of a board in regular mode: rows of (wallet, value) with values above 0. A standing stores its two latest buckets only.
+ * For a wallet whose stored buckets are both later than the requested bucket, the SQL recomputes the value from the ledger or the scores.
+ * @param at the number of the SQL parameter that gets the first value of `valueParams`; $1 is the board
  */
 export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number): string {
   const board = `s.board = $1::text and s.mode = 'regular'`;

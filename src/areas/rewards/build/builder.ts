@@ -73,7 +73,10 @@ export class EpochBuilder {
     return { ...this.#built(total), points: sum, shares, curve: distributionCurve(amounts, rules.pool) };
   }
 
-  /** Takes the values that were added with the wallets as their amounts. Imports use it, because an import gives amounts instead of points. */
+  /**
+   * Uses the values that were added with the wallets as their amounts. An import gives amounts instead of points, so it calls this method instead of
+   * `allocate`.
+   */
   useValuesAsAmounts(): BuildResult {
     this.#amounts = this.#flat();
     let total = 0n;
@@ -83,7 +86,7 @@ export class EpochBuilder {
 
   /**
    * Returns the leaf indexes and amounts of each page. The paid wallets get the first indexes, in the order in which they were added. The unpaid
-   * wallets get the indexes after them.
+   * wallets get the next indexes.
    */
   pages(): BuiltPage[] {
     let at = 0;
@@ -149,8 +152,8 @@ export class EpochBuilder {
   }
 
   /**
-   * Throws when the wallets are not in ascending order. Their order determines the leaf indexes. It also determines which of two amounts with equal
-   * remainders is rounded up.
+   * Throws when the wallets are not in ascending order. The order determines the leaf index of each wallet. If two amounts have equal remainders, the
+   * order also determines which of them is rounded up.
    */
   #expectAscending(): void {
     let last = '';

@@ -14,9 +14,9 @@ import { type AccountHistory, claimedIndexes, readHistory, readTransaction } fro
 const MAX_READ = 500;
 const MAX_CONCURRENT_READS = 8;
 /**
- * Gap score of an epoch at which a run reads the bitmap. A run that finds a missing claim sets the score to 0. A run that finds none adds 10 to the
- * score, or only 1 if it read a part of the history, because the next run reads the next part. It adds 1 and not 0, so that a wallet that fills the
- * history with transactions without claims cannot delay the reading of the bitmap forever.
+ * Gap score of an epoch at which a run reads the bitmap. A run that finds a missing claim sets the score to 0. Any other run adds 10 if it read the
+ * whole history, or 1 if it read a part. So the bitmap is read after several runs without a missing claim, even if a wallet fills the history with
+ * other transactions.
  */
 const MAX_GAP_SCORE = 20;
 const GAP_SCORE = { wholeHistory: 10, partOfHistory: 1 };
@@ -31,21 +31,18 @@ const selectUnclaimed = statement<{ index: number }>(
   `select i as index from unnest($2::int[]) as i
    where not exists (select 1 from claims c where c.epoch = $1 and c.index = i and c.state = 'claimed') order by i`,
 );
-// Compares the stored cursor with the old cursor, so that the statement changes nothing when another process has moved the cursor already.
+// Compares the stored cursor with the cursor that the caller read. If another process has moved the cursor since, the statement changes nothing.
 const moveCursor = statement(
   'move_epoch_cursor',
   `update epoch_accounts set cursor = $3, cursor_slot = $4::int8, gaps = $5::int, cursor_claims = claims
    where epoch = $1 and cursor is not distinct from $2`,
 );
 
-/**
- * Maximum signatures of the epoch account that `skipHistory` lists, newest first. It moves the cursor to the newest signature at or before the given
- * slot.
- */
+/** Maximum signatures of the epoch account that `skipHistory` lists, newest first. */
 const MAX_COMPARED = 100;
 
 /**
- * Moves the history cursor of an epoch forward without reading the transactions.
+ * Moves the history cursor of an epoch to its newest transaction at or before the slot, without reading the transactions.
  * Precondition: the database has all claims of the epoch up to the slot.
  * @param slot a finalized slot
  */
@@ -56,8 +53,8 @@ export async function skipHistory(app: App, row: FollowedEpoch, slot: number): P
 }
 
 /**
- * Finds and stores the claims that are on the chain but not in the database. The transaction history gives the claimed leaves and the signatures. If
- * several runs do not find the missing claims in the history, the bitmap gives the claimed leaves without signatures.
+ * Finds and stores the claims that are on the chain but not in the database. The transaction history gives the claimed leaves and the signatures of
+ * the claims. If several runs find no missing claim in the history, the bitmap gives the claimed leaves, but no signatures.
  */
 export async function attributeClaims(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
   const addresses = addressesOf(row);
@@ -80,7 +77,10 @@ export async function attributeClaims(app: App, row: FollowedEpoch, account: Epo
   await app.tx((tx) => tx.query(moveCursor, [row.epoch, cursor.signature, newest?.signature ?? cursor.signature, newest?.slot ?? cursor.slot, 0]));
 }
 
-/** Returns the leaves that the transactions of a history claim, and the history entries up to the first transaction that could not be read. */
+/**
+ * Returns the leaves that the transactions in the history claim. `read` contains the history entries before the first transaction that could not be
+ * read.
+ */
 async function matchHistory(
   app: App,
   row: FollowedEpoch,

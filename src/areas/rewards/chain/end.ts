@@ -39,7 +39,7 @@ async function readChainState(app: App, epoch: number): Promise<EpochChainState 
 const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
 const done: ComposeOutcome = { do: 'done', signature: null, slot: null };
 
-/** Logs the failed simulation and schedules a retry. An epoch must be settled or closed at some time, so the transaction is never given up. */
+/** Logs the failed simulation and schedules a retry. There is no maximum number of retries, because each epoch must be settled or closed. */
 const refused: TransactionType['simulationFailed'] = async (app, subject, error) => {
   app.log.warn({ subject, error }, 'the simulation of settling or closing an epoch failed; the transaction is retried');
   return wait(error.message, REFUSED_RETRY_MS);
@@ -73,7 +73,7 @@ export const epochSettle: TransactionType = {
     return draft(found, account, settleEpoch);
   },
   simulationFailed: refused,
-  // The transaction does not settle the epoch in the database. `followEpochs` does, because it first stores all claims of the epoch.
+  // The transaction does not settle the epoch in the database. `followEpochs` settles it there, after it has stored all claims of the epoch.
   finalized: async (tx) => tx.enqueue(followEpochs, {}),
   failed: async () => undefined,
 };

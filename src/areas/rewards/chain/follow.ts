@@ -11,7 +11,7 @@ import { finishEpoch } from './finish.ts';
 const MAX_FOLLOWED = 1_000;
 const ACCOUNTS_PER_REQUEST = 100;
 const MAX_CONCURRENT_EPOCHS = 4;
-/** Number of stored claims after which the history cursor of an epoch is moved forward, counted since the last move of the cursor. */
+/** Number of stored claims after which the history cursor of an epoch is moved forward. The count starts at 0 after each move of the cursor. */
 const MAX_UNREAD = 500;
 
 const selectFollowed = statement<FollowedEpoch>(
@@ -24,9 +24,9 @@ const selectFollowed = statement<FollowedEpoch>(
 const selectClaimed = statement<{ claimed: string }>('select_claimed_of_epoch', 'select claimed::text from epoch_accounts where epoch = $1');
 
 /**
- * Updates the database to the finalized state of the chain, for all epochs that can still change: stores the claims of any sender, the settlements
- * and the closings. Needs one RPC request per 100 unchanged epochs. Several processes may run it concurrently.
- * @param only number of the only epoch to update; null for all epochs
+ * Copies the finalized state of the chain to the database, for all epochs that can still change: claims of any sender, settlements and closings.
+ * Several processes may run it concurrently.
+ * @param only filter: an epoch number selects this epoch; null selects all epochs
  */
 export async function followEpochs(app: App, only: number | null = null): Promise<void> {
   const followed = await app.db.query(selectFollowed, [only]);
@@ -48,7 +48,7 @@ export async function followEpochs(app: App, only: number | null = null): Promis
 
 const epochFollower = perApp((app) => coalesce<number, void>(([epoch]) => followEpochs(app, epoch)));
 
-/** Updates one epoch to the finalized state of the chain. Concurrent calls for the same epoch share one run. */
+/** Copies the finalized state of one epoch from the chain to the database. Concurrent calls for the same epoch share one run. */
 export const followEpoch = (app: App, epoch: number): Promise<void> => app.state(epochFollower)(String(epoch), epoch);
 
 /** The fetched account of an epoch, and the slot at which it was read. */

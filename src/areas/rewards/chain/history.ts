@@ -7,9 +7,9 @@ import type { EpochAddresses } from './epoch-accounts.ts';
 
 /** Signatures per page. RPC nodes return at most 1,000 per request. */
 const PAGE = 1_000;
-/** Maximum pages of an account's history per run. If the history is longer, the bitmap is read in addition. */
+/** Maximum pages that one run reads from the history of an account. If the history has more pages, the run also reads the bitmap. */
 const MAX_PAGES = 20;
-/** Maximum transactions of an epoch account that are searched for the transaction that opened it, oldest first. */
+/** Maximum transactions of an epoch account, oldest first, that are checked to find the transaction that opened the account. */
 const MAX_SEARCHED = 20;
 
 /** First byte of the data of the program's instruction `open`. */
@@ -17,13 +17,13 @@ const OPEN = 0;
 /** Index of the epoch account in the account list of the instruction `open`. */
 const OPENED_EPOCH = 3;
 
-/** Signature and slot of the last transaction of an account that was read. */
+/** Signature and slot of the last transaction that was read from the history of an account. */
 interface HistoryCursor {
   readonly signature: string | null;
   readonly slot: number;
 }
 
-/** The finalized transactions that name an account, after a cursor. */
+/** The finalized transactions that name an account and are newer than a cursor. */
 export interface AccountHistory {
   /** Transactions, oldest first. */
   readonly entries: readonly ConfirmedSignatureInfo[];

@@ -7,7 +7,7 @@ import { rpc } from '#platform/solana/solana.ts';
 
 const FILE = join(import.meta.dirname, '../../../../programs/distributor/distributor.so');
 
-/** Maximum age of a positive result, ms. An upgradeable program can be replaced later, so the check is repeated. */
+/** Maximum age of a cached positive result, ms. The check is repeated, because an upgradeable program can be replaced later. */
 const MAX_AGE_MS = 600_000;
 
 const programCheck = perApp((app) => ttlCache(MAX_AGE_MS, (_key: 'program') => compareProgram(app)));

@@ -40,9 +40,8 @@ const selectEpoch = statement<EpochRow>(
   `select state, root, total::text, leaves, settle_requested_at is not null as settling, commit_signature as signature from epochs where epoch = $1`,
 );
 
-// Adds 3 hours to the configured days, because the expiry is rounded down to the hour, and because the epoch opens later than this statement runs, at
-// a time that the clock of the chain determines. An expiry that was chosen within the last hour stays, so that two concurrent processes use the same
-// expiry.
+// Adds 3 hours to the configured days, because the expiry is rounded down to the hour and the epoch opens some time after this statement. Keeps a
+// stored expiry that is at most one hour before the new expiry, so that two concurrent processes use the same expiry.
 const upsertEpochAccounts = statement<EpochAddressesRow & { expiry: number }>(
   'upsert_epoch_accounts',
   `insert into epoch_accounts as a (epoch, program, authority, mint, address, vault, expires_at)
@@ -157,8 +156,8 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
 }
 
 /**
- * One check per composed transaction draft. The check runs in the database transaction that signs the draft. It throws 409 when a round or payment
- * has reserved the tokens since the draft was composed.
+ * The check of each composed transaction draft. It runs in the database transaction that signs the draft. It throws 409 when a round or payment has
+ * reserved the tokens since the draft was composed.
  */
 const checksBeforeSigning = new WeakMap<TransactionDraft, (tx: Tx) => Promise<void>>();
 

@@ -8,15 +8,15 @@ interface Claimable {
   /** Index of the leaf in the Merkle tree. */
   index: number;
   /**
-   * `computed`: claimable as soon as the root is on the chain; `committed`: claimable; `claiming`: a claim is in flight; `settled`: the epoch is
-   * settled off-chain, so the reward is not claimable.
+   * `computed`: the reward can be claimed as soon as the root is on the chain. `committed`: the reward can be claimed. `claiming`: a claim is in
+   * flight. `settled`: the epoch is settled off-chain, so the reward cannot be claimed.
    */
   status: EpochState | 'claiming';
   expiresAt: string | null;
 }
 
-// `offset 0` forces one index lookup per epoch, even when PostgreSQL made the plan while the table was small. The statement leaves out rewards whose
-// claim is confirmed. If a fork drops that claim, the reward is listed again.
+// `offset 0` forces one index lookup per epoch, even when PostgreSQL made the plan while the table was small. The statement excludes rewards whose
+// claim is confirmed. If a fork drops the claim, the statement returns the reward again.
 const unclaimedStatement = (name: string, states: string) =>
   statement<{ total: number } & (Claimable | { epoch: null })>(
     name,

@@ -54,8 +54,8 @@ const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', m
 const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { name, message, instruction: null, code: null } });
 
 /**
- * Builds the transaction of a claim. When there is no transaction to sign, returns how the claim proceeds instead: it waits, fails, is finished or is
- * left to an operator.
+ * Builds the transaction of a claim. If there is no transaction to sign, returns the next step of the claim instead: it waits, fails, is finished or
+ * is left to an operator.
  */
 export async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const claim = (await app.db.query(selectToCompose, [subject]))[0];

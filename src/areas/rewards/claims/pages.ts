@@ -3,7 +3,8 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CLAIMS_PER_PAGE, pageOf } from '#platform/solana/distributor/index.ts';
 
-// Selects only claims that changed in the last 3 seconds, so that a claim that does not land does not block the other claims of its bitmap page.
+// Selects only claims that changed in the last 3 seconds. So a claim that does not land blocks the other claims of its bitmap page only until 3
+// seconds after its last change.
 const selectOpener = statement<{ id: string }>(
   'select_page_opener',
   `select id::text from claims where epoch = $1 and index between $2 and $3 and id <> $4
@@ -24,8 +25,8 @@ export async function isBeingOpened(db: Queryable, { id, epoch, index }: OnPage)
 }
 
 /**
- * Checks, before a claim is sent, that no other claim is creating the bitmap page. The lock makes the claims of an epoch run this check one after
- * another.
+ * Checks that no other claim is creating the bitmap page. The caller must call it before it sends the claim. The lock makes the claims of an epoch
+ * run this check one after another.
  * @throws 409 when another claim is creating the page
  */
 export async function recordPageOpening(tx: Tx, claim: OnPage): Promise<void> {

@@ -7,7 +7,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { retry, submit } from '#platform/solana/submission/index.ts';
 import { CLAIM, type ClaimRow, insertClaim, lockClaim, requeueClaim } from './rows.ts';
 
-/** Time before the expiry of an epoch in which no claim is sent any more, because it might land after the expiry. */
+/** Time before the expiry of an epoch during which no claim is sent, because a claim might land after the expiry. */
 export const RELAY_MARGIN = `interval '10 minutes'`;
 
 interface Leaf {

@@ -1,8 +1,8 @@
 import { instant, statement } from '#platform/db/sql.ts';
 
 /**
- * States of a claim. `confirmed`: a fork can still drop its transaction; `claimed`: its transaction is finalized; `failed`: the wallet can request
- * the claim again.
+ * States of a claim. `queued`: its transaction is not signed yet. `submitted`: its transaction is signed and sent. `confirmed`: its transaction is on
+ * the chain, but a fork can still drop it. `claimed`: its transaction is finalized. `failed`: the wallet can request the claim again.
  */
 export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'failed'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];

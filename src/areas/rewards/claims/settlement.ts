@@ -88,7 +88,7 @@ export interface ClaimedIndex {
 }
 
 /**
- * Marks leaves of an epoch as claimed, whichever wallet sent the transaction.
+ * Marks leaves of an epoch as claimed. Any wallet may have sent the transactions.
  * @returns the number of leaves that were not marked before
  */
 export async function finishLeaves(tx: Tx, epoch: number, claimed: readonly ClaimedIndex[]): Promise<number> {
@@ -103,7 +103,7 @@ export async function finishLeaves(tx: Tx, epoch: number, claimed: readonly Clai
 
 /**
  * Marks claims as `failed` and emits their events. Does not change claims that are `claimed`.
- * @param reasonOf returns the text that is stored and sent to the wallet
+ * @param reasonOf function that returns the text that is stored and sent to the wallet
  */
 export async function failClaims(tx: Tx, failures: readonly FailedTransaction[], reasonOf: (failure: FailedTransaction) => string): Promise<void> {
   const rows = await tx.query(fail, [failures.map(({ subject }) => subject), failures.map(reasonOf)]);

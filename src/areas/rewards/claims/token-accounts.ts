@@ -22,9 +22,9 @@ const deleteOpened = statement('delete_opened_token_account', 'delete from token
 const openFirst: ComposeOutcome = { do: 'fail', error: { name: 'NoDestination', message: OPEN_FIRST, instruction: null, code: null } };
 
 /**
- * Decides whether the service opens a wallet's token account and pays the rent of the account. It does so for claims of at least the minimum amount,
- * within the daily budget. It does so once per wallet and mint, because a wallet could otherwise close its account repeatedly to collect the rent.
- * @returns null when the service may open the account, otherwise the outcome with which the claim waits or fails
+ * Decides whether the service opens a wallet's token account and pays its rent. The claim must have at least the minimum amount, and the daily budget
+ * must cover the rent. The service opens one account per wallet and mint, because a wallet could close its account repeatedly to collect the rent.
+ * @returns null when the service may open the account; otherwise the outcome with which the claim waits or fails
  */
 export async function checkOpening(
   app: App,
@@ -41,7 +41,7 @@ export async function checkOpening(
 }
 
 /**
- * Records, before a claim is sent, that the claim opens the wallet's token account.
+ * Records that a claim opens the wallet's token account. The caller must call it before it sends the claim.
  * @throws 409 when another claim opens the account
  */
 export async function recordOpening(tx: Tx, claimId: string, mint: string): Promise<void> {

@@ -12,8 +12,8 @@ import { onComputed } from './on-computed.ts';
 import { pagesOfImport, pointsOfDay, type WalletPage } from './snapshot.ts';
 
 /**
- * A day without points has no row in `closed_periods`. Such a day counts as closed 10 minutes after its end, because by then no database transaction
- * can still add points to it.
+ * Time after the end of a day without points at which the day counts as closed, because by then no database transaction can still add points to it. A
+ * day without points has no row in `closed_periods`.
  */
 const EMPTY_DAY_GRACE = '10 minutes';
 
@@ -45,8 +45,8 @@ const finishEpoch = statement<{ undistributed: string }>(
 );
 const analyze = { text: 'analyze reward_leaves, reward_trees' };
 /**
- * Minimum number of wallets of an epoch for an immediate `analyze`. It updates the table statistics, so that PostgreSQL chooses good query plans for
- * the larger tables.
+ * Minimum number of wallets of an epoch for an immediate `analyze`. The command `analyze` updates the table statistics, so that PostgreSQL chooses
+ * good query plans for the larger tables.
  */
 const ANALYZE_FROM_WALLETS = 1_000;
 
@@ -58,8 +58,8 @@ interface ComputeResult {
 }
 
 /**
- * Computes and stores the amounts, the leaves and the Merkle tree of an epoch in the state `computing`. All of it is one database transaction, so a
- * crash stores nothing. When two workers run it at the same time, only one of them computes. Does nothing while the day is not closed.
+ * Computes and stores the amounts, the leaves and the Merkle tree of an epoch in the state `computing`. Does nothing while the day is not closed. One
+ * database transaction stores all data, so a crash stores nothing. If two workers call it at the same time, only one of them computes the epoch.
  */
 export async function computeEpoch(app: App, epoch: number): Promise<void> {
   const begin = performance.now();
@@ -79,7 +79,7 @@ export async function computeEpoch(app: App, epoch: number): Promise<void> {
     await app.db.query(analyze).catch((err) => app.log.warn({ err }, 'analyze of the reward tables failed; autovacuum analyzes the tables later'));
 }
 
-/** Computes an imported epoch. If the root of its tree is not the announced root, refuses the import, deletes the epoch and returns null. */
+/** Computes an imported epoch. If the root of its tree differs from the announced root, refuses the import, deletes the epoch and returns null. */
 async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToCompute): Promise<ComputeResult | null> {
   const imported = await findBuildingImport(tx, epoch);
   if (!imported) throw new Error(`epoch ${epoch} is imported, but its import row does not exist`);

@@ -89,7 +89,7 @@ const lists = {
 
 /**
  * Returns one page of epochs in the order of their numbers, and the total number of epochs.
- * @param which `committed`: only epochs whose root is on the chain and that are not settled off-chain
+ * @param which filter: `committed` selects only epochs whose root is on the chain and that are not settled off-chain
  */
 export async function listEpochs(
   db: Queryable,
@@ -110,7 +110,7 @@ const insertEpochs = statement<{ epoch: number }>(
 
 /**
  * Inserts the rows of new epochs. Skips epochs that exist already, so each day has one epoch.
- * @param under the rules that the new epochs use; by default the rules in force
+ * @param under reward rules of the new epochs; by default the rules in force
  * @returns the epochs that were inserted
  */
 export async function createEpochs(tx: Tx, epochs: readonly number[], source: EpochSource, under?: StoredRules): Promise<number[]> {

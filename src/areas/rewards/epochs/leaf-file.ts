@@ -23,9 +23,8 @@ interface LeafFile {
 }
 
 /**
- * Returns the leaf file of an epoch as NDJSON. The first line has the rules and the sums. Then follows one line per wallet with points: first the
- * paid wallets in the order of their leaf indexes, then the unpaid wallets. The stream queries each page only when the reader needs it, so a slow
- * reader keeps no transaction open.
+ * Returns the leaf file of an epoch as NDJSON. The first line has the rules and the sums. Each further line is a wallet with points: first the paid
+ * wallets in the order of their leaf indexes, then the unpaid wallets. The stream queries a page only when the reader needs it.
  * @throws 404 when the epoch does not exist or is still being computed
  */
 export async function leafFile(app: App, epoch: number): Promise<LeafFile> {

@@ -4,7 +4,7 @@ import { epochRoot } from '../chain/root.ts';
 import { markSettled } from '../chain/settlement.ts';
 import { epochComputed } from '../events.ts';
 
-/** A computed epoch, before the transaction that stores its leaves, total and root commits. */
+/** A computed epoch. The transaction that stores its leaves, total and root has not committed yet. */
 interface ComputedEpoch {
   epoch: number;
   state: 'computed' | 'empty';
@@ -19,7 +19,8 @@ interface ComputedEpoch {
 }
 
 /**
- * Emits the event of a computed epoch. In the same transaction, settles the epoch if that was requested; otherwise submits its root if it has leaves.
+ * Emits the event of a computed epoch. If a settlement was requested, settles the epoch in the same transaction. Otherwise submits the root of the
+ * epoch, if it has leaves.
  */
 export async function onComputed(tx: Tx, computed: ComputedEpoch): Promise<void> {
   const { epoch, state, leaves, total, undistributed, root } = computed;

@@ -1,9 +1,9 @@
 import { buildTree, HASH_BYTES, proofOf, rootOf } from '#lib/merkle.ts';
 
 /**
- * Levels of a stored subtree. A Merkle tree is stored as subtrees of 32 leaves: one row per subtree with its leaf hashes, and one row with the roots
- * of all subtrees. A proof is a path through one subtree, followed by a path through the cached tree of the subtree roots. The leaf hashes of a
- * subtree take 1 KB, so PostgreSQL stores them in the row. It would move 2 KB to a TOAST table, which costs a second lookup.
+ * Levels of a stored subtree, which has 32 leaves. A Merkle tree is stored as one row per subtree with its leaf hashes, and one row with the roots of
+ * all subtrees. PostgreSQL stores the leaf hashes of 32 leaves (1 KB) in the row. It would move the hashes of 64 leaves to a TOAST table, so each
+ * read would need a second lookup.
  */
 export const CHUNK_LEVELS = 5;
 export const CHUNK_LEAVES = 2 ** CHUNK_LEVELS;

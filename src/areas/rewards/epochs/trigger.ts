@@ -7,14 +7,14 @@ import { readRules } from '../config.ts';
 import { IS_DAY_CLOSED } from './compute.ts';
 import { createEpochs, currentDay, readEpoch } from './epochs.ts';
 
-/** Maximum epochs that one sweep creates, and maximum computations that it enqueues. */
+/** Maximum epochs that one sweep creates. It is also the maximum number of computations that one sweep enqueues. */
 const MAX_PER_SWEEP = 10;
 
 const selectClosed = statement<{ closed: boolean }>('select_epoch_closed', `select ${IS_DAY_CLOSED} as closed from epochs e where e.epoch = $1`);
 
 /**
  * Creates an epoch, if it does not exist, and enqueues the computation of the epoch from the points of its day.
- * @param requested the epoch; by default the latest ended day
+ * @param requested number of the epoch; by default the latest day that has ended
  * @returns `begun`: whether this call created the epoch; `closed`: whether the points of its day are final, so that the job can compute it at once
  * @throws 400 when the day has not ended; 409 when the epoch was imported
  */

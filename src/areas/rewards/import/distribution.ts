@@ -96,8 +96,8 @@ export class DistributionReader {
   readonly #maxRows: number;
 
   /**
-   * @param placeOf returns the name that error sentences use for a row, given the row number
-   * @param maxRows maximum rows of the distribution
+   * @param placeOf function that converts a row number to the name of the row in error sentences
+   * @param maxRows highest number of rows that a distribution may have
    */
   constructor(placeOf = (row: number) => `line ${row}`, maxRows = MAX_ROWS) {
     this.#placeOf = placeOf;
@@ -122,7 +122,7 @@ export class DistributionReader {
 
   /**
    * Checks one row and adds it to the pages, or records why it is invalid.
-   * @param number number of the row in error sentences
+   * @param number position of the row, as error sentences name it
    */
   row(value: unknown, number: number): void {
     const row = readRow(value);

@@ -8,7 +8,7 @@ import { awaitEpoch, createEpochs, currentDay, type Epoch, readEpoch } from '../
 import { type Distribution, type DistributionPage, MAX_ERRORS } from './distribution.ts';
 import { findAcceptedImport, insertImportRows, readImport } from './rows.ts';
 
-/** The result of an import: this request created the epoch, an earlier request created it, or it is still being computed. */
+/** The result of an import. Either this request created the epoch, an earlier request created it, or the epoch is still being computed. */
 export interface ImportResult {
   outcome: 'created' | 'existing' | 'building';
   epoch: Epoch;
@@ -31,8 +31,8 @@ function checkDistribution({ header, rows, errors, errorCount }: Distribution): 
 
 /**
  * Creates an epoch from a distribution that the caller computed. Each row becomes a leaf, in the given order. Waits at most `waitMs` for the
- * computation of the epoch; after that, the job continues without the request.
- * @param page returns a page of the rows, by page number
+ * computation of the epoch. If the computation takes longer, the job completes it after the response.
+ * @param page function that returns one page of the rows; the first page has the number 0
  * @throws 400 when the distribution is invalid or exceeds the pool, when its day has not ended, or when its root is not the announced root; 409 when
  * the epoch exists with another distribution or was computed from points
  */
@@ -49,7 +49,8 @@ export async function importDistribution(
     const { pool } = stored.rules;
     if (distribution.total > BigInt(pool))
       throw fail(400, `the total of the distribution must be at most the pool: it is ${distribution.total}, the pool is ${pool}`);
-    // Passes the rules whose pool was just checked. Without them, the epoch could get a smaller pool that an operator set since the check.
+    // Creates the epoch with the rules whose pool was checked above. Otherwise the epoch could get a smaller pool that an operator set after the
+    // check.
     if ((await createEpochs(tx, [epoch], 'import', stored)).length === 0) return null;
     return await storeImport(tx, epoch, distribution, root, page);
   });
@@ -57,7 +58,7 @@ export async function importDistribution(
   const built = await awaitEpoch(app, epoch, waitMs);
   const row = await readImport(app.db, importId);
   if (row?.state === 'refused') throw fail(400, row.reason ?? 'distribution was refused');
-  if (!built) throw fail(409, `the import of epoch ${epoch} was refused at the same time; send the import again`);
+  if (!built) throw fail(409, `a concurrent import of epoch ${epoch} was refused; send the import again`);
   if (built.status === 'computing') return { outcome: 'building', epoch: built };
   if (root !== undefined && built.root !== root.toLowerCase()) throw fail(400, `root must be the root of the distribution, which is ${built.root}`);
   return { outcome: id === null ? 'existing' : 'created', epoch: built };

@@ -15,7 +15,7 @@ const uploadLock = perApp(() => ({ held: false }));
 
 /**
  * Reads an uploaded distribution and calls `work` with it. A large or compressed upload is parsed in a worker thread.
- * @param work receives the parsed distribution, and the reader that returns its pages until `work` ends
+ * @param work function that receives the parsed distribution and its reader; the reader may be used only while `work` runs
  * @throws 400 when gzip data is invalid or incomplete; 413 when the body is too large after decompression; 415 when the Content-Encoding is neither
  * gzip nor identity; 503 while this process reads another upload
  */

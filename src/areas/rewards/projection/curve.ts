@@ -1,9 +1,12 @@
-/** Percentages of the wallets for which the curve has a point, best-paid wallets first (for example, 5 stands for the best-paid 5 percent). */
+/**
+ * Points of the curve as percentages of all wallets with points, counted from the best-paid wallet (5 stands for the best-paid 5 percent of the
+ * wallets).
+ */
 const TOP_PERCENTS = [1, 5, 10, 25, 50, 75, 100] as const;
 
 /** One point of the distribution curve: the sum of the amounts that the best-paid wallets get. */
 export interface CurvePoint {
-  /** Percentage of the wallets that the point includes, best paid first. */
+  /** Percentage of all wallets with points that this curve point includes, counted from the best-paid wallet. */
   top: number;
   wallets: number;
   /** Sum of the amounts of these wallets, base units as text. */

@@ -8,7 +8,10 @@ import { pointsOfDay } from '../epochs/snapshot.ts';
 import { allocationRules, RewardRules } from '../rules.ts';
 import { distributionCurve } from './curve.ts';
 
-/** Minimum pause after a computation, as a multiple of its duration: after a computation of 1 s, the next one starts 20 s later or more. */
+/**
+ * Factor by which the duration of a computation is multiplied to get the minimum pause after it. After a computation of 1 s, the next one starts at
+ * least 20 s later.
+ */
 const COST_FACTOR = 20;
 
 const Units = z.codec(z.string(), z.bigint(), { decode: (text) => BigInt(text), encode: (value) => String(value) });
@@ -82,7 +85,8 @@ const deleteOldProjections = statement('delete_old_projections', 'delete from re
  * projection is not stale or the minimum pause has not passed.
  */
 export async function projectDay(app: App): Promise<void> {
-  // Reads the number of ledger rows before the points. Points that arrive in between make the projection stale, so a later computation includes them.
+  // Reads the number of ledger rows before it reads the points. Points that are added between the two reads make the projection stale, so a later
+  // computation includes them.
   const { day, entries, stale, due } = await readProjectionStatus(app.db);
   if (!stale || !due) return;
   const begin = performance.now();

@@ -34,7 +34,7 @@ const todayCache = perApp((app) =>
 /** Returns the projection of the current day from the cache of this process. */
 const projectionOfToday = (app: App): Promise<TodayProjection> => app.state(todayCache).get('today');
 
-/** Polls until a stale projection is replaced. The id of a wait is the computation time of the stale projection. */
+/** Polls until a newer projection replaces the stale projection. The polled id is the computation time of the stale projection. */
 const pollProjection = pollUntil(
   async (app, ids) => {
     const status = await readProjectionStatus(app.db);
@@ -80,7 +80,7 @@ export interface ProjectedReward {
     dust: string;
     totalPoints: number;
     participants: number;
-    /** Percentage of all points that the wallet has, rounded down to four decimals. */
+    /** Percentage of the points of all wallets that this wallet has, rounded down to four decimals. */
     shareOfPoints: number;
     capped: boolean;
     belowDust: boolean;
@@ -95,8 +95,8 @@ export async function projectReward(app: App, wallet: string): Promise<Projected
   const { shares, rules, participants } = projection;
   const points = await pointsOf(app.db, wallet, day);
   const amount = amountOf(shares, wallet, points);
-  // The wallet's points may be newer than the stored sum of all points. The sum is raised to at least the wallet's points, so that the wallet's share
-  // is at most 100 percent.
+  // The wallet's points may be newer than the stored sum of all points. Uses the wallet's points as the sum if they are larger, so that the wallet's
+  // share is at most 100 percent.
   let all = projection.points;
   if (points > all) all = points;
   const counted = points > 0n;

@@ -30,7 +30,7 @@ export const postTrigger = route({
   handler: async ({ app, body, ctx, once }) => {
     const { epoch, begun, closed } = (await once(async (tx) => reply(202, await triggerEpoch(tx, body.epoch)))).body;
     const found = await awaitEpoch(app, epoch, closed ? preferredWaitMs(ctx, TRIGGER_MS) : 0);
-    if (!found) throw unavailable('an import of the epoch was refused at the same time, try again');
+    if (!found) throw unavailable('a concurrent import of this epoch was refused, send the request again');
     if (found.status === 'computing') return reply(202, epochView(found), locationOf(epoch));
     return reply(begun ? 201 : 200, epochView(found), locationOf(epoch));
   },

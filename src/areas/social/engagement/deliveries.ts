@@ -15,9 +15,9 @@ const MAX_VERDICT_LENGTH = 500;
 
 /**
  * Parses a delivery of X and returns the function that applies it. This function credits engagements to the wallets of linked accounts, and stores
- * engagements of other accounts as pending. Accepts the payloads of both X APIs, which may report the same engagement. Ignores other events and lists
- * them in the verdict.
- * @param body the parsed JSON of the delivery
+ * engagements of other accounts as pending. Accepts the payloads of the X Activity API and the Account Activity API, which may report the same
+ * engagement. Lists ignored events in the verdict.
+ * @param body parsed JSON of the delivery
  */
 export async function prepareEngagement(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
   const arcadeAccountId = app.config.x.accountId;

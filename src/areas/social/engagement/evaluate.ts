@@ -6,11 +6,11 @@ const MAX_DAYS_LATE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * Selects the engagements of a delivery: follows, reposts and mentions of the arcade's account by other accounts. The source id of an engagement
- * decides how often it counts. A follow counts once per account, even after an unfollow. A repost counts once per account and original post, even if
- * the repost was deleted. A mention counts once per post.
- * @param arcadeAccountId id of the arcade's account
- * @param receivedAt ms since 1970
+ * Selects the follows, reposts and mentions of the arcade's account by other accounts from a delivery.
+ * Gives each of these engagements a source id that limits how often it counts. A follow counts once per account. A repost counts once per account and
+ * original post. A mention counts once per post.
+ * @param arcadeAccountId X id of the arcade's own account
+ * @param receivedAt time of the delivery's receipt, ms since 1970
  */
 export function evaluate(
   arcadeAccountId: string,

@@ -38,7 +38,7 @@ export interface ParsedDelivery {
 
 export const emptyDelivery = (): ParsedDelivery => ({ posts: [], follows: [], handles: [], ignored: [] });
 
-/** A time in the format of either X API, converted to ms since 1970; undefined when the field is absent. */
+/** A time in the format of the X Activity API or the Account Activity API, converted to ms since 1970; undefined when the field is absent. */
 export const XTime = z
   .union([z.int(), z.string().max(64)])
   .transform((text) => (/^\d+$/.test(String(text)) ? Number(text) : Date.parse(String(text))))
@@ -60,7 +60,7 @@ interface ParsedMention {
 export const explicitMentions = (mentions: readonly ParsedMention[], range: readonly number[] | undefined): string[] =>
   mentions.filter(({ start }) => start >= (range?.[0] ?? 0)).map(({ id }) => id);
 
-/** A mention in the format of either X API; null when it contains no account id. */
+/** A mention in the format of the X Activity API or the Account Activity API; null when it contains no account id. */
 export const MentionEntity = z
   .union([
     z.looseObject({ id: XId, start: TextOffset }).transform(({ id, start }) => ({ id, start })),

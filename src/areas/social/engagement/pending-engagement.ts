@@ -41,8 +41,8 @@ const deletePending = statement<{ kind: EngagementKind; sourceId: string; isRece
 );
 
 /**
- * Serializes the transactions that link an account and those that apply a delivery about it. The later transaction sees the commit of the earlier
- * one, so no pending engagement is stored for a linked account.
+ * Serializes transactions that link an account and transactions that apply a delivery about the same account. The later transaction sees the commit
+ * of the earlier one, so no pending engagement is stored for a linked account.
  */
 export async function lockAccounts(tx: Tx, platform: string, accountIds: readonly string[]): Promise<void> {
   if (accountIds.length > 0) await tx.query(lock, [platform, accountIds]);
@@ -61,9 +61,11 @@ const activityOf = ({ kind, sourceId }: Pick<Engagement, 'kind' | 'sourceId'>, w
 });
 
 /**
- * Credits engagements to the wallets of linked accounts and stores those of other accounts as pending. Precondition: the accounts are locked.
- * @returns `credited`: the credited engagements, including duplicates; `pending`: kinds of the engagements that were stored; `skipped`: number of
- * engagements that were stored before or exceed the limit
+ * Credits engagements to the wallets of linked accounts and stores engagements of other accounts as pending. Precondition: the accounts are locked.
+ * @returns
+ * `credited`: the credited engagements, including duplicates.
+ * `pending`: the kinds of the stored engagements.
+ * `skipped`: the number of engagements that are not stored, because they were stored before or exceed the limit.
  */
 export async function creditOrStore(
   tx: Tx,
@@ -86,7 +88,7 @@ export async function creditOrStore(
 }
 
 /**
- * Deletes the pending engagements of an account. Returns those that have not expired as activities of the wallet. Precondition: the account is
+ * Deletes the pending engagements of an account, and returns the unexpired engagements as activities of the wallet. Precondition: the account is
  * locked.
  */
 export async function takePending(tx: Tx, { platform, accountId }: SocialAccount, wallet: string): Promise<Activity[]> {

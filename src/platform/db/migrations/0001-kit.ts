@@ -16,7 +16,7 @@ export class Migration0001Kit extends Migration {
       $$ select floor(extract(epoch from app_now()) / 86400)::int $$`);
 
     // The outbox of events. A transaction inserts its events here; the publisher then assigns the publication numbers. Rows are inserted and deleted
-    // all day, so autovacuum runs when 5 % of the rows are dead.
+    // all day, so autovacuum runs when 5 % of the table's rows are dead (deleted but still stored).
     this.addSql(`
       create table outbox (
         id bigint generated always as identity primary key,

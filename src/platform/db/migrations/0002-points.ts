@@ -45,10 +45,13 @@ export class Migration0002Points extends Migration {
     this.addSql(`create trigger ledger_append_only before update or delete on ledger for each row execute function refuse_change()`);
     this.addSql(`create trigger ledger_no_truncate before truncate on ledger execute function refuse_change()`);
 
-    // A standing is a sum of points (boards 'global', 'quests', 'referrals') or a best score (board 'game:<id>'). Each period (day, week, month,
-    // year) has four columns: `day` is the number of the day that was last written, and `day_value` is its value. `day_before` and `day_before_value`
-    // are the same for the day that was written before it. The values have no index, because every score would have to update the index; Redis sorts
-    // the boards.
+    // A standing is the value of a wallet on a board: a sum of points (boards 'global', 'quests', 'referrals') or a best score (board 'game:<id>').
+    // Each period (day, week, month, year) has four columns, for example:
+    //   `day`: the number of the newest day that has a value.
+    //   `day_value`: the value of this day.
+    //   `day_before`: the number of the newest earlier day that has a value; null when no earlier day has one.
+    //   `day_before_value`: the value of this earlier day.
+    // The values have no index, because each new score would also have to update the index. Redis sorts the boards.
     this.addSql(`
       create table standings (
         board text collate "C" not null,
@@ -93,7 +96,8 @@ export class Migration0002Points extends Migration {
       )`);
     this.addSql(`create unique index finals_wallet on finals (board, period, bucket, wallet)`);
 
-    // Actions of wallets (such as a score or a burn). The primary key prevents a second activity for the same cause.
+    // Actions of wallets (such as a score or a burn). `source_id` is the id of the action (such as the id of the score). The primary key prevents a
+    // second activity for the same action.
     this.addSql(`
       create table activities (
         kind text not null,

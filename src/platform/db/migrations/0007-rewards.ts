@@ -12,9 +12,13 @@ export class Migration0007Rewards extends Migration {
     //   `committed`: The root is finalized on chain and funded; wallets can claim their rewards until `expires_at`.
     //   `expired`: The time to claim is over.
     //   `settled`: Unclaimed rewards were settled off-chain; the epoch cannot be committed or claimed any more.
-    // `rules_version` is the version of the reward rules that applied when the row was created. `pool`, `cap`, `dust` and `expiry_days` are copied
-    // from these rules. `formula` is the version of the allocation formula. `wallets` is the number of rows of the epoch in `reward_leaves`. `leaves`
-    // is the number of these rows with an amount above 0. `points` is the sum of the points of all wallets; it is null for an import.
+    // Columns:
+    //   `rules_version`: the version of the reward rules that applied when the row was created.
+    //   `pool`, `cap`, `dust`, `expiry_days`: copies of the values in these rules.
+    //   `formula`: the version of the allocation formula.
+    //   `wallets`: the number of rows of the epoch in `reward_leaves`.
+    //   `leaves`: the number of these rows with an amount above 0.
+    //   `points`: the sum of the points of all wallets; null for an import, because an import has no points.
     this.addSql(`
       create table epochs (
         epoch int primary key check (epoch >= 0),
@@ -51,10 +55,10 @@ export class Migration0007Rewards extends Migration {
       )`);
     this.addSql(`create index epochs_state on epochs (state, epoch)`);
 
-    // One row per wallet that has points on the day, or that the import contains. Rows with an amount above 0 have the indexes from 0 to
-    // `epochs.leaves` − 1; `index` is also the index of their leaf in the tree. These rows are sorted by address in ascending order, or keep the
-    // order of the import. Rows with amount 0 have the indexes after them. The table has no foreign key, because the check of a foreign key would
-    // cost more than the insert of a row.
+    // One row per wallet that has points on the day, or that the import contains. Rows with an amount above 0 come first:
+    //   Their `index` runs from 0 to `epochs.leaves` − 1, and is also the index of their leaf in the tree.
+    //   They are sorted by wallet address in ascending order; the rows of an import keep the order of the import.
+    // The rows with amount 0 follow. The table has no foreign key, because checking it would cost more than inserting the row.
     this.addSql(`
       create table reward_leaves (
         epoch int not null,
@@ -66,8 +70,9 @@ export class Migration0007Rewards extends Migration {
         unique (epoch, wallet)
       )`);
 
-    // Two levels of the Merkle tree of an epoch; the other levels are computed from them. Level 0 contains the leaf hashes, 32 hashes per row
-    // (chunk). Level 5 is one row with the roots of all chunks. `hashes` is stored uncompressed, because compression does not make hashes smaller.
+    // Two levels of the Merkle tree of an epoch; the other levels are computed from these two levels. Level 0 contains the leaf hashes in rows of 32
+    // hashes (chunks). Level 5 is one row with the roots of all chunks, because a tree of 32 leaves has its root at level 5. `hashes` is stored
+    // uncompressed, because compression does not make hashes smaller.
     this.addSql(`
       create table reward_trees (
         epoch int not null, level smallint not null, chunk int not null,

@@ -9,7 +9,8 @@ export class Migration0008Payouts extends Migration {
   }
 
   private payments(): void {
-    // One row per cause of a payment (such as a claimed prize), never deleted. The amount, the wallet and the payer never change. States:
+    // One row per cause of a payment, which is the event that the payment pays for (such as a claimed prize). A row is never deleted. The amount, the
+    // wallet and the payer never change. States:
     //   `pending`: The payment is owed, and no transaction is in flight.
     //   `batched`: The payment is in the one live batch of its lane (only payer `treasury`).
     //   `confirmed`: The batch is confirmed, but a fork may still drop it (only payer `treasury`).
@@ -17,9 +18,11 @@ export class Migration0008Payouts extends Migration {
     //   `completed`: The payment is finalized on chain (payer `treasury`), or was reported as paid and checked (payer `orchestrator`).
     //   `failed`: The payment was reported as failed, and is still owed (only payer `orchestrator`).
     //   `reversed`: The payment was reported as reversed after it was completed, and is no longer owed (only payer `orchestrator`).
-    // `lane` is always the same for a cause, so that all transactions that are ever signed for the cause use one nonce account. `next_at` is the
-    // earliest time at which the planner may put the payment into a batch. `give_ups` is the number of expired batches that contained the payment.
-    // `refusals` is the number of batches that failed because of the payment.
+    // Columns:
+    //   `lane`: the payout lane; it never changes, so that all transactions that are ever signed for the cause use one nonce account.
+    //   `next_at`: the earliest time at which the planner may put the payment into a batch.
+    //   `give_ups`: the number of expired batches that contained the payment.
+    //   `refusals`: the number of batches that failed because of the payment.
     this.addSql(`
       create table payments (
         id uuid primary key,
@@ -73,10 +76,11 @@ export class Migration0008Payouts extends Migration {
   }
 
   private lanes(): void {
-    // One durable nonce account per lane. `nonce` is the value that the next batch uses, as finalized in slot `nonce_slot`; it is null until the
-    // worker has read the account. `landed` is the signature of the last transaction that is known to have used the nonce. `stale` says whether a
-    // transaction may have used the nonce since the worker read it. `accepted` says whether an operator has accepted the nonce that the account has
-    // now.
+    // One durable nonce account per lane. Columns:
+    //   `nonce`: the value that the next batch uses, as finalized in slot `nonce_slot`; null until the worker has read the account.
+    //   `landed`: the signature of the last transaction that is known to have used the nonce.
+    //   `stale`: whether a transaction may have used the nonce since the worker read it.
+    //   `accepted`: whether an operator has accepted the nonce that the account has now.
     this.addSql(`
       create table payout_lanes (
         lane smallint primary key check (lane >= 0),
@@ -168,8 +172,9 @@ export class Migration0008Payouts extends Migration {
       )`);
     this.addSql(`create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'`);
 
-    // `system_identifier` and `timeline` identify the database server, as of the last reconciliation. `doubt` says why payouts are paused until the
-    // database matches the chain. `held` says why an operator paused payouts.
+    // `system_identifier` and `timeline` identify the database server, as of the last reconciliation. `doubt` is the reason why payouts are paused
+    // until the database matches the chain. `held` is the reason why an operator paused payouts. Each of the two is null while payouts are not paused
+    // for its reason.
     this.addSql(`
       create table payout_watch (
         singleton boolean primary key default true check (singleton),

@@ -3,11 +3,15 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the tables for the on-chain accounts of reward epochs, and for claims. */
 export class Migration0009Claims extends Migration {
   override up(): void {
-    // Epochs whose root is on chain or will be submitted soon. `claimed` and `claims` are the finalized amount and number of claims. `opened_at` is
-    // the time at which the worker learned that the root was finalized. `ended_at` is the time at which no more claims were possible and all claims
-    // were known. `closed_at` is the time at which the unclaimed tokens were returned to the treasury. `cursor` is the signature of the last
-    // transaction that the worker read from the history of the account. `cursor_claims` is the value of `claims` at that time. `gaps` grows with each
-    // run in which the account shows more claims than its history.
+    // Epochs whose root is on chain or will be submitted soon. Columns:
+    //   `claimed`: the finalized amount of all claims.
+    //   `claims`: the finalized number of claims.
+    //   `opened_at`: the time at which the worker learned that the root was finalized.
+    //   `ended_at`: the time at which no more claims were possible and all claims were known.
+    //   `closed_at`: the time at which the unclaimed tokens were returned to the treasury.
+    //   `cursor`: the signature of the last transaction that the worker read from the history of the account.
+    //   `cursor_claims`: the value of `claims` when the worker read this transaction.
+    //   `gaps`: a counter that grows with each run in which the account shows more claims than its history.
     this.addSql(`
       create table epoch_accounts (
         epoch int primary key references epochs,

@@ -3,7 +3,7 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the table of linked accounts on other platforms. */
 export class Migration0010Social extends Migration {
   override up(): void {
-    // An account belongs to one wallet, and a wallet has at most one account per platform. `account_id` never changes on the platform. `handle` is
+    // An account is linked to one wallet, and a wallet has at most one account per platform. `account_id` never changes on the platform. `handle` is
     // the name that the platform shows; another account may take over the name.
     this.addSql(`
       create table linked_accounts (

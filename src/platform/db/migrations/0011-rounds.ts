@@ -19,9 +19,12 @@ export class Migration0011Rounds extends Migration {
     //   `finalized`: The winners are drawn; the winners, the payments and the audit are stored.
     //   `void`: The round ended without a draw, for the reason in `void_reason`. A void chat round that was committed has a successor with the same
     //   entries.
-    // `prizes` is a list of { amount, mint }; `mint` is `reward` or `usdc`. `parameters` contains the draw parameters (src/lib/draw), and
-    // `parameters_hash` is their hash. `entries` is the number of entries, and therefore the index of the next entry. `audit` is the JSON text of the
-    // audit (src/lib/draw) from the root on, without the hashes of the entries. `look_at` is the time of the next check by a worker.
+    // Columns:
+    //   `prizes`: a list of { amount, mint }; `mint` is `reward` or `usdc`.
+    //   `parameters`: the draw parameters (src/lib/draw); `parameters_hash` is their hash.
+    //   `entries`: the number of entries. It is also the index of the next entry, because the indexes start at 0.
+    //   `audit`: the JSON text of the audit (the data that proves the draw, src/lib/draw) from the root on, without the hashes of the entries.
+    //   `look_at`: the time of the next check by a worker.
     this.addSql(`
       create table rounds (
         id uuid primary key default gen_random_uuid(),
@@ -105,8 +108,8 @@ export class Migration0011Rounds extends Migration {
     this.addSql(`create unique index entries_id on entries (id)`);
     this.addSql(`create index entries_wallet on entries (round, wallet)`);
     this.addSql('create trigger entries_kept before update or delete on entries for each row execute function keep_rounds()');
-    // The Merkle tree over the entries of a round. Level 0 contains the leaf hashes. `nodes` contains 32 bytes per node. It is stored outside the row
-    // and uncompressed, so that PostgreSQL can read one node without the others.
+    // The Merkle tree over the entries of a round. Level 0 contains the leaf hashes. `nodes` contains 32 bytes per node. PostgreSQL stores `nodes`
+    // outside the row and uncompressed, so that it can read one node without the other nodes.
     this.addSql(`
       create table round_levels (
         round uuid not null references rounds,

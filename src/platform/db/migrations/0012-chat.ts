@@ -3,10 +3,12 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the tables for chat messages and sanctions. */
 export class Migration0012Chat extends Migration {
   override up(): void {
-    // Messages of the built-in chat (`source = 'chat'`) and of bridged chats (any other `source`). In the built-in chat, `wallet` is the author, and
-    // `idempotency_key` may be set. In a bridged chat, `account` is the author, and `source_id` is the id of the message in that chat; `wallet` is
-    // set when the account is linked to a wallet. `entry` is the id of the lottery entry that the message created. A deleted message keeps its row,
-    // but not its text.
+    // Messages of the built-in chat (`source = 'chat'`) and of bridged chats (any other `source`). A deleted message keeps its row, but not its text.
+    // Columns:
+    //   `wallet`: in the built-in chat, the author; in a bridged chat, the wallet that is linked to the author's account, or null.
+    //   `account`, `source_id`: in a bridged chat, the author's account and the id of the message in that chat.
+    //   `idempotency_key`: may be set in the built-in chat only.
+    //   `entry`: the id of the lottery entry that the message created; null when it created none.
     this.addSql(`
       create table chat_messages (
         seq bigint generated always as identity primary key,

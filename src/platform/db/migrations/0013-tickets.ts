@@ -8,10 +8,13 @@ export class Migration0013Tickets extends Migration {
     //   `confirmed`: The ticket counts, and its entry exists.
     //   `refused`: The ticket does not count, for the reason in `reason`.
     //   `refunded`: The ticket counted, and then its round was voided.
-    // `found` says whether the payment transaction of a refused ticket is finalized. If it is, the refusal is permanent; otherwise the wallet may
-    // request the ticket again. `signature` is null for free tickets. The unique key contains the wallet, so that a wallet cannot block the ticket of
-    // another wallet by naming the same transaction. `refunds` lists the amounts that are owed back to the wallet, as { payment, currency, amount }.
-    // `asked_at` is the time at which the polling began.
+    // Columns:
+    //   `found`: for a refused ticket, whether its payment transaction is finalized. If it is finalized, the refusal is permanent; otherwise the
+    //   wallet may request the ticket again.
+    //   `signature`: the signature of the payment transaction; null for a free ticket.
+    //   `refunds`: the amounts that are owed back to the wallet, as a list of { payment, currency, amount }.
+    //   `asked_at`: the time at which the polling began.
+    // The unique key contains the wallet, so that a wallet cannot block the ticket of another wallet by naming the same transaction.
     this.addSql(`
       create table tickets (
         id uuid primary key,

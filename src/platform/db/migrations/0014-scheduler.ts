@@ -3,10 +3,12 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the table for the schedule that starts chat rounds of the lottery. */
 export class Migration0014Scheduler extends Migration {
   override up(): void {
-    // The table has one row; it is empty until the schedule is started for the first time. A round is due at `next_at`, and then every `interval_sec`
-    // seconds. `next_at` is null while the schedule is stopped. `rounds` is the number of rounds created so far, and therefore the number of the
-    // newest round. `pending` is a created round that is not known to have started; the next run of the scheduler continues with it. `look_at` is a
-    // lease: no run begins before this time, because another run is in progress or has just failed.
+    // The table has no row until the schedule is started for the first time, and then one row. Columns:
+    //   `next_at`: the time at which the next round is due; null while the schedule is stopped.
+    //   `interval_sec`: the time between two rounds, seconds.
+    //   `rounds`: the number of rounds created so far. It is also the number of the newest round.
+    //   `pending`: a created round that is not known to have started; the next run of the scheduler continues with it.
+    //   `look_at`: a lease; no run begins before this time, because another run is in progress or has just failed.
     this.addSql(`
       create table round_schedule (
         singleton boolean primary key default true check (singleton),

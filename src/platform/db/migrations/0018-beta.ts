@@ -3,9 +3,11 @@ import { Migration } from '@mikro-orm/migrations';
 /** Adds columns for points per wallet and game, and a table for conversions of beta points. */
 export class Migration0018Beta extends Migration {
   override up(): void {
-    // `tally` contains the number and the points of the wallet's accepted scores per mode and game, as { regular: { <game id>: { scores, points } },
-    // beta: … }. It is stored in the player row, because the transaction of a score locks and writes this row anyway. `converted_beta` is the sum of
-    // the beta points that the wallet has converted. `converted_points` is the sum of the points that the wallet got for them.
+    // Columns:
+    //   `tally`: the number and the points of the wallet's accepted scores per mode and game, as { regular: { <game id>: { scores, points } }, beta:
+    //   … }. It is stored in the player row, because the transaction of a score locks and writes this row anyway.
+    //   `converted_beta`: the sum of the beta points that the wallet has converted.
+    //   `converted_points`: the sum of the points that the wallet got for these beta points.
     this.addSql(`
       alter table players
         add column tally jsonb not null default '{}',

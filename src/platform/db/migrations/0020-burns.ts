@@ -58,9 +58,9 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, wallet)
       )`);
     this.addSql(`create index burn_standings_order on burn_standings (event_id, board, amount, wallet)`);
-    // Number of standings per range of a board, so that the service computes a rank without counting all higher standings. The key (`amount`,
-    // `wallet`) of a row is the inclusive upper bound of its range. The lower bound is exclusive: it is the key of the next lower range. The highest
-    // range of a board has the `amount` infinity.
+    // Number of standings per range of a board, so that the service computes a rank without counting all higher standings. The key of a range is
+    // (`amount`, `wallet`). A range contains the standings from its own key (included) down to the key of the next lower range (excluded). The
+    // highest range of a board has the `amount` infinity.
     this.addSql(`
       create table burn_ranges (
         event_id uuid not null references burn_events,
@@ -87,8 +87,9 @@ export class Migration0020Burns extends Migration {
       )`);
     this.addSql(`create index burn_transactions_unread on burn_transactions (mint, likely desc, slot) where read_at is null`);
     this.addSql(`create index burn_transactions_read on burn_transactions (read_at) where read_at is not null`);
-    // Progress of the worker in the transaction history of a mint. `slot` is the slot of the newest signature that the worker knows; each older
-    // signature was read or lies in a gap (table `burn_gaps`). `deep_at` is the time at which the worker reads the newest part of the history again.
+    // Progress of the worker in the transaction history of a mint. Columns:
+    //   `slot`: the slot of the newest signature that the worker knows; each older signature was read or lies in a gap (table `burn_gaps`).
+    //   `deep_at`: the time at which the worker reads the newest part of the history again.
     this.addSql(`create table burn_cursors (mint wallet primary key, slot bigint not null, deep_at timestamptz not null)`);
     // A gap in the history that the worker has read. It contains the signatures that are older than the signature `before`, down to the slot `floor`.
     // `next_at` is the time of the next attempt to read the gap; it is set to a later time when no RPC node has these signatures.

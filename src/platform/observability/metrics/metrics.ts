@@ -162,7 +162,7 @@ export function beginRequest(): void {
 /**
  * Records the end of a request.
  * @param route the route template; it is not the path, because each path would create a time series
- * @param ms duration of the request, ms
+ * @param ms the duration of the request in ms
  */
 export function observeRequest(method: string, route: string, status: number, ms: number): void {
   requestsInFlight.dec();
@@ -189,7 +189,8 @@ export function observeJobWait(queue: string, ms: number): void {
 
 /**
  * Counts a job whose last attempt failed.
- * @param times 1; or 0 to create the time series, because Prometheus computes no increase for a time series that begins at 1
+ * @param times the number to add to the counter: 1, or 0 to create the time series, because Prometheus computes no increase for a time series that
+ * begins at 1
  */
 export function countFailedJob(name: string, times = 1): void {
   failedJobs.inc({ name }, times);
@@ -227,7 +228,7 @@ export async function observeTransaction<T>(run: () => Promise<T>): Promise<T> {
 
 /**
  * Records the duration of a successful Redis command.
- * @param sent time at which the command was sent, by `performance.now()`
+ * @param sent the value of `performance.now()` when the command was sent
  */
 export const observeCommand = (command: string, sent: number): void => commands.observe({ command }, secondsSince(sent));
 
@@ -249,7 +250,7 @@ export const countReconnect = (): void => reconnects.inc();
 
 /**
  * Records a batch of events that was published.
- * @param ageMs age of the oldest event in the batch, ms
+ * @param ageMs the age of the oldest event in the batch, ms
  */
 export const observePublished = (ageMs: number): void => publishDelays.observe(Math.max(0, ageMs) / 1_000);
 
@@ -266,7 +267,7 @@ export const countDeliveryAttempt = (source: string, outcome: string): void => d
 
 /**
  * Records the outcome of signed Solana transactions.
- * @param agesMs time since signing, ms, one entry per transaction
+ * @param agesMs the time since the signing of each transaction, ms
  */
 export function observeAttempts(kind: string, outcome: string, agesMs: readonly number[]): void {
   if (agesMs.length > 0) chainAttempts.inc({ kind, outcome }, agesMs.length);

@@ -32,7 +32,7 @@ let collectsDefaults = false;
 /**
  * Opens the metrics of an application. `text()` returns a scrape in Prometheus's text format: the counters and histograms of this process, and
  * gauges, which are read during the scrape or come from a cache. A group of gauges that cannot be read is left out.
- * @param more gauge readers in addition to the readers of the platform and of `app.gauges`
+ * @param more the gauge readers to use in addition to those of the platform and of `app.gauges`
  */
 export function openMetrics(app: App, more: readonly GaugeReader[] = []): { readonly contentType: string; text(): Promise<string> } {
   // The default metrics describe the process. They are registered once, because tests run several applications in one process.

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const TracingEnvironment = {
   /** Base URL of the collector. Spans are sent by OTLP over HTTP to the path `/v1/traces` below this URL. Without the URL, tracing is off. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
-  /** Share of traces that are sampled, 0 to 1. */
+  /** Share of traces that are sampled, 0 to 1 (1 = all traces). */
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
 };
 

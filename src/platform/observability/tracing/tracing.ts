@@ -7,7 +7,7 @@ let tracing: SpanRecorder | null = null;
 
 /**
  * Turns tracing on when the URL of a collector is configured. Otherwise does not load OpenTelemetry.
- * @param name type of the process: `api`, `worker`
+ * @param name the type of the process: `api` or `worker`
  */
 export async function startTracing(
   { tracing: { url, ratio } }: Pick<Config, 'tracing'>,

@@ -27,7 +27,7 @@ const MAX_BYTES = 4_096;
 /**
  * Queries mirrors in the given order. The next mirror is queried when a mirror fails, or after `hedgeAfterMs`; requests in flight continue. Resolves
  * with the first valid answer, at the latest `timeoutMs` after the last mirror was queried.
- * @param path path that is appended to the URL of a mirror
+ * @param path the text to append to the URL of a mirror
  * @param read parses and verifies a response; throws when the response is not valid
  */
 export function queryMirrors<Answer>(

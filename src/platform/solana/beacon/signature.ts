@@ -14,7 +14,7 @@ const keys = new WeakMap<BeaconChain, BeaconKey>();
  * Returns whether `signature` is the signature of the beacon chain for a round. The scheme is bls-unchained-g1-rfc9380: the signature is on G1, the
  * key on G2. The signed message is sha256(round as u64, big-endian), hashed to the curve by RFC 9380. Accepts only the compressed encoding of a
  * non-zero point of the subgroup, so that a round has exactly one valid signature and one randomness.
- * @param signature hex, 48 bytes
+ * @param signature the 48 bytes of the signature as hex
  * @throws when the chain's public key is not a valid point
  */
 export function verifySignature(chain: BeaconChain, round: number, signature: string): boolean {

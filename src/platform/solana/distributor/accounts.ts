@@ -44,7 +44,7 @@ interface PageAccount {
   readonly page: number;
   readonly epochAccount: PublicKey;
   readonly bump: number;
-  /** One bit per claim, 1 = paid. The lowest bit of the first byte belongs to the first claim of the page. */
+  /** One bit per claim, 1 = paid. The lowest bit of the first byte stands for the first claim of the page. */
   readonly bits: Buffer;
 }
 

@@ -6,7 +6,7 @@ import { type NameResolution, resolvesToOwner } from './resolution.ts';
 
 export const TOKEN_2022_PROGRAM = new PublicKey('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 
-/** Offset and values of the byte that holds the account type. Only token accounts and mints with extensions have this byte. */
+/** Offset of the byte that holds the account type, and the values of this byte. Only token accounts and mints with extensions have this byte. */
 const ACCOUNT_TYPE_AT = TOKEN_ACCOUNT_BYTES;
 const ACCOUNT_TYPES = { mint: 1, account: 2 } as const;
 
@@ -18,7 +18,7 @@ const NO_HOLDER: NameResolution = { refused: 'the name is wrapped in a token tha
 /**
  * Resolves a wrapped name (a name that a token represents) to the wallet that holds the token. The RPC node only supplies the address of the token
  * account; this function reads and verifies the mint and the token account.
- * @param program the token program that the mint belongs to
+ * @param program the token program that owns the mint account
  */
 export async function resolveByToken(app: App, mint: PublicKey, program: PublicKey): Promise<NameResolution> {
   const { connection } = app.chain;

@@ -79,7 +79,7 @@ function readName(account: NameAccount, parent: PublicKey, nameClass: PublicKey)
  * Resolves a name by the rules of the name service (SNS-IP 5): to the holder of the token when the name is wrapped; otherwise to the wallet in a
  * valid SOL record; otherwise to the owner. Rejects an owner that is a program. Also rejects a name that has a stale certified record and a valid
  * signed record.
- * @param accounts in the order of `accountsOf`, all read in one request
+ * @param accounts the accounts of the addresses from `accountsOf`, in the same order, all read in one request
  */
 export async function resolveBySns(app: App, at: NameAddresses, accounts: readonly NameAccount[]): Promise<NameResolution> {
   const [nameAccount = null, nftRecord = null, recordV2 = null, recordV1 = null] = accounts;
@@ -102,8 +102,8 @@ export const accountsOf = (at: NameAddresses): PublicKey[] => [at.name, at.nftRe
 
 /**
  * Decodes a certified record (version 2, SNS-IP 3): two validation methods (u16 each), length of the content (u32), two wallets, the content. The
- * first wallet certified that the record is not stale, and must own the name. The second wallet certified that the content belongs to it, and must
- * equal the content.
+ * first wallet certified that the record is not stale; it must be the owner of the name. The second wallet certified that it is the wallet in the
+ * content; it must equal the content.
  */
 function readCertifiedRecord(record: ReturnType<typeof readName>, owner: PublicKey): NameResolution | 'stale' | null {
   if (record === null) return null;

@@ -4,7 +4,7 @@ import type { ChainError } from './transaction-type.ts';
 /**
  * Converts an error from the format of RPC nodes (for example `"AccountNotFound"`, `{"InstructionError":[2,{"Custom":6}]}` or
  * `{"InsufficientFundsForRent":{…}}`).
- * @param before number of instructions that the signer added before the draft's own instructions
+ * @param before the number of instructions that the signer added before the draft's own instructions
  */
 export function chainError(error: TransactionError, before: number): ChainError {
   if (typeof error === 'string') return { name: error, message: `the chain rejected the transaction: ${error}`, instruction: null, code: null };

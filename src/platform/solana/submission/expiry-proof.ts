@@ -26,9 +26,10 @@ export async function readFinalized(connection: Connection): Promise<FinalizedHe
 }
 
 /**
- * Checks whether an attempt with a blockhash can never land. A missing status alone is no proof. The proof has three conditions: the chain is
- * finalized `depthBlocks` beyond the last valid block of the attempt; the RPC node that reports the missing status knows that block height and has
- * the history since the signing; the second RPC node, if configured, agrees.
+ * Checks whether an attempt with a blockhash can never land. A missing status alone is no proof. The proof has three conditions:
+ *   The chain is finalized `depthBlocks` beyond the last valid block of the attempt.
+ *   The RPC node that reports the missing status knows that block height and has the history since the signing.
+ *   The second RPC node, if configured, agrees.
  */
 export async function checkBlockhashExpiry(app: App, attempt: PendingAttempt): Promise<ExpiryCheck> {
   const { connection, second } = app.chain;

@@ -19,13 +19,16 @@ const requeueManual = statement(
 );
 
 /**
- * Queues a transaction in state `manual` to be composed again. If the cause of the state still exists, composing sets the state to `manual` again.
+ * Queues a transaction in state `manual` to be composed again. If the reason for the state `manual` still exists, composing sets this state again.
  * Idempotent: a queued transaction stays queued.
  *
- * A retry cannot repeat an effect on the chain. The bitmap of paid claims prevents a second claim. The accounts of epochs and lanes prevent a second
- * root, epoch end or lane. The nonce prevents a second batch or nonce advance. Nothing on the chain prevents a second draw commitment, so `compose`
- * of draw commitments reads all transactions that the committer has signed since the last stored commitment. In addition, this function rejects a
- * transaction with an attempt that may still land.
+ * A retry cannot repeat an effect on the chain:
+ *   Claims: the bitmap of paid claims prevents a second claim.
+ *   Epochs and lanes: their accounts prevent a second root, epoch end or lane.
+ *   Payout batches: the nonce prevents a second batch or nonce advance.
+ *   Draw commitments: `compose` reads all transactions that the committer has signed since the last stored commitment, because nothing on the chain
+ *   prevents a second commitment.
+ * In addition, this function rejects a transaction with an attempt that may still land.
  * @throws 404 when the transaction does not exist; 409 while an attempt may have landed, or when the state is neither `manual` nor `queued`
  */
 export async function retryManual(tx: Tx, id: string): Promise<ListedTransaction> {

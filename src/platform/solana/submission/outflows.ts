@@ -97,7 +97,7 @@ const selectPendingSpends = statement<{ signature: string; amount: string }>(
 /**
  * Returns the amounts of an asset that pending attempts spend if they land.
  * @param asset a mint address, or `sol`
- * @param except type of transactions whose attempts are left out
+ * @param except the type of the transactions whose attempts are left out
  */
 export async function pendingSpends(db: Queryable, asset: string, except: Pick<TransactionType, 'name'>): Promise<PendingSpend[]> {
   return (await db.query(selectPendingSpends, [asset, except.name])).map(({ signature, amount }) => ({ signature, amount: BigInt(amount) }));

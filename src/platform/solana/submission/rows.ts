@@ -80,7 +80,8 @@ export const postpone = statement(
 );
 
 /**
- * Sets the state of a queued transaction that is not signed now: finalized, failed or manual. Precondition: the transaction has no pending attempt.
+ * Sets the state of a queued transaction without signing an attempt. The new state is finalized, failed or manual. Precondition: the transaction has
+ * no pending attempt.
  */
 export const settleQueued = statement<{ subject: string }>(
   'settle_chain_transaction',

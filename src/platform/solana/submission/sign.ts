@@ -51,8 +51,8 @@ export async function signAndSend(app: App, types: ReadonlyMap<string, Transacti
     if (!(error instanceof HttpError))
       app.log.error({ err: error, type: type.name, subject: row.subject }, 'composing a transaction failed; it is retried');
     const reason = error instanceof Error ? error.message : String(error);
-    // Each of these errors raises the retry delay and `tries`. `tries` rises to at most half of MAX_SIMULATIONS, so that an outage uses up at most
-    // half of the allowed simulation failures.
+    // Counts the error in `tries`, which also makes the next retry delay longer. These errors count only up to half of MAX_SIMULATIONS, so that the
+    // transaction does not end as failed at the first failed simulations after an outage.
     const tries = Math.max(row.tries, Math.min(row.tries + 1, MAX_SIMULATIONS / 2));
     await write(app, postpone, [
       row.id,
@@ -88,7 +88,7 @@ async function signAttempt(
   draft: TransactionDraft,
 ): Promise<ComposeOutcome | RetrySimulation | null> {
   const recent: RecentBlockhash = await recentBlockhash(app);
-  const price = await priorityPrice(app, row.attempts);
+  const price = await priorityPrice(app, row.attempts + (draft.urgency ?? 0));
   const keys = [draft.feePayer, ...(draft.signers ?? [])].map((role) => app.chain.key(role));
   const signers = [...new Map(keys.map((key) => [key.publicKey.toBase58(), key])).values()];
   const payer = signers[0];
@@ -159,7 +159,7 @@ async function applyOutcome(app: App, type: TransactionType, row: TransactionRow
     case 'retry':
       return await write(app, postpone, [id, backoff(row.tries), storedError(outcome.error), row.tries + 1]);
     case 'wait': {
-      // The number of waits has no limit, so `tries` does not change: it counts failed simulations.
+      // A wait does not change `tries`: `tries` limits the number of failed simulations, and the number of waits has no limit.
       const error: ChainError = { name: 'Waiting', message: outcome.reason, instruction: null, code: null };
       return await write(app, postpone, [id, outcome.ms, storedError(error), row.tries]);
     }

@@ -31,10 +31,7 @@ export interface TransactionDraft {
    * authority.
    */
   readonly nonce?: { readonly account: PublicKey; readonly value: string };
-  /**
-   * Number of earlier transactions for the same purpose. The signer ignores this number: the priority price depends only on the attempts of the
-   * transaction.
-   */
+  /** Number of attempts that the priority price counts in addition to the attempts of this transaction (such as the attempts of an expired batch). */
   readonly urgency?: number;
 }
 
