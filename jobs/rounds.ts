@@ -14,7 +14,8 @@ export const advanceRound = job({
 });
 
 /**
- * Enqueues advanceRound for lottery rounds that can advance: the entry time is over, the commitment is finalized, or the beacon round is published.
+ * Enqueues advanceRound for lottery rounds that can advance: the entry time is over, the round's commitment is finalized on the chain, or the round's
+ * beacon round is published.
  */
 export const sweepRounds = job({
   name: 'sweep-rounds',

@@ -2,8 +2,8 @@ import type { jobs } from './index.ts';
 
 /**
  * Every recurring job and its interval, ms. A handler reads from the database which rows are due by `app_now()` or `app.clock`, so one run too many
- * or too few does no harm. The job of a weekly task also runs every minute: it inserts a row for the week, and only the run whose insert succeeds
- * does the work.
+ * or too few does no harm. The job of a weekly task also runs every minute: each run tries to insert a row for the week, and only the run whose
+ * insert succeeds does the work.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards

@@ -14,7 +14,8 @@ export const Submission = z.strictObject({
   signature: z.string().nullable(),
   idempotencyKey: z.string().nullable(),
   /**
-   * Hex SHA-256 of the canonical request. The worker uses it to tell a repeated request from a different score with the same play or idempotency key.
+   * Hex SHA-256 of the canonical request. The worker uses this hash to distinguish a repeated request from a different score with the same play or
+   * idempotency key.
    */
   bodyHash: z.string().length(64),
   /** Time at which the score was submitted. The play ends at this time, even if the job waits in the queue. */
@@ -32,7 +33,7 @@ export const recordScores = job({
   payload: z.strictObject({ channel: z.string(), submissions: z.array(Submission).min(1).max(500) }),
   requestIds: ({ submissions }) => submissions.map(({ id }) => id),
   // 240 attempts, one every 500 ms, take two minutes. There are many attempts, because committed scores must reach the boards. The interval is short,
-  // because a request waits for the outcome.
+  // because an HTTP request waits for the outcome.
   attempts: 240,
   backoffMs: 500,
   backoff: 'fixed',

@@ -15,15 +15,15 @@ import { traceRequest } from './platform/observability/tracing/tracing.ts';
 
 /**
  * Creates the Koa application. It does not listen on a port, so tests can call it directly.
- * @param routes the routes to serve; tests of the framework pass their own routes
+ * @param routes HTTP routes to serve; tests of the router pass their own routes
  */
 export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(allRoutes).flat()): Koa {
   const koa = new Koa({ proxy: app.config.trustProxy });
   koa.silent = true;
   koa.use(traceRequest);
   koa.use(handleRequest(app));
-  // Runs before the CORS middleware, so that a page of an allowed origin cannot read Bull Board (the dashboard of the queues) with the operator's
-  // credentials.
+  // Bull Board (the dashboard of the queues) runs before the CORS middleware. Its responses have no CORS headers, so a web page of an allowed origin
+  // cannot read them with the operator's credentials.
   koa.use(bullBoard(app));
   koa.use(cors(app.config));
   koa.use(docs(app, routes));
@@ -50,7 +50,7 @@ function handleRequest(app: App): Koa.Middleware {
       ctx.set(httpError.headers);
       ctx.type = 'application/json';
       ctx.body = JSON.stringify({ error: httpError.message });
-      // Reads the rest of the request body, because the client would lose the response if the connection closed while it still sends.
+      // Reads the rest of the request body: if the connection closed while the client is still sending the body, the client would lose the response.
       if (!ctx.req.complete) drain(ctx.req);
       if (httpError.status >= 500)
         app.log[httpError.status === 500 ? 'error' : 'warn'](

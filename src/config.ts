@@ -64,15 +64,15 @@ function parseSeed(variable: string, text: string): Buffer {
   throw new Error(`${variable}: must be the base64 of 32 bytes`);
 }
 
-/** Returns the HMAC key of a consumer secret of X: the bytes of the secret, unchanged. */
+/** Returns the HMAC key for webhooks of X: the bytes of X's consumer secret, unchanged. */
 function parseConsumerSecret(text: string): Buffer {
   if (/^[\x21-\x7e]{16,256}$/.test(text)) return Buffer.from(text);
   throw new Error('WEBHOOK_SECRET_X: each secret must be 16 to 256 printable characters');
 }
 
 /**
- * Parses an entry of `ALLOWED_ORIGINS` to an origin in the form that browsers send. Rejects opaque origins, because browsers send each of them as
- * `null`, and `null` would then be allowed.
+ * Parses an entry of `ALLOWED_ORIGINS` to an origin in the form that browsers send. Rejects a URL with an opaque origin (such as `file:///`):
+ * browsers send every opaque origin as `null`, so this entry would allow all opaque origins.
  */
 function parseOrigin(text: string): string {
   const origin = URL.canParse(text) ? new URL(text).origin : 'null';
@@ -99,11 +99,14 @@ const Environment = z.object({
     .default('coinop'),
   ADMIN_TOKENS: list(''),
   INTERNAL_TOKENS: list(''),
-  /** Webhook secrets of each source, newest first. Every listed secret is accepted. All deliveries of a source without a secret are rejected. */
+  /**
+   * Secrets of one webhook source per variable, newest first. A delivery may be signed with any listed secret. When the list is empty, all deliveries
+   * of the source are rejected.
+   */
   WEBHOOK_SECRET_PAYMENT_STATUS: list(''),
   WEBHOOK_SECRET_CHAT_BRIDGE: list(''),
   WEBHOOK_SECRET_X: list(''),
-  /** Keys that sign session cookies, newest first. Older keys still verify a cookie; the cookie is then signed again with the newest key. */
+  /** Keys that sign session cookies, newest first. A cookie that was signed with an older key is accepted and signed again with the newest key. */
   SESSION_KEYS: list(DEVELOPMENT_SESSION_KEY),
   /** Seed of the key that signs entry receipts: the base64 of 32 bytes. */
   RECEIPT_KEY: z.string().min(1).default(DEVELOPMENT_RECEIPT_KEY),
@@ -112,18 +115,20 @@ const Environment = z.object({
     .string()
     .regex(/^[\x20-\x7e]+$/)
     .default('Sign in to Coinop.'),
-  /** Difference between the service's clock and the system clock, s. For development only. `migrate` applies it to the database clock. */
+  /**
+   * Seconds that are added to the system clock to get the service's clock. For development only. `migrate` applies this offset to the database clock.
+   */
   CLOCK_OFFSET_SEC: z.coerce.number().int().min(-3_155_760_000).max(3_155_760_000).default(0),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Maximum points per wallet and day over all games. */
   DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
-  /** Maximum points per wallet and day from the scores of the wallets that it referred. */
+  /** Maximum points that a wallet gets per day from the scores of the wallets that it referred. */
   REFERRAL_DAILY_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(5_000),
   /** Maximum chat messages in 10 s per wallet, or per author of a bridged chat. */
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
   /** Queues that this worker serves; empty = all. */
   QUEUES: list(''),
-  /** Wallets that may activate the burn events that they created. When it is empty in development, all wallets may. */
+  /** Wallets that may activate the burn events that they created. When the list is empty: every wallet in development, no wallet in production. */
   ORGANISERS: list(''),
   ...ChainEnvironment,
   ...StorageEnvironment,
@@ -135,7 +140,7 @@ const Environment = z.object({
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Parses the environment variables. No other code reads them. Every setting has a default that works on one machine.
+ * Parses the environment variables. No other code reads environment variables. Every setting has a default that works on one machine.
  * @throws when a value is malformed, or when production would run with a development secret
  */
 export function readConfig(env: Record<string, string | undefined> = process.env) {
@@ -179,7 +184,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     referralDailyCap: e.REFERRAL_DAILY_CAP,
     chatMessagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
     queues: e.QUEUES,
-    /** Wallets that may activate burn events; null when all wallets may, in development. */
+    /** Wallets that may activate burn events; null = every wallet (in development, when `ORGANISERS` is empty). */
     organisers: production || e.ORGANISERS.length > 0 ? new Set(e.ORGANISERS.map((wallet) => Wallet.parse(wallet))) : null,
     chain: chainConfig(e, production),
     storage: storageConfig(e, production),

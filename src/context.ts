@@ -30,9 +30,9 @@ const REQUEST_TIMEOUTS: Timeouts = { sqlMs: 5_000, redisMs: 1_000, queueMs: 3_00
 export const JOB_TIMEOUTS: Timeouts = { ...REQUEST_TIMEOUTS, sqlMs: 120_000 };
 
 /**
- * Opens every dependency of a process. It succeeds even while dependencies are down: connections are retried, and requests get a 503 until they
- * succeed.
- * @param name the type of the process, as its log names it
+ * Opens every dependency of a process. It succeeds even while dependencies are down: connections are retried, and requests get a 503 until the
+ * connections are open.
+ * @param name type of the process, which its log lines contain
  */
 export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; timeouts?: Timeouts } = {}): Promise<App> {
   const log = options.log ?? openLog(config, name);

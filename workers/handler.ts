@@ -2,5 +2,5 @@ import type { z } from 'zod';
 import type { App } from '#platform/app.ts';
 import type { Job } from '#platform/jobs/job.ts';
 
-/** Processes one job. Running a handler twice is harmless, because it reads the rows and acts on their current state. */
+/** Processes one job. Running a handler twice is harmless, because the handler reads the rows and acts on their current state. */
 export type Handler<J extends Job> = (app: App, payload: z.output<J['payload']>) => Promise<void>;

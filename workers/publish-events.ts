@@ -3,9 +3,9 @@ import type { BatchedEvent } from '#platform/events/event.ts';
 import { publishTick } from '#platform/events/publisher.ts';
 import { wakeUpChannel } from '#platform/events/redis-stream.ts';
 
-/** Interval between two polls of the outbox when no wake-up message arrives, ms. */
+/** Interval between two polls of the outbox (the events in the database that are not published yet) when no wake-up message arrives, ms. */
 const IDLE_MS = 1_000;
-/** Delay after a first failure, ms. It doubles with each further failure, up to IDLE_MS. */
+/** Delay after a first failure, ms. The delay doubles with each further failure, up to IDLE_MS. */
 const RETRY_MS = 50;
 /** Delay between a wake-up message and the publishing, ms, so that events that follow shortly are published together. */
 const COLLECT_MS = 8;

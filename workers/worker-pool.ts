@@ -12,7 +12,7 @@ import { handlers } from './handlers.ts';
 import { keepRecurringJobs } from './recurring.ts';
 
 /**
- * BullMQ options per queue. The lock is short for queues on whose jobs a request waits, so that the jobs of a killed worker run again within seconds.
+ * BullMQ options per queue. Queues whose jobs HTTP requests wait for have a short lock, so that the jobs of a killed worker run again within seconds.
  */
 const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount'>> = {
   scores: { concurrency: 16, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },

@@ -16,7 +16,7 @@ import { Node } from './rpc/node.ts';
 import { serve } from './server.ts';
 
 export interface LocalnetOptions {
-  /** Folder of the journal and of the seed of the keys. If undefined, the cluster exists only in memory. */
+  /** Folder of the journal (the log of all changes) and of the seed from which keys derive. If undefined, the cluster exists only in memory. */
   readonly folder?: string;
   readonly host?: string;
   /** Port; 0 (default): any free port. */
@@ -36,7 +36,7 @@ export interface LocalnetOptions {
 export interface Localnet {
   /** URL of the first RPC node. The URL of the second RPC node is `<url>/second`. */
   readonly url: string;
-  /** Environment variables for the service. */
+  /** Environment variables with which Coinop uses this cluster. */
   readonly env: Readonly<Record<string, string>>;
   readonly keys: LocalnetKeys;
   readonly control: LocalnetControl;
@@ -61,7 +61,9 @@ function identityOf(folder: string | undefined): Identity {
   return fresh;
 }
 
-/** Writes a JSON file with mode 0600. Writes it under another name and renames it at the end, so that no reader sees an incomplete file. */
+/**
+ * Writes a JSON file with mode 0600. Writes the file under another name first and renames it at the end, so that no reader sees an incomplete file.
+ */
 export function writePrivateFile(path: string, value: object): void {
   writeFileSync(`${path}.new`, JSON.stringify(value), { mode: 0o600 });
   renameSync(`${path}.new`, path);

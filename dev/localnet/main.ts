@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { startLocalnet, writePrivateFile } from './localnet.ts';
 
 /**
- * Runs a localnet and prints its URL when it is ready. Writes the environment variables for the service, keys included, to `env.json` (mode 0600) in
- * LOCALNET_FOLDER.
+ * Runs a localnet and prints its URL when it is ready. Writes the environment variables with which Coinop uses the localnet, including the signing
+ * keys, to `env.json` (mode 0600) in LOCALNET_FOLDER.
  */
 const folder = process.env.LOCALNET_FOLDER;
 if (!folder) throw new Error('LOCALNET_FOLDER must be set to the data folder of the cluster');

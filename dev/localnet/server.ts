@@ -9,7 +9,7 @@ import type { HttpReply } from './http-reply.ts';
 import { emptyBatchResponse, handleCall, parseErrorResponse, type RpcCall, readCall } from './rpc/dispatch.ts';
 import type { Node } from './rpc/node.ts';
 
-/** Maximum size of a request body, bytes. A batch of 1,000 transactions of maximum size fits into it. */
+/** Maximum size of a request body, bytes. A batch of 1,000 transactions of maximum size is smaller. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const MAX_BATCH_CALLS = 1_000;
 /**

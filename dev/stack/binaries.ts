@@ -24,8 +24,8 @@ const POSTGRES_PROGRAMS = ['initdb', 'postgres', 'pg_ctl', 'psql'];
 
 /**
  * Returns the directory of the newest installed PostgreSQL or, if `major` is given, of a PostgreSQL with this major version. Skips a directory in
- * which a required program is missing. If `initdb` on the PATH is a symbolic link, also searches the directory that the link leads to, because the
- * directory of the link often lacks the other programs.
+ * which a required program is missing. If `initdb` on the PATH is a symbolic link, also searches the directory of the link's target, because the
+ * other programs may be only there.
  */
 export function findPostgres(major?: number): PostgresBinaries | undefined {
   const directories = new Set<string>();

@@ -75,7 +75,7 @@ export class Child {
     return running.has(this);
   }
 
-  /** Allows this process to exit while the child runs. The child then gets `exitSignal`. */
+  /** Allows this process to exit while the child runs. At that exit the child gets `exitSignal`. */
   unref(): void {
     this.process.unref();
   }
@@ -85,8 +85,8 @@ export class Child {
   }
 
   /**
-   * Sends the signals one after another and waits for the exit after each. If the child still runs, sends SIGKILL. Resolves after the child has
-   * exited.
+   * Sends the signals of `steps` one after another, and waits after each signal for the child to exit. If the child still runs, sends SIGKILL.
+   * Resolves after the child has exited.
    */
   async stop(steps: StopSteps): Promise<void> {
     this.process.ref();

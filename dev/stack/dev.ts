@@ -60,7 +60,7 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
     NODE_ENV: 'development',
     PUBLIC_URL: `http://localhost:${apiPorts.ports[0]}`,
     ...localnet?.env,
-    // On the localnet a transaction is finalized after about 13 s, so draws can use shorter waiting times than in production.
+    // On the localnet a transaction is finalized after about 13 s, so lottery draws can use shorter waiting times than in production.
     ...(localnet ? { DRAW_LEAD_SEC: '30', DRAW_MARGIN_SEC: '10' } : {}),
     ...env,
     DATABASE_URL: postgres?.url ?? env.DATABASE_URL,
@@ -102,7 +102,8 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
 }
 
 /**
- * Returns the clock offset. With `--at TIME`, this is TIME minus the system time; without `--at`, it is CLOCK_OFFSET_SEC.
+ * Returns the clock offset: the time that the processes use minus the system time. With `--at TIME`, the offset is TIME minus the system time;
+ * without `--at`, it is CLOCK_OFFSET_SEC.
  * @returns whole seconds; 0 means that the clock is not shifted
  * @throws when TIME is not in the future, or when the clock is shifted and SOLANA_RPC_URL is set, because only the clock and the beacon of the
  * localnet can be shifted

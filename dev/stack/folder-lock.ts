@@ -18,8 +18,8 @@ export async function lockFolder(folder: string): Promise<void> {
     if (owner !== undefined) throw new Error(`${folder} is in use by process ${owner}: stop that process first`);
     rmSync(file, { force: true });
   }
-  // Two processes may find the lock file of the same ended process at the same moment. Then one of them may delete the new lock file of the other. So
-  // each process waits, then reads the file: the process whose id is in the file holds the lock.
+  // Two processes may find the lock file of the same ended process at the same moment. Then one process may delete the lock file that the other
+  // process has just created. So each process waits, then reads the file: the process whose id is in the file holds the lock.
   await sleep(20);
   if (read(file) !== mine) throw new Error(`${folder} is in use by another process that started at the same moment`);
 }
@@ -66,7 +66,8 @@ function startOf(pid: number): string {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The second field of `stat` is the program name in brackets and may contain spaces, so fields are counted after the last bracket.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie counts as ended. In a container without an init process a zombie is never removed, so its lock would never become free.
+    // A zombie (a process that has ended but is still listed) counts as ended. In a container without an init process a zombie is never removed, so
+    // its lock would never become free.
     if (fields[0] === 'Z') return 'ended';
     const started = fields[19];
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${started}`;

@@ -103,7 +103,7 @@ export function socketFolder(folder: string, owner?: Identity): string {
   return short;
 }
 
-/** Deletes the symbolic link `run` in a server's folder and the temporary socket folder that it leads to. Does nothing if `run` is no link. */
+/** Deletes the symbolic link `run` in a server's folder and the temporary socket folder that it leads to. Does nothing if `run` is not a link. */
 export function removeSocketFolder(folder: string): void {
   const inside = join(folder, 'run');
   const target = linkTarget(inside);

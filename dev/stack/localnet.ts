@@ -6,7 +6,7 @@ import { makeFolder } from './folders.ts';
 import { logTail } from './logs.ts';
 import type { StackPart } from './supervisor.ts';
 
-/** Returns a copy of the environment without the variables of the signing keys. Only workers sign transactions, so the API gets no key. */
+/** Returns a copy of the environment without the variables that contain signing keys. Only workers sign transactions, so the API gets no key. */
 export const withoutKeys = <Env extends NodeJS.ProcessEnv>(env: Env): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^(?:FEE_PAYER|EPOCH_AUTHORITY|TREASURY|COMMITTER)_KEY$/.test(name)));
 
@@ -33,7 +33,7 @@ export interface LocalnetProcess extends StackPart {
   /** URL of the first RPC node. The URL of the second RPC node is `<url>/second`; the control endpoint is `<url>/control/…`. */
   readonly url: string;
   readonly pid: number;
-  /** Environment variables for the service: RPC and beacon URLs, program id, mint addresses, and signing keys. */
+  /** Environment variables with which Coinop uses this localnet: RPC and beacon URLs, program id, mint addresses, and signing keys. */
   readonly env: Readonly<Record<string, string>>;
   /** Ends the process by SIGKILL, as in a crash. */
   kill(): Promise<void>;

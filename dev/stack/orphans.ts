@@ -34,7 +34,8 @@ export async function stopOrphans(orphan: OrphanedServer): Promise<void> {
     await sleep(100);
   }
   // Deletes the pid file if its process id now belongs to an unrelated process. Otherwise a new server would conclude that the old server still runs.
-  // The old server must have ended. This is certain on Linux, where /proc shows its processes, and if the file is older than the last boot.
+  // On Linux, the search in /proc above shows whether the old server has ended. On other systems it has certainly ended if the pid file is older than
+  // the last boot.
   const isReused = main !== undefined && isAlive(main);
   if (isReused && (process.platform === 'linux' || isOlderThanBoot(orphan.pidFile))) rmSync(orphan.pidFile, { force: true });
 }

@@ -27,8 +27,8 @@ const SHARED_SETTINGS = {
 };
 
 /**
- * Settings for data that must survive a power cut. They are as in production, so that benchmarks are realistic. The sizes are for a machine with two
- * cores.
+ * Settings for data that must survive a power cut. They are as in production, so that benchmarks are realistic. The memory sizes and
+ * worker counts are for a machine with two cores.
  */
 const DURABLE_SETTINGS = {
   fsync: 'on',
@@ -69,8 +69,8 @@ export function postgresEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Returns the installed PostgreSQL of the version that created the data folder, or the newest PostgreSQL if the folder does not exist.
- * @throws when that version is not installed
+ * Returns the installed PostgreSQL of the version that created the data folder, or the newest installed PostgreSQL if the folder does not exist.
+ * @throws when this PostgreSQL is not installed
  */
 export function postgresFor(data: string): PostgresBinaries {
   const versionFile = join(data, 'PG_VERSION');

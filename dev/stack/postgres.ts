@@ -38,9 +38,12 @@ export interface PostgresOptions {
 export interface Postgres extends StackPart {
   readonly url: string;
   readonly pid: number;
-  /** Directory of psql and the other tools of this version. */
+  /** Directory of psql and the other PostgreSQL programs of the server's version. */
   readonly binaries: string;
-  /** Creates a database if it is missing. @returns its URL */
+  /**
+   * Creates a database if it is missing.
+   * @returns the URL of the database
+   */
   ensureDatabase(database: string): string;
   /** Ends the server as in a crash, without rollback or checkpoint. The next start recovers the data. */
   kill(): Promise<void>;
@@ -178,7 +181,7 @@ export async function stopOrphanedPostgres(folder: string): Promise<void> {
   for (const file of [socket, `${socket}.lock`]) rmSync(file, { force: true });
 }
 
-/** Returns the URL of a database. Its host is the escaped path of the socket folder, which libpq, node-postgres and MikroORM accept. */
+/** Returns the URL of a database. The host in this URL is the escaped path of the socket folder, which libpq, node-postgres and MikroORM accept. */
 function urlOf(run: string, database: string): string {
   return `postgresql://${ROLE}@${encodeURIComponent(run)}:${PORT}/${encodeURIComponent(database)}`;
 }

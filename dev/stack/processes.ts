@@ -3,7 +3,7 @@ import { Child, describeExit, type ProcessExit, type StopSteps, settlesWithin } 
 import type { ProcessOutput } from './logs.ts';
 import type { StackPart, Supervisor } from './supervisor.ts';
 
-/** Maximum time from SIGTERM to the exit of a process, ms; then the process is killed. The service's own shutdown timeout is shorter. */
+/** Maximum time from SIGTERM to the exit of a process, ms; then the process is killed. The processes' own shutdown timeout is shorter. */
 export const DRAIN_TIMEOUT_MS = 30_000;
 
 /** A process to start, such as an API or a worker. */
@@ -78,7 +78,7 @@ export async function runProcess(stack: Supervisor, options: ProcessOptions): Pr
 
 /**
  * Requests a URL until it responds with 200.
- * @throws after `within` ms, or when the process has ended
+ * @throws when there is no response 200 within `within` ms, or when the process has ended
  */
 export async function waitUntilReady(process: ServiceProcess, url: string, within: number): Promise<void> {
   const end = Date.now() + within;

@@ -36,14 +36,14 @@ export function readFileCounts(resultFile: string): FileCount[] | null {
   });
 }
 
-/** Adds up the counts of the test files. If no test passed, or if Jest reports a failure, the sum has at least one failure. */
+/** Adds up the counts of the test files. If no test passed, or if Jest reports a failure, the returned count contains at least one failure. */
 export function sumCounts(files: readonly FileCount[], jestSucceeded: boolean): TestCount {
   const passed = files.reduce((sum, file) => sum + file.passed, 0);
   const failed = files.reduce((sum, file) => sum + file.failed, 0);
   return { passed, failed: jestSucceeded && passed > 0 ? failed : Math.max(failed, 1) };
 }
 
-/** Returns one count per file of the first run. If a file ran again in the second run, its count is that of the second run. */
+/** Returns one count per file of the first run. For a file that ran again in the second run (`again`), returns the count of the second run. */
 export function replaceCounts(first: readonly FileCount[], again: readonly FileCount[]): FileCount[] {
   const second = new Map(again.map((file) => [file.file, file]));
   return first.map((file) => second.get(file.file) ?? file);

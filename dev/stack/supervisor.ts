@@ -10,7 +10,7 @@ export interface StackPart {
 
 export interface SuperviseOptions {
   readonly print: (line: string) => void;
-  /** Returns the exit code of a run that this signal ended. */
+  /** Returns the exit code of a run that was ended by `signal`. */
   readonly interruptedCode: (signal: NodeJS.Signals) => number;
 }
 
@@ -47,7 +47,7 @@ export class Supervisor {
   /** Starts a part and watches it. `stop` stops the parts in the reverse order of their start. */
   async start<P extends StackPart>(begin: () => P | Promise<P>): Promise<P> {
     const [part] = await this.startTogether([begin]);
-    if (!part) throw new Error('no part was started');
+    if (!part) throw new Error('startTogether returned nothing for the process that it was asked to start');
     return part;
   }
 
@@ -82,10 +82,7 @@ export class Supervisor {
     this.#undo.push(async () => undo());
   }
 
-  /**
-   * Resolves `ended`, so that the owner of the supervisor stops all parts. The first call sets the exit code and prints its reason; later calls do
-   * nothing.
-   */
+  /** Resolves `ended`, so that `supervise` stops all parts. The first call sets the exit code and prints `reason`; later calls do nothing. */
   end(code: number, reason: string): void {
     if (this.isEnding) return;
     this.#code = code;
@@ -111,7 +108,8 @@ export class Supervisor {
 }
 
 /**
- * Runs `work` with a supervisor. Stops all parts when `work` is done, a part ends or a signal arrives. A second Ctrl-C exits the process at once.
+ * Runs `work` with a supervisor. Stops all processes of the supervisor when `work` is done, when one of them ends, or when a signal arrives. A second
+ * Ctrl-C exits this process at once.
  * @returns the exit code
  */
 export async function supervise(work: (stack: Supervisor) => Promise<number>, options: SuperviseOptions): Promise<number> {

@@ -12,7 +12,7 @@ import { openTemporaryFolder } from './temporary.ts';
 const checkout = join(import.meta.dirname, '../..');
 const READY_WITHIN = 60_000;
 
-/** The admin token of systems that tests and benches start. */
+/** The admin token of systems that tests and benchmarks start. */
 export const SYSTEM_ADMIN_TOKEN = 'system-admin-token-0123456789';
 
 /** A complete system of real processes with its own PostgreSQL and Redis, for end-to-end tests, chaos tests and benchmarks. */
@@ -127,8 +127,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 }
 
 /**
- * Returns the environment variables that the processes inherit from the caller. It omits DATABASE_URL and REDIS_URL, so a system never uses the
- * caller's servers.
+ * Returns the environment variables of this process that the started processes get. DATABASE_URL and REDIS_URL are not among them, so a system never
+ * uses the caller's servers.
  */
 function inherited(): Record<string, string> {
   return Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));

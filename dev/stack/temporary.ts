@@ -5,7 +5,7 @@ import { newTemporaryFolder, removeSocketFolder, temporaryBase } from './folders
 import { stopOrphanedPostgres } from './postgres.ts';
 import { stopOrphanedRedis } from './redis.ts';
 
-/** Minimum age of a folder without a lock before it is deleted, ms. A younger folder may belong to a run that has not locked it yet. */
+/** Minimum age at which a folder without a lock is deleted, ms. The run that created a younger folder may not have locked it yet. */
 const LOCK_GRACE_MS = 60_000;
 
 /** A temporary folder for the PostgreSQL (`postgres`) and Redis (`redis`) of one run. */

@@ -18,7 +18,7 @@ const checkout = join(import.meta.dirname, '../..');
 const MAX_FILES_RERUN = 12;
 
 let count = NO_RESULT;
-// This program always prints the count as its last line.
+// This program always prints the number of passed and failed tests as its last line.
 process.on('exit', () => process.stdout.write(`\ntests: ${count.passed} passed, ${count.failed} failed\n`));
 
 async function test(stack: Supervisor, jestArguments: readonly string[]): Promise<number> {

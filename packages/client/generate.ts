@@ -20,7 +20,7 @@ export const FILE = join(import.meta.dirname, 'src/api.ts');
 const BIOME = join(import.meta.dirname, '../../node_modules/.bin/biome');
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const JSON_TYPE = 'application/json';
-/** Names that the generated file defines itself. */
+/** Names that `src/api.ts` uses for other types, so no schema may have one of these names. */
 const RESERVED_NAMES = ['Endpoints', 'Events', 'Bytes', 'Response'];
 
 interface Media {
@@ -107,10 +107,7 @@ function endpoint({ parameters = [], requestBody, responses }: Operation, shared
   return parts;
 }
 
-/**
- * Returns the TypeScript type of a body. A JSON body has the type of its schema; a body of another content type has the type that the parameter
- * `bytes` names.
- */
+/** Returns the TypeScript type of a body. A JSON body has the type of its schema. A body of another content type has the type given as `bytes`. */
 function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
   const types = Object.entries(content ?? {}).map(([type, { schema }]) => (type === JSON_TYPE ? typeOf(schema ?? {}) : bytes));
   return types.length === 0 ? 'null' : [...new Set(types)].join(' | ');
@@ -118,8 +115,8 @@ function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
 
 /** Returns the TypeScript text of the interface `Events`, and the schemas that only events use. */
 function eventTypes(known: Document['components']['schemas']): { shapes: Record<string, Schema>; events: string } {
-  // A score event has one of two payloads: an event for all subscribers lists the best of many scores with few fields, and an event for one wallet
-  // lists the scores of this wallet with all fields.
+  // A score event has one of two payloads. An event for all subscribers lists only the best scores, with few fields each. An event for one wallet
+  // lists all scores of this wallet, with all fields.
   const payloadSchemas = new Map(
     [...registeredEvents].map(([type, { payload }]) => [
       type,

@@ -18,7 +18,7 @@ import { rewardRoutes } from './rewards/routes/index.ts';
 import { socialRoutes } from './social/routes.ts';
 import { walletRoutes } from './wallets/routes.ts';
 
-/** Every route of the service, grouped by the callers that may use it. A test in `test/contract` checks the group of each route. */
+/** All routes of the service, grouped by the callers that may use them. A test in `test/contract` checks the group of each route. */
 export const routes = {
   /** For all callers. Some responses contain more when the caller has a session. */
   public: [
@@ -58,7 +58,7 @@ export const routes = {
     ...clipRoutes.session,
     ...socialRoutes.session,
   ],
-  /** For operators with an admin token of the route's scope, and for internal services. */
+  /** For internal services, and for operators whose admin token has the scope that the route requires. */
   admin: [
     ...adminRoutes.admin,
     ...arcadeRoutes.admin,

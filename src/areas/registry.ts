@@ -38,7 +38,7 @@ export const eventTypes: ReadonlyMap<string, EventType> = new Map(
 /** Paths by name. After the event `reset`, a client must read the state again from these paths. */
 export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcade/state' } as const;
 
-/** Returns the event types of the service, as the publisher of the platform needs them. */
+/** Returns the event types of the service in the form that the publisher in src/platform/events needs. */
 export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreBroadcast(app), resetLinks: RESET_LINKS });
 
 /** Every reader of gauges that an area adds to the metrics of the service. */

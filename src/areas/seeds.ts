@@ -10,7 +10,8 @@ const inTransaction = (orm: MikroORM, fill: (db: Queryable) => Promise<string[]>
 export const seed = (orm: MikroORM): Promise<string[]> => inTransaction(orm, seedArcade);
 
 /**
- * Fills the table of quests if it is empty. `seed` does not fill it, because quests grant points and most tests assert exact points without quests.
+ * Fills the table of quests if it is empty. `seed` does not fill this table, because quests grant points and most tests assert exact points without
+ * quests.
  * @returns names and row counts of the filled tables
  */
 export const seedInitialQuests = (orm: MikroORM): Promise<string[]> => inTransaction(orm, seedQuests);

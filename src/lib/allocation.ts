@@ -39,7 +39,8 @@ export interface Shares {
   readonly points: bigint;
   /**
    * The remainder at which rounding up ends. Shares with a greater remainder are rounded up. Of the shares with exactly this remainder, only those of
-   * the wallets up to `lastEqual`, in the order of the addresses, are rounded up. `lastEqual` is null when none of them is.
+   * the wallets up to `lastEqual`, in the order of the addresses, are rounded up. `lastEqual` is null when no share with exactly this remainder is
+   * rounded up.
    */
   readonly remainder: bigint;
   readonly lastEqual: string | null;
@@ -99,7 +100,7 @@ export function allocate({ pool, cap: given, dust }: Rules, points: BigInt64Arra
     remainders[i] = product - amount * shared;
     left -= amount;
   }
-  // A remainder of 0 is never rounded up, because at least as many remainders are above 0 as there are left-over units.
+  // A remainder of 0 is never rounded up, because the number of remainders above 0 is equal to or greater than the number of left-over units.
   const units = Number(left);
   const remainder = units === 0 ? shared : (remainders.slice().sort()[remainders.length - units] ?? shared);
   let above = 0;

@@ -35,7 +35,10 @@ const hashPairsOneByOne: HashPairs = (blocks, hashes) => {
   for (let i = 0; i < hashes.length; i += HASH_BYTES) out.write(digest('sha256', blocks.subarray(2 * i, 2 * i + PAIR_BYTES), 'hex'), i, 'hex');
 };
 
-/** Hashes many blocks of 64 bytes with SHA-256. If the native batch hasher has no build for this platform, blocks are hashed one by one. */
+/**
+ * Hashes many blocks of 64 bytes with SHA-256. If the native batch hasher has no build for this operating system and processor, blocks are hashed one
+ * by one.
+ */
 const hashPairs: HashPairs = await import('@chainsafe/hashtree').then(
   (native) => native.hashInto,
   () => hashPairsOneByOne,
@@ -56,7 +59,7 @@ export function hashLeaves(epoch: number, firstIndex: number, wallets: Uint8Arra
     leaf.writeUInt32LE(firstIndex + i, INDEX_AT);
     leaf.set(wallets.subarray(i * WALLET_BYTES, (i + 1) * WALLET_BYTES), WALLET_AT);
     leaf.writeBigUInt64LE(amount, AMOUNT_AT);
-    // The hash is written as hex text, because allocating one buffer per hash would take twice as long as the hash.
+    // Computes the hash as hex text instead of as a buffer, because allocating one buffer per hash takes twice as long as computing the hash.
     out.write(digest('sha256', leaf, 'hex'), i * HASH_BYTES, 'hex');
   }
 }

@@ -44,7 +44,7 @@ export type Normalization = z.infer<typeof Normalization>;
  * `linear`: 10,000 × (score − min) / (max − min).
  * `log`: 10,000 × ln(1 + score − min) / ln(1 + max − min).
  * `piecewise`: interpolates between `points`.
- * For `linear` and `log` with direction `lower`, max − score replaces score − min.
+ * For `linear` and `log` with direction `lower`, the formula contains max − score instead of score − min.
  */
 export function normalize(n: Normalization, score: number): number {
   const x = Math.min(Math.max(score, n.min), n.max);

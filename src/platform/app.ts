@@ -53,8 +53,8 @@ export interface GaugeReader {
   /** Maximum age of cached samples, ms. Several scrapers share the cached samples, so they cause no more reads than one scraper. */
   readonly cacheMs: number;
   /**
-   * Reads the samples at a bounded cost. When it throws or takes longer than 1.5 s, the scrape has no samples of this group, because an outdated
-   * sample would look current.
+   * Reads the samples at a bounded cost. When `read` throws or takes longer than 1.5 s, the scrape contains no samples of this group. It does not
+   * contain the previous samples, because outdated samples would look current.
    */
   read(app: App): Promise<readonly GaugeSample[]> | readonly GaugeSample[];
 }

@@ -13,7 +13,7 @@ import { connect } from '#test/support/solana/chain.ts';
 import { send } from '#test/support/wallet.ts';
 
 /** Number of kills of workers. bin/soak sets a higher one. */
-const KILLS = 40 * Number(process.env.CHAOS_ROUNDS ?? 1);
+const KILLS = 30 * Number(process.env.CHAOS_ROUNDS ?? 1);
 const WORKERS = 4;
 const PLAYERS = 16;
 const EPOCHS = 8;

@@ -68,9 +68,9 @@ async function runCheck(check: Check, audit: AuditContext, ready: Promise<unknow
 }
 
 /**
- * Runs checks one after the other, read-only. When a system (for example Redis) is unavailable, only the checks that need it fail.
- * The checks that read only the database run first. Each of them has its own transaction and snapshot, because one long transaction would delay the
- * vacuuming of tables. The `live` checks run afterwards, without a snapshot.
+ * Runs checks one after the other, read-only. When a system (for example Redis) is unavailable, only the checks that need this system fail.
+ * The checks that read only the database run first. Each of them has its own transaction and snapshot, because one transaction for all checks would
+ * run for a long time and delay the vacuuming of tables. The `live` checks run afterwards, without a snapshot.
  */
 export async function runChecks(config: Config, checks: readonly Check[], options: Options = {}): Promise<Result[]> {
   const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, recheck = RECHECK, onStart = () => undefined, onResult = () => undefined } = options;
@@ -80,7 +80,7 @@ export async function runChecks(config: Config, checks: readonly Check[], option
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
   });
-  // Ignores the event of a lost connection, because the next check fails and reports the loss.
+  // Ignores the error event of a lost connection, because the next check fails and its result reports the lost connection.
   client.on('error', () => undefined);
   const redis = new Redis(config.redis.url, {
     ...FAIL_FAST,
@@ -102,7 +102,7 @@ export async function runChecks(config: Config, checks: readonly Check[], option
     () => true,
     () => false,
   );
-  // Sends the query only if the connection was opened, because otherwise the query would wait forever.
+  // Sends a query only if the connection is open, because a query on a connection that was never opened would wait forever.
   const run = async (text: string) => isOpen && (await client.query(text).catch(() => undefined));
   try {
     for (const check of checks.filter(({ live }) => !live)) {

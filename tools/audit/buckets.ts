@@ -2,8 +2,8 @@ import { PERIODS, type Period } from '#lib/periods.ts';
 import { DAY } from './check.ts';
 
 /**
- * Returns an SQL expression for the bucket (the number of a day, week, month or year) that contains a UTC day. It gives the same number as
- * `bucketOf`.
+ * Returns an SQL expression for the bucket (the number of a day, week, month or year) that contains a UTC day. The expression gives the same number
+ * as the function `bucketOf`.
  * @param day an SQL expression for the UTC day, days since 1970
  */
 export function bucketSql(period: Period, day: string): string {

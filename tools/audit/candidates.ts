@@ -31,7 +31,8 @@ export class Candidates<Key> {
     }
     const found = new DifferenceList();
     for (const what of different.values()) found.add(what);
-    // Keys beyond MAX_RECHECKED were not compared again. They count as differences only if at least one key that was compared again still differs.
+    // `beyond` keys exceed MAX_RECHECKED and were not compared again. They count as differences when at least one key that was compared again still
+    // differs.
     if (found.total > 0) found.total += beyond;
     return found;
   }

@@ -28,14 +28,16 @@ export interface Scope {
 export interface AuditContext {
   readonly config: Config;
   readonly scope: Scope;
-  /** Connection to the database. All queries of a check read the same snapshot, but each query of a `live` check reads the current state. */
+  /**
+   * Connection to the database. All queries of a check without `live` read the same snapshot; each query of a `live` check reads the current state.
+   */
   readonly db: Queryable;
   readonly redis: Redis;
   readonly chain: Chain;
   readonly storage: Storage;
   /**
-   * Maximum number of further comparisons of a difference between two systems, and the delay between these comparisons, ms. A difference may
-   * disappear, because one system may have been updated later than the other system.
+   * Limits for comparing a difference between two systems again: the maximum number of further comparisons, and the delay between them, ms. A
+   * difference may disappear, because one system may have been updated later than the other system.
    */
   readonly recheck: { readonly attempts: number; readonly intervalMs: number };
 }
@@ -91,9 +93,9 @@ async function atMoment(db: Queryable, sql: string): Promise<string> {
 }
 
 /**
- * Returns an SQL condition that selects one eighth of all wallets, a different eighth on each of eight consecutive days. With `all`, it selects all
- * wallets.
- * A check uses the condition when sums cannot show every difference. The `invariant` of the check says that only an eighth is compared.
+ * Returns an SQL condition that selects one eighth of all wallets, a different eighth on each of eight consecutive days. With `all`, the condition
+ * selects all wallets. A check uses the condition when sums cannot show every difference. The `invariant` of the check says that only an eighth is
+ * compared.
  */
 export const inSlice = ({ all }: Scope): string => (all ? 'true' : `(hashtext(wallet) & 7) = (${DAY} & 7)`);
 
@@ -124,10 +126,10 @@ export const databaseCheck = (name: string, invariant: string, sql: string | ((a
 export const weight = (...values: readonly string[]): string => `hashtextextended(concat_ws(' ', ${values.join(', ')}), 7) % 2147483647`;
 
 /**
- * Creates a check that compares two large tables. It compares sums first, and compares rows one by one only if the sums differ.
- * For the sums, each side multiplies the numbers of a row by the weight of the row (see `weight`) and adds the products. The probability that
- * different rows give equal sums is one in a billion.
- * @param sides the two SQL statements that each return a few rows of sums; both return equal rows when the invariant holds
+ * Creates a check that compares two large tables. The check compares sums first, and compares rows one by one only if the sums differ. For the sums,
+ * each side multiplies the numbers of a row by the weight of the row (see `weight`) and adds the products. The probability that different rows give
+ * equal sums is one in a billion.
+ * @param sides two SQL statements, one for each table; each returns a few rows of sums, and both return the same rows when the invariant holds
  * @param sql the statement that compares the rows one by one, as described at `differences`
  * @param always a statement that runs first, even when the sums are equal; it finds the differences that do not change the sums
  */

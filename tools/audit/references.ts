@@ -9,7 +9,10 @@ export interface Reference {
   readonly from: string;
   /** Name of `from` in messages; only needed when `from` is a subquery. */
   readonly label?: string;
-  /** SQL expressions for the referencing values, one per column of `key`; `r` is the row of `from`. A row with a null value references no row. */
+  /**
+   * SQL expressions for the referencing values, one per column of `key`. In these expressions, `r` is the row of `from`. A row with a null value
+   * references no row.
+   */
   readonly columns: string | readonly string[];
   readonly to: string;
   readonly key?: string | readonly string[];
@@ -25,7 +28,7 @@ const NOT_BURNED = 'not exists (select from burns b where b.wallet = r.wallet)';
 
 /**
  * Tables whose wallets must be in `players`, because only signed-in wallets score, play, chat or upload. The conditions in `where` exclude burns and
- * rows that result from burns, because any wallet can burn tokens.
+ * rows that result from burns, because a wallet can burn tokens without a sign-in.
  */
 const WALLETS: readonly (readonly [table: string, column?: string, where?: string])[] = [
   ['activities', 'wallet', `kind <> 'burn'`],
@@ -153,7 +156,7 @@ export const labelOf = ({ from, label = from, columns, to }: Reference): string 
   `${label}: ${list(columns).join(', ').replaceAll('r.', '')} of ${to}`;
 
 /**
- * Returns SQL that finds references to missing rows. It reads each row of the referencing table once and joins all referenced tables.
+ * Returns SQL that finds references to missing rows. The SQL reads each row of the referencing table once and joins all referenced tables.
  * @param references the references with the same `from`
  */
 function orphansSql(references: readonly Reference[]): string {
@@ -181,8 +184,8 @@ function orphansSql(references: readonly Reference[]): string {
 export const findOrphans = (db: Queryable, references: readonly Reference[]) => differences(db, orphansSql(references));
 
 /**
- * Checks references across areas, table by table. One statement reads a table and the tables that it references, so all of them have the same
- * snapshot.
+ * Checks references across areas, table by table. One statement reads a table and the tables that it references, so the statement reads all these
+ * tables in the same snapshot.
  */
 export const orphans: Check = {
   name: 'orphans',

@@ -9,8 +9,8 @@ import { type BenchWallet, openGame, openPlays, SESSION_KEY, signedInWallets, wi
 
 /**
  * This benchmark measures leaderboards of 10³, 10⁵ and 10⁶ wallets over HTTP: reading the top 100, reading a wallet's own rank, and writing a score.
- * All processes share one machine. The median latency of a rank request and the CPU time of a score are compared with the values for the smallest
- * leaderboard.
+ * All processes share one machine. For each leaderboard, the median latency of a rank request and the CPU time of a score are compared with those of
+ * the smallest leaderboard.
  */
 
 const SIZES = (process.env.BENCH_SIZES ?? '1000,100000,1000000').split(',').map(Number);

@@ -103,8 +103,8 @@ async function requestClaim({ by, epoch, proof }: ClaimRequest): Promise<string>
 }
 
 /**
- * Keeps `inFlight` claims in flight for `seconds`, then waits until the last claims are finalized. In the result, `lamports` is the cost of a claim
- * for the fee payer, including rent.
+ * Keeps `inFlight` claims in flight for `seconds`, then waits until the last claims are finalized. In the result, `lamports` is the mean cost of one
+ * claim for the fee payer, including rent.
  */
 async function claimAll(claims: readonly ClaimRequest[], inFlight: number, seconds: number) {
   const balance = await chain.getBalance(feePayer, 'finalized');

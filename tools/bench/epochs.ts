@@ -28,8 +28,8 @@ import { report, reportUnavailable } from './support/report.ts';
 
 const WALLETS = Number(process.env.BENCH_WALLETS ?? 1_000_000);
 /**
- * Number of leaves with which other implementations are measured; a million leaves would take a gigabyte of memory or several minutes. The comparison
- * of the times per leaf is fair, because their time per leaf does not fall with more leaves.
+ * Numbers of leaves with which the other Merkle tree implementations are measured, because a million leaves would take them a gigabyte of memory or
+ * several minutes. The comparison of the times per leaf is fair, because the time per leaf of these implementations does not fall with more leaves.
  */
 const PEER_LEAVES = { merkletreejs: 100_000, '@openzeppelin/merkle-tree': 20_000 };
 const TARGET = { seconds: 15, megabytes: 1_024, p99: 50, times: 20 };
@@ -93,8 +93,8 @@ async function read(of: System): Promise<void> {
 }
 
 /**
- * Measures the import of an epoch. The day of the epoch is before the first closed day, because workers compute the epochs of later days
- * automatically and a computed epoch cannot be imported.
+ * Measures the import of an epoch. The day of the imported epoch is before the first closed day, because workers compute the epochs of the first
+ * closed day and of later days automatically, and a computed epoch cannot be imported.
  */
 async function imported(of: System): Promise<void> {
   const lines = [JSON.stringify({ epoch: DAY - 1 }), ...anyWallets(WALLETS).map((wallet) => JSON.stringify({ wallet, amount: '1000' }))];
@@ -115,7 +115,9 @@ async function imported(of: System): Promise<void> {
   reportProbe('API latency during the import', probed);
 }
 
-/** Downloads a response and returns its size, bytes. Uses little CPU time, because the measured processes share the machine. */
+/**
+ * Downloads a response and returns its size, bytes. This function uses little CPU time, because it shares the machine with the measured processes.
+ */
 function sizeOf(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, (response) => {
@@ -129,7 +131,7 @@ function sizeOf(url: string): Promise<number> {
   });
 }
 
-/** Runs the work three times. Returns the duration and the result of the fastest run. */
+/** Runs `work` three times. Returns the duration and the result of the fastest run. */
 function timed<T>(work: () => T): { ms: number; result: T } {
   const once = () => {
     const begin = performance.now();

@@ -35,14 +35,15 @@ const WARMUP = 200;
 const subscribers = startSubscribers();
 let seq = 0;
 
-// Returns the file limit that the API process needs for `count` streams. The process accepts streams until a quarter of its file limit is left.
+// Returns the file limit (maximum open files) that the API process needs for `count` streams. The process accepts streams until only a quarter of its
+// file limit is free.
 const needed = (count: number) => Math.ceil(count / 0.75) + 100;
 const possible = SUBSCRIBERS.filter((count) => openFileLimit() >= needed(count));
 for (const count of SUBSCRIBERS.filter((one) => !possible.includes(one))) {
   reportUnavailable(`${count} subscribers`, `the file limit is ${openFileLimit()}; run ulimit -n ${needed(count)}`);
 }
 const maxSubscribers = Math.max(...possible);
-/** Values measured for our service, by name of the measurement. Other servers are compared with them. */
+/** Values measured for our service, by name of the measurement. The values of other servers are compared with these values. */
 const ours = new Map<string, number>();
 
 try {

@@ -14,10 +14,10 @@ import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wal
 
 /**
  * This benchmark measures a mixed load on a whole system: all request types of `request-mix.ts` in their proportions, and subscribers that receive
- * the event stream.
- * First, each request type is measured alone, with as many connections as the mixed load. Then two values of the mixed load are compared with these
- * measurements: the latency of each request type, and the CPU time per request (with the weighted sum of the request types).
- * One API process, one worker process, PostgreSQL with durable commits, Redis, a cluster, the subscribers and this load share one machine.
+ * the event stream. First, each request type is measured alone, with as many connections as the mixed load. Then the mixed load is compared with
+ * these measurements: the latency of each request type with its latency alone, and the CPU time per request with the weighted mean of the CPU times
+ * of the request types. One API process, one worker process, PostgreSQL with durable commits, Redis, a cluster, the subscribers and this load share
+ * one machine.
  */
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
@@ -47,7 +47,7 @@ try {
   const kinds = requestMix({ url, gameId: GAME, wallets, plays });
   await subscribers.send({ do: 'open', port, path: '/events?categories=system,gameplay,chat', count: SUBSCRIBERS });
 
-  // Loads the sessions into the cache, then sends a short load so that Node compiles the code.
+  // Makes the API process load the sessions of all wallets into its cache, then sends a short load so that Node compiles the code.
   const unread = [...wallets];
   const me = () => request('GET', '/me', `localhost:${port}`, { Cookie: unread.pop()?.cookie ?? '' });
   await load({ port, connections: 16, seconds: 20, next: () => (unread.length > 0 ? me() : null) });

@@ -49,7 +49,7 @@ try {
         const wallet = unread.pop();
         return wallet ? request('GET', '/me', `localhost:${port}`, { Cookie: wallet.cookie }) : null;
       };
-      // Loads the sessions into the cache.
+      // Makes the API process load the sessions of all wallets into its cache.
       await load({ port, connections: 16, seconds: 30, next: me });
       await load({ port, connections: target.connections, seconds: 5, next });
       continue;

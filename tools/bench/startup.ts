@@ -14,9 +14,9 @@ import { percentiles } from './support/load.ts';
 import { type Against, report, reportUnavailable } from './support/report.ts';
 
 /**
- * This benchmark measures the time from the start of a process until the process is ready, and from SIGTERM until it has exited. It starts the API
- * and the worker on a running database and Redis, and for comparison a bare Koa server and Node without any code. Each process is started with a
- * filled compile cache, as after a first start, and with an empty compile cache. The results are medians.
+ * This benchmark measures the time from the start of a process until the process is ready, and from SIGTERM until the process has exited. It starts
+ * the API and the worker on a running database and Redis, and for comparison a bare Koa server and Node without any code. In each round, each process
+ * is started twice: with a filled compile cache, as after a first start, and with an empty compile cache. The results are medians.
  */
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
@@ -68,8 +68,8 @@ interface Started {
 const cold = mkdtempSync(join(tmpdir(), 'coinop-compiled-'));
 try {
   const found = new Map<string, Started[]>();
-  // Each round starts all processes, so that other load on the machine affects all processes equally. The results of the first round are dropped,
-  // because this round fills the caches.
+  // Each round starts every process with both compile caches, so that other load on the machine affects all processes equally. The results of the
+  // first round are dropped, because this round fills the caches.
   for (let round = 0; round <= ROUNDS; round++) {
     for (const subject of subjects) {
       const warmly = await start(subject, subject.env.NODE_COMPILE_CACHE ?? '');

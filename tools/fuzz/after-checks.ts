@@ -11,8 +11,8 @@ const SETTLE_MS = 60_000;
 const MAX_LISTED = 20;
 
 /**
- * Checks a system after an attack and returns the faults. Both processes must still run, the health endpoints must return 200, the logs must contain
- * no secrets and no errors, and the data must be consistent.
+ * Checks a system after an attack and returns the faults. The API and the worker process must still run, the health endpoints must return 200, the
+ * logs must contain no secrets and no errors, and the data must be consistent.
  */
 export async function checkAfterwards(target: OwnTarget, state: ClientState): Promise<string[]> {
   const faults: string[] = [];

@@ -7,7 +7,7 @@ import { Connection, headerOf } from './connection.ts';
 import type { OwnTarget, Target } from './target.ts';
 
 const MB = 1024 * 1024;
-/** Maximum processor time that the API process may use before it responds to another client during an attack, ms. */
+/** Maximum processor time that the API process may use during one request of another client while an attack runs, ms. */
 const MAX_COMPUTE_MS = 4_000;
 
 /**
@@ -37,8 +37,8 @@ export async function maxComputeDuring(target: OwnTarget, attack: () => Promise<
 }
 
 /**
- * Runs an attack and returns its faults. It is also a fault when other clients wait too long, when the memory of the API process grows too much, or
- * when the process exits.
+ * Runs an attack and returns its faults. Three other events also count as faults: other clients wait too long, the memory of the API process grows
+ * too much, or the process exits.
  * @param maxGrowth the maximum growth of the resident memory, bytes
  */
 async function checkResilience(target: OwnTarget, maxGrowth: number, attack: () => Promise<string[]>): Promise<string[]> {
@@ -145,7 +145,7 @@ export async function bombs(target: OwnTarget, megabytes: number): Promise<strin
         duplex: 'half',
         signal: AbortSignal.timeout(120_000),
       }).catch((error: unknown) => String(error));
-      // A closed connection is no fault, because the service may close the connection before the client has sent the whole body.
+      // A closed connection is correct too, because the service may close the connection before the client has sent the whole body.
       if (typeof response === 'string') faults.push(...(/ECONNRESET|EPIPE|fetch failed|terminated/.test(response) ? [] : [`${shape}: ${response}`]));
       else if (![400, 413].includes(response.status)) faults.push(`${shape}: ${response.status} ${await response.text()}`);
     }
@@ -190,7 +190,7 @@ export async function socketFloods(target: OwnTarget, n: number): Promise<string
     await expectClose('a message that is not JSON', [1008], (client) => client.send('['.repeat(200)));
     await expectClose('a message of an unknown type', [1008], (client) => client.send({ type: 'admin' }));
     await expectClose('a binary message', [1008], (client) => client.send(Buffer.from('{"type":"heartbeat"}')));
-    // The service must keep only the latest of these connections open.
+    // All these connections belong to one play. The service must keep only the latest of them open.
     const clients = await Promise.all(
       Array.from({ length: Math.min(n, 200) }, () => SessionClient.open(target.url, credentials).catch((error: unknown) => String(error))),
     );
@@ -259,7 +259,7 @@ export async function hugeHeads(target: Target): Promise<string[]> {
     const { responses, end } = await connection.send({ bytes, methods: ['GET'], timeoutMs: 30_000 });
     const [answer] = responses;
     connection.close();
-    // No response is no fault, because the service may close the connection before the client has read the response.
+    // A missing response is correct too, because the service may close the connection before the client has read the response.
     if (!answer && end === 'closed') continue;
     if (answer?.status !== 431 || headerOf(answer, 'connection') !== 'close') faults.push(`${what}: ${answer?.status ?? end}`);
   }

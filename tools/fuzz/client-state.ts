@@ -35,7 +35,7 @@ export class ClientState {
     // Idle wallets sign in too, because the service rejects wallets that have never signed in.
     await Promise.all(Array.from({ length: IDLE_WALLETS }, async () => this.idleWallets.push((await signIn(this.target)).wallet)));
     for (const { address } of this.players) this.remember('wallet', address);
-    // Ignores errors: without a valid admin token the games cannot be registered and stay unchanged.
+    // Ignores errors, because a run without a valid admin token cannot register the games, but can continue without these games.
     await Promise.all(GAMES.map((id) => registerGame(this.target.url, this.target.credentials.admin, id).catch(() => undefined)));
     // Pays every player once, so that every player has a token account and can claim rewards.
     await Promise.all(

@@ -26,7 +26,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 class ResponseReader {
   readonly responses: ReceivedResponse[] = [];
   rest: Buffer = Buffer.alloc(0);
-  /** Whether the current response has no length, so that it ends only when the connection ends. */
+  /** Whether the response that is being read has no length, so that only the end of the connection ends the response. */
   isEndless = false;
   readonly #methods: readonly string[];
   readonly #since: number;
@@ -124,7 +124,7 @@ export class Connection {
   async send(sending: OutgoingRequest): Promise<SendResult> {
     const isReused = this.#socket !== null;
     const outcome = await this.#exchange(sending);
-    // Sends the bytes again over a new connection if the service closed the idle connection just before the bytes were sent.
+    // The service may have closed the idle connection just before the bytes were sent. In this case, sends the bytes again over a new connection.
     const isStale = isReused && outcome.end === 'closed' && outcome.responses.length === 0 && outcome.rest.length === 0;
     return isStale ? await this.#exchange(sending) : outcome;
   }
@@ -152,7 +152,7 @@ export class Connection {
     };
     socket.on('data', (chunk) => {
       reader.push(chunk);
-      // Waits one turn of the event loop, so that further bytes are noticed: they would be an unexpected response.
+      // Waits one turn of the event loop for further bytes, because these bytes would be an unexpected response.
       if (reader.responses.length >= methods.length) setImmediate(() => done('complete'));
       else if (reader.isEndless) leave ??= setTimeout(() => socket.destroy(), 100);
     });

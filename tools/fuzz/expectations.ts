@@ -6,7 +6,10 @@ import type { Draft } from './requests/request-builder.ts';
 
 /** Error statuses that the HTTP framework may return for a request that matches no operation. */
 const GENERIC_STATUSES = new Set([400, 403, 404, 405, 408, 413, 414, 415, 417, 431]);
-/** Further error statuses that are correct after the method was changed, because the request may match another operation with the same path. */
+/**
+ * Further error statuses that are correct for a request whose method was changed, because this request may match another operation with the same
+ * path.
+ */
 const OTHER_METHOD_STATUSES = new Set([409, 412, 429]);
 /** Patterns of internal details that no response may contain. */
 const INTERNAL_DETAILS: readonly RegExp[] = [
@@ -21,13 +24,14 @@ const INTERNAL_DETAILS: readonly RegExp[] = [
 const MAX_ERROR_CHARACTERS = 1_000;
 const SESSION_ID_LENGTH = 43;
 const SESSION_ID_OR_LONGER = /[\w-]{43,}/g;
-/** Maximum response time, ms. The service lets no request wait for more than 20 s. */
+/** Maximum response time, ms. It is twice the 20 s that the service lets a request wait, because the machine may be busy. */
 const MAX_MS = 40_000;
 
 /** Returns one entry per secret and per session id that a text contains. */
 function findLeaks(text: string, { target, sessionIds }: ClientState): string[] {
   const found = target.secrets.filter((secret) => text.includes(secret)).map(() => 'a secret');
-  // Looks up each part of the text that could be a session id, so that the time does not depend on the number of sessions.
+  // Looks up each part of the text that could be a session id instead of searching the text for each session id, so that the time does not depend on
+  // the number of sessions.
   for (const [word] of text.matchAll(SESSION_ID_OR_LONGER)) {
     for (let at = 0; at + SESSION_ID_LENGTH <= word.length; at++) {
       if (sessionIds.has(word.slice(at, at + SESSION_ID_LENGTH))) found.push('the id of a session');

@@ -1,6 +1,6 @@
 /**
- * This module is loaded into a target process before the modules of the process, with --expose-gc. On SIGUSR2 it collects garbage and prints the
- * memory in use, bytes.
+ * This module is loaded into an API or worker process before the other modules of this process, with --expose-gc. On SIGUSR2 it collects garbage and
+ * prints the memory in use, bytes.
  */
 
 const collect: unknown = Reflect.get(globalThis, 'gc');

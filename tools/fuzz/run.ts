@@ -39,15 +39,15 @@ export interface Report {
 }
 
 const MAX_FAULTS = 200;
-/** Maximum number of timeouts; then the run stops. */
+/** Maximum number of timeouts. The run stops when it reaches this number. */
 const MAX_TIMEOUTS = 30;
 /**
- * Allowed processor time between two consecutive responses, ms. One long computation blocks all connections. An algorithm whose time grows faster
- * than its input exceeds this limit.
+ * Maximum processor time between two consecutive responses before a fault is reported, ms. One long computation blocks all connections. An algorithm
+ * whose time grows faster than its input exceeds this limit.
  */
 const MAX_STALL_MS = 500;
 /**
- * Pattern of results that do not prove that the request reached a handler: statuses with which the HTTP framework itself may reject a request, and
+ * Pattern of results that may occur although the request reached no handler: statuses with which the HTTP framework itself may reject a request, and
  * the ends of an exchange without a response (`closed`, `timeout`).
  */
 const REJECTED_BEFORE_HANDLER = /^(?:400|401|403|405|408|413|415|417|431|closed|timeout)$/;
@@ -66,9 +66,9 @@ export function reachedShare({ tallies }: Report): number {
 }
 
 /**
- * Sends requests that are generated from the OpenAPI document. Half of the requests are valid. The service must reject some of the others; the rest
- * have a mutated value, header, path or framing.
- * Request number n of a seed is always generated in the same way, except for values from earlier responses.
+ * Sends requests that are generated from the OpenAPI document. About half of the requests are valid. Others break a rule, so that the service must
+ * reject them. The remaining requests have a mutated value, header, path or framing. Request number n of a seed is always generated in the same way,
+ * except for values from earlier responses.
  */
 export async function fuzz(target: Target, { requests, seed, connections = 24, onFault, onResult, cpuMs }: RunOptions): Promise<Report> {
   const document = await readDocument(target.url);
@@ -91,7 +91,8 @@ export async function fuzz(target: Target, { requests, seed, connections = 24, o
     const operation = streaming.length > 0 && random.chance(0.05) ? random.pick(streaming) : document.operations[n % document.operations.length];
     if (!operation) throw new Error('the OpenAPI document has no operations');
     const kind = random.int(0, 99);
-    // Sometimes sends the previous request again at the same time; more often if the request has an idempotency key.
+    // Sometimes sends the previous request again while the service still handles it. Does this more often if the previous request has an idempotency
+    // key.
     const hasKey = previous?.draft.headers.some(([name]) => name === 'Idempotency-Key');
     if (previous && kind < (hasKey ? 30 : 3)) return previous;
     const draft = kind >= 58 && kind < 75 ? builder.mutated(operation, random) : builder.valid(operation, random);

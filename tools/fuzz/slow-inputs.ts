@@ -123,7 +123,9 @@ function filled(document: Document, schema: Schema, text: string, items = 1, dep
   return text;
 }
 
-/** Matches every pattern of the OpenAPI document against long texts that nearly match. Returns the patterns that exceed the time limit. */
+/**
+ * Matches every pattern of the OpenAPI document against long texts that nearly match the pattern. Returns the patterns that exceed the time limit.
+ */
 export function slowPatterns(document: Document): string[] {
   const patterns = new Set<string>();
   JSON.stringify(document.schemas, (key, value: unknown) => {

@@ -115,7 +115,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     NODE_ENV: 'test',
     NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
     LOG_LEVEL: 'debug',
-    // The limit is low, so that the requests of the run reach it.
+    // This limit is low, so that the requests of the run exceed it.
     CHAT_MESSAGES_PER_10_SEC: '2',
     DATABASE_URL: database.url,
     REDIS_URL: testRedisUrl(),
@@ -168,8 +168,8 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     lines: output.lines,
     memory: () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(procfs(`${api.pid}/status`))?.[1] ?? 0) * 1_024,
     cpuMs() {
-      // The fields utime and stime are in hundredths of a second. Removes all text up to the end of the process name, because the name may contain
-      // spaces and parentheses.
+      // The fields `utime` and `stime` are in hundredths of a second. The process name comes before them and may contain spaces and parentheses, so
+      // the text up to the end of the process name is removed.
       const fields = procfs(`${api.pid}/task/${api.pid}/stat`)
         .replace(/^.*\) /s, '')
         .split(' ');

@@ -20,9 +20,12 @@ export interface BalanceChange {
 
 /** Reads finalized data from an RPC node of the verifier's choice. Every method throws `Unreadable` when the node does not answer. */
 export interface ChainReader {
-  /** Returns the memos that were signed with a key and may be commitments to lottery rounds, oldest first. */
+  /** Returns the memos that were signed with a key and that may be commitments to lottery rounds, oldest first. */
   memosOf(key: string): Promise<SignedMemo[]>;
-  /** Returns a memo with the time and blockhash of its block. */
+  /**
+   * Returns the commitment in a memo, with the time and blockhash of the block that contains it.
+   * @param committer the address of the key that signed the memo
+   */
   landed(memo: SignedMemo, committer: string): Promise<LandedCommitment>;
   /** Returns the balance changes of a transaction; null when the node has no finalized successful transaction with this signature. */
   received(signature: string): Promise<BalanceChange[] | null>;
@@ -47,13 +50,16 @@ export function openChainReader(rpc: string): ChainReader {
   }
   const transaction = (signature: string) => request(() => connection.getTransaction(signature, READ_OPTIONS));
 
-  /** Returns the signatures of the successful transactions whose accounts include a key and that may contain a commitment, newest first. */
+  /**
+   * Returns the signatures of transactions that may contain a commitment by a key, newest first. These transactions succeeded, and the key is one of
+   * their accounts.
+   */
   async function signaturesOf(key: string): Promise<string[]> {
     const found: string[] = [];
     for (let before: string | undefined; ; ) {
       const options = { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) };
       const page = await request(() => connection.getSignaturesForAddress(new PublicKey(key), options, 'finalized'));
-      // The RPC node lists each transaction with its memo, so a transaction whose memo is not a commitment is skipped and not loaded.
+      // The RPC node lists the memo of each transaction, so this code loads only transactions whose memo may be a commitment.
       for (const { signature, err, memo } of page) if (err === null && (memo?.includes(MEMO_PREFIX) ?? true)) found.push(signature);
       before = page.at(-1)?.signature;
       if (before === undefined) return found;

@@ -44,7 +44,8 @@ function decode(data: Buffer) {
 }
 
 /**
- * Compares an epoch with its account on the chain. The address of the account is derived from program, authority, mint and epoch number.
+ * Compares an epoch with its account on the chain. The address of the account is derived from the addresses of the program, the authority and the
+ * mint, and from the epoch number.
  * @param reported the account as reported by the service
  * @returns the results, one sentence each
  * @throws VerificationFailure when a value differs; Unreadable when the RPC node does not answer
@@ -79,7 +80,8 @@ export async function checkAccount(epoch: Epoch, reported: OnChain, rpc: string,
   const isSettling = epoch.settleRequestedAt !== null && found.state !== 'open';
   if (!isSettling && !ALLOWED_STATES[epoch.status]?.includes(found.state))
     throw new VerificationFailure(`on the chain, the epoch is ${found.state}; the service reports ${epoch.status}`);
-  // The service may have read the account earlier than this tool, so the claimed amount on the chain may be higher, but never lower.
+  // The service may have read the account earlier than this tool, so the claimed amount on the chain may be equal or higher; a lower amount is a
+  // fault.
   if (found.claimed < reported.claimed)
     throw new VerificationFailure(`on the chain, ${found.claimed} is claimed; the service reports ${reported.claimed}`);
   if (found.state === 'open') {

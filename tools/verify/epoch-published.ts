@@ -42,7 +42,7 @@ export type Header = z.output<typeof Header>;
 export const Line = z.object({ index: z.number().int().nullable(), wallet: Address, points: Points.nullable(), amount: Amount });
 export type Line = z.output<typeof Line>;
 
-/** Thrown when data could not be read: the result is neither success nor failure. */
+/** Thrown when data could not be read: the verification has neither succeeded nor failed. */
 export class Unreadable extends Error {}
 
 /** Thrown when a downloaded value is wrong: the verification failed. */

@@ -1,8 +1,8 @@
 /**
- * The published allocation formula, implemented independently of the service.
- * The share of a wallet is pool × points / total points. A wallet whose share reaches the cap gets the cap, and the rest of the pool is divided among
- * the other wallets. Shares are rounded down. The units left over go to the wallets with the largest remainders, one unit each; wallets with equal
- * remainders are ordered by address. Amounts below dust are not paid.
+ * The published allocation formula, implemented independently of the service. The share of a wallet is pool × points / total points; the pool is the
+ * amount to allocate. A wallet whose share reaches the cap (the maximum amount per wallet) gets the cap, and the rest of the pool is divided among
+ * the other wallets. Shares are rounded down. The units that remain after rounding go to the wallets with the largest remainders, one unit each;
+ * wallets with equal remainders are ordered by address. Amounts below dust (the minimum payment) are not paid.
  */
 
 export interface Points {
@@ -50,7 +50,7 @@ export function computeAmounts(rules: Pool, all: readonly Points[]): Map<string,
     left -= amount;
     remainders.push({ wallet: own.wallet, remainder: (rest * own.points) % points });
   }
-  // The sort is stable, so equal remainders stay ordered by address.
+  // The sort is stable, so wallets with equal remainders stay ordered by address.
   remainders.sort((a, b) => (a.remainder > b.remainder ? -1 : a.remainder < b.remainder ? 1 : 0));
   if (points > 0n) for (const { wallet } of remainders.slice(0, Number(left))) amounts.set(wallet, (amounts.get(wallet) ?? 0n) + 1n);
   return new Map([...amounts].filter(([, amount]) => amount > 0n && amount >= rules.dust));

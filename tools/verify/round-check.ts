@@ -31,7 +31,7 @@ export interface Committer {
 
 /**
  * Returns the key that signed the commitment of a round; the present key when the round has no commitment. A former key is valid until the first
- * commitment of the next key, so later signatures with a stolen former key are ignored.
+ * commitment of any newer key. Signatures that a former key makes after that are ignored, because the former key may have been stolen.
  * @param former the former keys, oldest first
  */
 export function findCommitter(former: readonly Committer[], present: Committer, round: string): Committer {
@@ -43,14 +43,17 @@ export function findCommitter(former: readonly Committer[], present: Committer, 
   return present;
 }
 
-/** Returns the slot of a key's first commitment. */
+/**
+ * Returns the slot of a key's first commitment. Returns Infinity when the key has no commitment, so that the key does not end the validity of older
+ * keys.
+ */
 const firstCommitmentSlot = ({ memos }: Committer) => memos.find(({ memo }) => parseMemo(memo) !== null)?.slot ?? Number.POSITIVE_INFINITY;
 
 /**
  * Finds the commitment of a round among all memos of its committer.
  * @param firstBlock a function that returns the slot of the first block of the RPC node; called when the first commitment is missing
- * @throws VerificationFailure with the transaction that shows a gap, a repetition or a wrong previous hash; Unreadable when the RPC node lacks the
- * blocks of the first commitment
+ * @throws VerificationFailure with the transaction that shows a gap, a repetition or a wrong previous hash; Unreadable when the RPC node lacks old
+ * blocks, so that the first commitment may be in one of them
  */
 export async function findCommitment(memos: readonly SignedMemo[], round: string, firstBlock: () => Promise<number>): Promise<SignedMemo | null> {
   const history = verifyHistory(memos);
@@ -78,7 +81,8 @@ export function checkRound(shown: PublishedRound, trusted: TrustedValues, print:
   if (!verdict.ok) throw new VerificationFailure(`${verdict.where}: ${verdict.reason}`);
   const audit = Audit.parse(shown.audit);
   assertEqual('round', audit.round, id);
-  // When `landed` is null, `verifyRound` trusts the commitment in the audit, so this case is checked here.
+  // When `landed` is null, `verifyRound` trusts the commitment in the audit. Therefore this line rejects an audit with a commitment that is not on
+  // the chain.
   if (audit.commitment !== null && landed === null) throw new VerificationFailure('commitment: the chain has no commitment of this round');
   assertEqual('parameters.kind', audit.parameters.kind, shown.kind);
   print(`${audit.entries.count} entries under the root ${audit.entries.root ?? 'none'}`);
@@ -168,7 +172,7 @@ export async function checkPayouts(payouts: readonly Payout[], audit: Audit, cha
     const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
     const isOwn = (one: { wallet: string }, mint: string) => one.wallet === wallet && mint === prize.address;
     const paid = sum(received.filter((one) => isOwn(one, one.mint)).map(({ amount }) => amount));
-    // One transaction may pay several prizes to a wallet, so the sum of these prizes is compared.
+    // One transaction may pay several prizes to a wallet, so the sum of these prizes is compared with the amount that the wallet received.
     const due = sum(claimed.filter((one) => one.signature === signature && isOwn(one, one.prize.address)).map((one) => BigInt(one.prize.amount)));
     if (paid < due) throw new VerificationFailure(`payouts[${place - 1}].signature: ${signature} pays ${paid} of ${due} to ${wallet}`);
   }

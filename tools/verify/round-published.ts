@@ -61,7 +61,7 @@ export async function downloadRound(base: string, id: string): Promise<Published
   };
 }
 
-/** Returns whether an audit has no commitment yet. */
+/** Returns whether the audit of a round (its published data) has no commitment yet. */
 export const hasNoCommitment = (audit: unknown): boolean => z.object({ commitment: z.null() }).safeParse(audit).success;
 
 const Keys = z.object({
@@ -94,7 +94,7 @@ export async function readBeaconChain(url: string): Promise<BeaconChain> {
   return { chainHash, scheme: SCHEME, ...reported };
 }
 
-/** Reads the drand chain that the service reports, from the first reported URL that serves this chain. */
+/** Reads the drand chain that the service reports. The service reports several URLs; uses the first URL that serves this chain. */
 export async function readServiceBeacon({ beacon: { chainHash, publicKey, urls } }: Keys): Promise<BeaconChain> {
   for (const url of urls) {
     const chain = await readBeaconChain(`${url.replace(/\/+$/, '')}/${chainHash}`).catch(() => null);

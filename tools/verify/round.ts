@@ -57,7 +57,8 @@ async function verify(commandLine: CommandLine): Promise<string> {
   const own = await findCommitment(memos, id, chain.firstBlock);
   print(`${memos.length} memos of ${committer}, all commitments since the first: numbered without gaps or repetitions, each names the previous one`);
   if (own !== null && hasNoCommitment(shown.audit)) {
-    // The commitment landed after the download. The service publishes the commitment a few seconds later, so the round is downloaded again.
+    // The commitment landed after the round was downloaded. The service publishes the commitment a few seconds later, so the round is downloaded
+    // again.
     await sleep(5_000);
     shown = await downloadRound(base, id);
   }

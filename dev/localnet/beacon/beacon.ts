@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { bls12_381 as bls } from '@noble/curves/bls12-381.js';
 
-/** The scheme of drand's quicknet: signatures on G1, hash to curve by RFC 9380, unchained rounds. */
+/** The scheme of drand's quicknet: signatures on G1, message hashing by RFC 9380, unchained (no round depends on the round before). */
 const SCHEME = 'bls-unchained-g1-rfc9380';
 const DOMAIN = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_';
 const BEACON_ID = 'localnet';
@@ -23,13 +23,13 @@ export interface BeaconRound {
   signature: string;
 }
 
-/** A randomness beacon. It signs a round when the round is first requested, and never before the time of the round. */
+/** A randomness beacon. It signs a round at the first request for this round, and never before the time of the round. */
 export class Beacon {
   readonly chainHash: string;
   readonly publicKey: string;
-  /** Fault: the beacon publishes no round after this round. null: no fault. */
+  /** Number of the last round that the beacon publishes, a fault for tests. null: the beacon publishes every round. */
   stoppedAt: number | null = null;
-  /** Fault: whether the beacon publishes each round with an invalid signature, namely the signature of the next round. */
+  /** Whether each round has an invalid signature, namely the signature of the next round: a fault for tests. */
   wrong = false;
   delayMs = 0;
   readonly #secret: Uint8Array;
@@ -47,7 +47,7 @@ export class Beacon {
     this.chainHash = drandChainHash({ period: periodMs / 1000, genesisTime, publicKey, groupHash, beaconId: BEACON_ID });
   }
 
-  /** Returns the number of the newest round whose time has come at `ms` (unix ms); 0 before the first round. */
+  /** Returns the number of the newest round whose time is at or before `ms` (unix ms); 0 if `ms` is before round 1. */
   roundAt(ms: number): number {
     const { genesisTime, periodMs } = this.#options;
     return Math.max(0, Math.floor((ms - genesisTime * 1000) / periodMs) + 1);
@@ -71,7 +71,7 @@ export class Beacon {
     return round > 0 ? this.round(round, ms) : null;
   }
 
-  /** Returns a round; null if the round is not published at `ms` (unix ms). */
+  /** Returns a round; null if the beacon has not published this round at `ms` (unix ms). */
   round(round: number, ms: number): BeaconRound | null {
     if (round < 1 || round > this.#last(ms)) return null;
     const signature = this.#sign(this.wrong ? round + 1 : round);

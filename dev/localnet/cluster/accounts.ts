@@ -41,7 +41,7 @@ export class Accounts {
     return versions ? (versions.at(-1)?.account ?? null) : this.#builtIn(key, Number.MAX_SAFE_INTEGER);
   }
 
-  /** Stores the state that an account has from `slot` on. The first write of an account also stores `before`, its state until then. */
+  /** Stores the state that an account has from `slot` on. The first write of an account also stores `before`, the state until `slot`. */
   write(key: Key, slot: number, account: SvmAccount | null, before: SvmAccount | null): void {
     let versions = this.#versions.get(key);
     if (!versions) {
@@ -94,7 +94,7 @@ export class Accounts {
   }
 }
 
-/** Maps an owner to all accounts that it ever owned. The caller must check that the owner still owns them. */
+/** Maps an owner (a program or a wallet) to all accounts that this owner has ever owned. The caller must check that the owner still owns them. */
 class KeyIndex {
   readonly #entries = new Map<Key, Set<Key>>();
 

@@ -20,14 +20,14 @@ export interface Execution {
   readonly writes: readonly (readonly [Key, SvmAccount | null])[];
 }
 
-/** A nonce account whose value in the SVM is replaced during one execution. `real` is the original value, `value` is the replacement. */
+/** A nonce account whose nonce is changed in the SVM during one execution. `real`: the original nonce. `value`: the temporary nonce. */
 interface MaskedNonce {
   readonly key: Key;
   readonly real: Key;
   readonly value: Key;
 }
 
-/** Executes transactions in blocks. The bank checks blockhashes and nonces; the SVM executes the instructions. */
+/** Executes transactions in blocks. The bank checks blockhashes and nonces; the SVM (Solana virtual machine) executes the instructions. */
 export class Bank {
   readonly #svm: Svm;
   readonly #accounts: Accounts;
@@ -42,7 +42,7 @@ export class Bank {
     this.#hashes = parts.hashes;
   }
 
-  /** Returns the last block height for which a blockhash is valid; null for an unknown or future blockhash. */
+  /** Returns the last block height at which a blockhash is valid; null if the blockhash is unknown or belongs to a slot after `slot`. */
   lastValidHeight(hash: Key, slot: number): number | null {
     const at = this.#hashes.slotOf(hash);
     if (at === null || at > slot || !this.#clock.hasBlock(at)) return null;
@@ -57,7 +57,7 @@ export class Bank {
 
   /**
    * Checks the blockhash or nonce of a transaction for a block at `slot`.
-   * @param seen the newest slot whose blockhash the node knows
+   * @param seen newest slot whose blockhash a transaction may use
    * @returns null if the blockhash or nonce is valid, else the error
    */
   blockhashError(message: WireMessage, slot: number, seen: number): TransactionError | null {
@@ -76,7 +76,7 @@ export class Bank {
 
   /**
    * Executes a transaction in the block of `slot`.
-   * @returns the execution; only the error if the transaction paid no fee and is therefore in no block
+   * @returns the result of the execution. If the transaction paid no fee, it is in no block, and the error is returned instead.
    */
   land(tx: WireTransaction, slot: number): Execution | TransactionError {
     const missing = tx.instructions.some(({ programIndex }) => this.#accounts.newest(tx.keys[programIndex] ?? '') === null);
@@ -105,7 +105,7 @@ export class Bank {
     return { keys, meta: this.#meta(outcome, keys, before, after, loaded), writes };
   }
 
-  /** Returns the value that a durable nonce gets when it is advanced in a block at `slot`. */
+  /** Returns the value that a durable nonce gets when a transaction in the block of `slot` advances this nonce. */
   #nextNonce(slot: number): Key {
     return nextNonce(this.#hashes.of(this.#clock.lastBlock(slot - 1)));
   }
@@ -115,14 +115,15 @@ export class Bank {
     const named = durableNonce(message);
     const nonce = named && nonceOf(this.#accounts.newest(named.account));
     if (!named || !nonce || nonce.value !== message.blockhash || !named.signers.includes(nonce.authority)) return null;
-    // If the nonce already has the value of this block, it was advanced in this block. A second advance in the same block is not allowed.
+    // If the nonce already has the value for this block, a transaction of this block has advanced it. A second advance in the same block is not
+    // allowed.
     return this.#nextNonce(slot) === nonce.value ? null : named.account;
   }
 
   /**
-   * Replaces nonce values in the SVM before an execution, so that the SVM refuses to advance a nonce in the same cases as a real cluster:
-   * - The SVM refuses if the nonce value derives from the transaction's blockhash.
-   * - A real cluster refuses if the nonce was already advanced in the same block.
+   * Changes nonces in the SVM before an execution, so that the SVM refuses to advance a nonce in the same cases as a real cluster:
+   * - The SVM refuses if the nonce derives from the transaction's blockhash.
+   * - A real cluster refuses if a transaction of the same block has already advanced the nonce.
    */
   #maskNonces(tx: WireTransaction, slot: number): MaskedNonce[] {
     const [moved, unmovable] = [this.#nextNonce(slot), nextNonce(tx.blockhash)];
@@ -137,8 +138,8 @@ export class Bank {
   }
 
   /**
-   * Ends the replacement of nonce values after an execution. A nonce that the transaction advanced gets the value for the block of `slot`; any other
-   * nonce gets its original value back.
+   * Undoes `#maskNonces` after an execution. A nonce that the transaction advanced gets the value for the block of `slot`; any other nonce gets its
+   * original value back.
    */
   #unmaskNonces(masked: readonly MaskedNonce[], slot: number): void {
     for (const { key, real, value } of masked) {
@@ -154,8 +155,8 @@ export class Bank {
   }
 
   /**
-   * Corrects the value of a nonce that the transaction advanced. The SVM derives this value from the transaction's blockhash, a real cluster from the
-   * hash of the previous block.
+   * Corrects the value of a nonce that the transaction advanced. The SVM derives this value from the transaction's blockhash; a real cluster derives
+   * it from the hash of the previous block.
    */
   #applyBlockNonce(key: Key, old: SvmAccount | null, slot: number): SvmAccount | null {
     const account = this.#svm.get(key);
@@ -208,7 +209,7 @@ export class Bank {
     return {
       err: outcome.err,
       status: outcome.err === null ? { Ok: null } : { Err: outcome.err },
-      // The fee is the difference between the sums, because a transaction moves all other amounts between its own accounts.
+      // The fee is the sum of the balances before minus the sum after, because all other amounts only move between accounts of the transaction.
       fee: Number(sum(preBalances) - sum(postBalances)),
       preBalances: preBalances.map(Number),
       postBalances: postBalances.map(Number),

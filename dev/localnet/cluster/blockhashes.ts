@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import bs58 from 'bs58';
 import { type Key, keyOf } from '../keys.ts';
 
-/** A fork that replaced the blocks of the slots `from` to `to`. The new blocks have other hashes. */
+/** A fork that replaced the blocks of the slots `from` to `to`. The new blocks have other hashes than the replaced blocks. */
 export interface Fork {
   readonly from: number;
   readonly to: number;
@@ -10,8 +10,8 @@ export interface Fork {
 }
 
 /**
- * Computes the hash of a block from the seed, the slot and the fork, so idle slots need no memory. The last 6 bytes of a hash encode the slot (XOR
- * with a keyed hash of the other 26 bytes), so that `slotOf` can decode it.
+ * Computes the hash of a block from the cluster's seed, the slot and the newest fork that replaced the block, so that no hash is stored. The last 6
+ * bytes of a hash encode the slot (XOR with a keyed hash of the other 26 bytes), so that `slotOf` can decode the slot.
  */
 export class Blockhashes {
   readonly #seed: Buffer;

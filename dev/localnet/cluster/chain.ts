@@ -21,7 +21,7 @@ export interface ChainOptions {
   readonly finalizedAfter: number;
   /** File of the journal. If undefined, the journal is in memory. */
   readonly journalPath?: string | undefined;
-  /** 32 bytes from which block hashes and keys derive. A journal must always be opened with the same seed. */
+  /** 32 bytes from which block hashes and keys derive. A journal must always be opened with the seed with which it was created. */
   readonly seed: Buffer;
 }
 
@@ -49,7 +49,7 @@ interface ScheduledAction {
   readonly act: (slot: number) => void;
 }
 
-/** The cluster. Both RPC nodes share its slot clock, accounts and ledger. */
+/** The simulated Solana cluster. Both RPC nodes of the localnet share this cluster's slot clock, accounts and ledger. */
 export class Chain {
   readonly svm = new Svm();
   readonly accounts: Accounts;
@@ -94,8 +94,8 @@ export class Chain {
   }
 
   /**
-   * Schedules an action for `slot`. `tick` calls `act` with `slot` or, if `slot` has no block, with the last earlier slot that has a block. Actions
-   * run in the order of their slots.
+   * Schedules the action `act` for `slot`. `tick` calls `act` with `slot` or, if `slot` has no block, with the last earlier slot that has a block.
+   * Actions run in the order of their slots.
    */
   schedule(slot: number, act: (slot: number) => void): void {
     this.#scheduled.push({ slot, act });
@@ -109,7 +109,7 @@ export class Chain {
 
   /**
    * Returns the reason why a transaction cannot land in a slot; null if it can land.
-   * @param seen the newest slot whose blockhash the node knows
+   * @param seen newest slot whose blockhash a transaction may use
    */
   rejectionReason(tx: WireTransaction, slot: number, seen: number): TransactionError | null {
     const age = this.bank.blockhashError(tx, slot, seen);

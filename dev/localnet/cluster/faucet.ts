@@ -23,7 +23,7 @@ interface Chain {
   setAccounts(accounts: readonly (readonly [Key, SvmAccount | null])[]): void;
 }
 
-/** Sends airdrops as ordinary transfers from its own account. Refills this account when at most half of FAUCET_LAMPORTS is left. */
+/** Sends airdrops as ordinary transfers from the faucet's own account. Refills this account when at most half of FAUCET_LAMPORTS is left. */
 export class Faucet {
   readonly #chain: Chain;
   readonly #keypair: Keypair;
@@ -41,7 +41,7 @@ export class Faucet {
       const wire = this.#transfer(to, lamports);
       const error = this.#chain.land(wire);
       if (error === null) return wire.signature;
-      // The blockhash may expire before the transaction is executed (for example if slots are very short). Only this error is retried.
+      // Retries if the blockhash has expired (for example because slots are very short). Every other error is thrown at once.
       if (error !== 'BlockhashNotFound' || tries === MAX_ATTEMPTS) throw new Error(`the airdrop failed: ${describeError(error)}`);
     }
   }

@@ -16,8 +16,8 @@ const TREASURY_REWARD = 1_000_000_000n * 10n ** BigInt(DECIMALS);
 const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
 
 /**
- * Sends the transactions that create the role accounts, the mints and the distributor program. Skips accounts that exist, so a call after an
- * interrupted call creates the missing ones.
+ * Sends the transactions that create the role accounts, the mints and the distributor program. Skips accounts that exist, so after an interrupted
+ * call a second call creates the missing accounts.
  * @returns whether an account was missing
  */
 export async function genesis(connection: Connection, keys: LocalnetKeys): Promise<boolean> {
@@ -57,7 +57,7 @@ function mintingTo(mint: PublicKey, wallet: PublicKey, mintAuthority: Keypair, a
   return [createAssociatedTokenAccount(authority, wallet, mint), mintTo(mint, associatedTokenAddress(wallet, mint), authority, amount)];
 }
 
-/** Deploys the distributor without an upgrade authority. */
+/** Deploys the distributor program without an upgrade authority. */
 async function deploy(connection: Connection, payer: Keypair, program: Keypair): Promise<void> {
   const buffer = Keypair.generate();
   const signers = { payer, buffer, program };

@@ -2,7 +2,7 @@ import type { Key } from '../keys.ts';
 import type { JournalPosition } from './journal.ts';
 import type { TransactionError } from './transaction-errors.ts';
 
-/** A transaction that is in a block. The journal has its bytes and meta. */
+/** A transaction that is in a block. The journal stores the transaction's bytes and its `meta`. */
 export interface LandedTransaction {
   readonly signature: string;
   readonly slot: number;

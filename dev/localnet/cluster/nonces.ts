@@ -10,7 +10,7 @@ const ADVANCE_NONCE = 4;
 /** The content of a nonce account. */
 export interface Nonce {
   readonly authority: Key;
-  /** The value that a transaction uses as its blockhash. */
+  /** The value that a durable-nonce transaction contains in place of a blockhash. */
   readonly value: Key;
 }
 
@@ -23,8 +23,8 @@ export function nonceOf(account: SvmAccount | null): Nonce | null {
 }
 
 /**
- * Returns the value that a nonce gets when it is advanced.
- * @param lastBlockhash hash of the block before the block that advances the nonce
+ * Returns the value that a nonce gets when a transaction advances it.
+ * @param lastBlockhash hash of the last block before the block of this transaction
  */
 export function nextNonce(lastBlockhash: Key): Key {
   return keyOf(createHash('sha256').update('DURABLE_NONCE').update(bytesOf(lastBlockhash)).digest());

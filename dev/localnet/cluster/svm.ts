@@ -37,7 +37,7 @@ type NativeMetadata = ReturnType<InstanceType<typeof native.FailedTransactionMet
 
 /**
  * LiteSVM with its builtin and SPL programs and the newest state of every account. LiteSVM's own checks of blockhashes and duplicate transactions are
- * off, because LiteSVM knows only one blockhash and a cluster knows 151. `Chain` and `Bank` do these checks.
+ * off, because LiteSVM knows only one blockhash, while a cluster accepts many recent blockhashes. `Chain` and `Bank` do these checks.
  */
 export class Svm {
   readonly #vm = new native.LiteSvm();
@@ -52,7 +52,7 @@ export class Svm {
     return account ? accountOf(account) : null;
   }
 
-  /** Writes an account, or deletes it (null). Precondition for a program: its data account was written before. */
+  /** Writes an account, or deletes it (null). Precondition: the data account of a program is written before the program account. */
   set(key: Key, account: SvmAccount | null): void {
     const { lamports, data, owner, executable } = account ?? { lamports: 0n, data: new Uint8Array(), owner: SYSTEM_PROGRAM, executable: false };
     this.#vm.setAccount(bytesOf(key), new native.Account(lamports, data, bytesOf(owner), executable, 0n));

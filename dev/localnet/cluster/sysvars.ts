@@ -2,7 +2,9 @@ import { SYSVAR_PROGRAM } from '../keys.ts';
 import type { SlotClock } from './slots.ts';
 import type { SvmAccount } from './svm.ts';
 
-/** Returns the clock sysvar account at a slot. Its data: slot, start of the epoch, epoch, epoch of the next leader schedule, unix seconds. */
+/**
+ * Returns the clock sysvar account at a slot. Its data contains slot, start of the epoch, epoch, epoch of the next leader schedule, and unix seconds.
+ */
 export function clockSysvar(clock: SlotClock, slot: number, slotsPerEpoch: number): SvmAccount {
   const at = Math.min(slot, clock.slot);
   const epoch = Math.floor(at / slotsPerEpoch);

@@ -102,7 +102,10 @@ export function parseTransaction(raw: Buffer): WireTransaction {
   return { ...message, raw, signatures, signature: bs58.encode(first) };
 }
 
-/** Parses a message. @throws MalformedTransaction */
+/**
+ * Parses the message of a transaction: all of the transaction except its signatures.
+ * @throws MalformedTransaction
+ */
 export function parseMessage(bytes: Buffer): WireMessage {
   const reader = new Reader(bytes);
   const first = reader.byte();

@@ -3,17 +3,20 @@ import { NODES } from '../rpc/node.ts';
 
 const slots = z.number().int().min(0).max(10_000_000);
 const node = z.enum(NODES);
-/** Maximum lag of a node, slots. It must be less than 512, because the cluster stores the account states of the last 512 slots only. */
+/**
+ * Maximum number of slots by which a node may be behind the cluster. It must be less than 512, because the cluster stores the account states of the
+ * last 512 slots only.
+ */
 const MAX_LAG_SLOTS = 400;
 const address = z.string().min(32).max(44);
 
-/** A fault, and conditions for the requests that it affects. Without `times` the fault stays active until it is cleared. */
+/** A fault, and the conditions that a request must meet to be affected. If `times` is missing, the fault stays active until the command `clear`. */
 export const FaultRule = z.strictObject({
   /**
-   * - `drop`: the node accepts the transaction, but it never lands
+   * - `drop`: the node accepts the transaction, but the transaction never lands
    * - `loseReply`: the transaction lands, but the connection is closed (or `status` is returned) instead of the response
-   * - `late`: the transaction lands `slots` slots later, or if `last` is true, in the last block for which its blockhash is valid
-   * - `fork`: the transaction lands; `slots` slots later a fork replaces its block if the block is not finalized yet
+   * - `late`: the transaction lands `slots` slots later or, if `last` is true, in the last block for which its blockhash is valid
+   * - `fork`: the transaction lands; `slots` slots later a fork replaces the transaction's block if that block is not finalized yet
    * - `delay`: responses are sent `ms` milliseconds later
    * - `rateLimit`: the request fails with 429 and Retry-After (`retryAfter` seconds)
    * - `fail`: the request fails with `status` (default 503) and has no effect
@@ -25,18 +28,18 @@ export const FaultRule = z.strictObject({
   /** The fault affects only requests that call one of these methods (default: sendTransaction for `loseReply`, all methods for other kinds). */
   methods: z.array(z.string()).optional(),
   /**
-   * The fault affects only sent transactions that use this account, and calls of methods other than sendTransaction with this address in their
-   * parameters.
+   * The fault affects only sendTransaction calls whose transaction uses this account, and calls of other methods whose parameters contain this
+   * address.
    */
   mentions: address.optional(),
   /**
-   * The fault affects only the sent transaction with this signature, and calls of methods other than sendTransaction with this signature in their
-   * parameters.
+   * The fault affects only sendTransaction calls whose transaction has this signature, and calls of other methods whose parameters contain this
+   * signature.
    */
   signature: z.string().optional(),
   /** Maximum number of requests or transactions that the fault affects (default: no maximum). */
   times: z.number().int().min(1).optional(),
-  /** Probability that the fault affects a matching request (default: 1). Faults with the same `seed` make the same random decisions. */
+  /** Probability that the fault affects a matching request, 0 to 1 (default: 1). Faults with the same `seed` make the same random decisions. */
   probability: z.number().min(0).max(1).optional(),
   seed: z.number().int().optional(),
   slots: slots.optional(),
@@ -56,7 +59,7 @@ export const AccountUpdate = z.strictObject({
     .optional(),
 });
 
-/** Schemas of the command bodies. Each name is the path of a command below /control/. */
+/** Schemas of the command bodies, keyed by the name of the command. The path of a command is `/control/<name>`. */
 export const COMMANDS = {
   status: z.strictObject({}),
   fault: FaultRule,

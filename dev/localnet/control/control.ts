@@ -106,7 +106,7 @@ export class LocalnetControl {
 
   /**
    * Waits until a slot is finalized.
-   * @throws after 30 s
+   * @throws when the slot is not finalized after 30 s
    */
   async finalized(slot: number): Promise<void> {
     const end = Date.now() + FINALITY_TIMEOUT_MS;

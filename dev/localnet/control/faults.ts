@@ -41,14 +41,14 @@ export class Faults {
   }
 
   /**
-   * Returns the oldest active fault that has one of the given kinds and matches one of the calls, and counts a hit for it. Returns null if no fault
-   * matches.
+   * Returns the oldest active fault that has one of the given kinds and matches one of the calls; null if there is no such fault. Adds one to the
+   * hits of the returned fault.
    */
   firstForCalls(kinds: readonly FaultKind[], node: Node, calls: readonly RpcCallView[]): FaultRule | null {
     return this.#first(kinds, node, (fault) => calls.some((call) => matchesCall(fault, call)));
   }
 
-  /** Returns the oldest active submission fault that matches a transaction, and counts a hit for it. Returns null if no fault matches. */
+  /** Returns the oldest active submission fault that matches a transaction; null if there is no such fault. Adds one to the fault's hits. */
   firstForTransaction(node: Node, tx: WireTransaction): FaultRule | null {
     return this.#first(SUBMISSION_FAULTS, node, (fault) => matchesTransaction(fault, tx));
   }
@@ -66,7 +66,9 @@ export class Faults {
   }
 }
 
-/** Executes a transaction in the current slot. An active fault may drop the transaction, delay it, or later replace its block by a fork. */
+/**
+ * Executes a transaction in the current slot. An active fault may drop the transaction, delay it, or replace the transaction's block by a fork later.
+ */
 export function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void {
   const { chain } = node;
   const fault = faults.firstForTransaction(node, tx);

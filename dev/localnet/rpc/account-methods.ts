@@ -85,7 +85,7 @@ function tokenSupply(node: Node, key: Key, options: Options) {
 
 const OfAddress = z.tuple([Address, CommitmentOptions.nullish()]);
 
-/** JSON-RPC methods that read accounts in their state at the requested commitment. */
+/** JSON-RPC methods that return accounts, each in its state at the requested commitment. */
 export const accountMethods: Readonly<Record<string, Method>> = {
   getBalance: method(OfAddress, (node, [key, options]) => {
     const slot = slotFor(node, options);

@@ -11,7 +11,7 @@ import { Address, API_VERSION, CommitmentOptions, inContext, type Method, method
 const NoParams = z.tuple([]).rest(z.unknown());
 const Options = z.tuple([CommitmentOptions.nullish()]);
 
-/** Maximum range of getBlocks, slots. */
+/** Maximum difference between the last and the first slot of a getBlocks request. */
 const MAX_SLOTS = 500_000;
 /** Number of blocks that getRecentPrioritizationFees covers. */
 const FEE_BLOCKS = 150;

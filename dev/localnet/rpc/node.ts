@@ -28,7 +28,7 @@ export class Node {
     this.submit = (tx) => void chain.land(tx);
   }
 
-  /** Slot of the newest block that this node knows. Without a lag, this is the block in which transactions land. */
+  /** Slot of the newest block that this node knows. If `lag` is 0, transactions land in this block. */
   get tip(): number {
     const { clock } = this.chain;
     return clock.lastBlock(Math.max(0, this.chain.tick() - this.lag));
@@ -41,8 +41,8 @@ export class Node {
   }
 
   /**
-   * Returns the slot of the newest block that has the requested commitment and a blockhash. The newest block of all has no blockhash yet, because
-   * transactions may still land in it.
+   * Returns the slot of the newest block that has the requested commitment and a blockhash. The block at `tip` counts as a block without a blockhash,
+   * because transactions may still land in it.
    */
   hashSlot(commitment: Commitment): number {
     return Math.min(this.slot(commitment), this.chain.clock.lastBlock(this.tip - 1));
@@ -56,8 +56,8 @@ export class Node {
   }
 
   /**
-   * Returns the landed transaction with this signature; null if this node does not see it.
-   * @param search whether to search the whole history of this node (true) or only the last 300 blocks
+   * Returns the landed transaction with this signature; null if this node does not find one.
+   * @param search whether to search the whole history of this node (true) or only the last 300 blocks (false)
    */
   find(signature: string, search: boolean): LandedTransaction | null {
     const { tip, chain } = this;

@@ -59,7 +59,7 @@ export const AccountOptions = CommitmentOptions.extend({ encoding: Encoding.null
 
 /**
  * Returns the slot at which a method reads.
- * @throws RpcError when the node has not reached `minContextSlot`
+ * @throws RpcError when this slot is before `minContextSlot`
  */
 export function slotFor(node: Node, options: CommitmentOptions): number {
   const slot = node.slot(options?.commitment ?? 'finalized');

@@ -78,8 +78,8 @@ function parseSystem(data: Buffer, at: At): Parsed | null {
 }
 
 /**
- * Returns the authority field of a parsed instruction. If further accounts follow the authority, they are the signers of a multisig, and the field
- * name gets the prefix `multisig`.
+ * Returns the authority field of a parsed instruction. Accounts after the authority are the signers of a multisig; if there are any, the field name
+ * gets the prefix `multisig`.
  */
 function signedBy(at: At, index: number, name: string) {
   return at(index + 1) === undefined ? { [name]: at(index) } : { [`multisig${name[0]?.toUpperCase()}${name.slice(1)}`]: at(index) };

@@ -40,7 +40,10 @@ export interface Client {
   readonly put: Call<'put'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
-  /** The `Cookie` header of the next request, for storage or for a WebSocket. It is '' in browsers, which store the cookies themselves. */
+  /**
+   * The `Cookie` header of the next request, for storage or for a WebSocket. It is '' in browsers, because a browser stores the cookies itself and
+   * hides them.
+   */
   readonly cookie: string;
   /** Sends one request with the client's headers and cookies, without retries. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
@@ -50,7 +53,7 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const cookies = new Cookies(options.cookie);
   const retryPolicy: RetryPolicy = { maxRetries: 3, maxDelayMs: 30_000, ...options.retryPolicy };
-  // Calls `fetch` as a method of globalThis, because browsers reject any other `this`.
+  // Calls `fetch` as a method of globalThis, because browsers throw an error when `this` is another object.
   const fetchOnce = options.fetch ?? ((...request) => globalThis.fetch(...request));
 
   async function send(url: string, init: RequestInit): Promise<Response> {

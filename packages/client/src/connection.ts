@@ -4,8 +4,8 @@ import { BlockReader, type SseBlock } from './sse.ts';
 /** One connection to an event stream. It fails when no data arrives for `silenceMs` ms. This limit also applies while the connection opens. */
 export class Connection {
   /**
-   * The error that prevented the connection from opening or ended it. It is null while the connection works, and after the service has closed the
-   * connection.
+   * The error that prevented the connection from opening or that ended the connection. It is null while the connection works, and after the service
+   * has closed the connection.
    */
   failure: Error | null = null;
   readonly #silenceMs: number;

@@ -1,6 +1,6 @@
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** Encodes bytes as base58 as Solana does: each leading zero byte becomes a `1`. */
+/** Encodes bytes as base58, as Solana does: each leading zero byte is written as a `1`. */
 export function base58(bytes: Uint8Array): string {
   let number = 0n;
   for (const byte of bytes) number = number * 256n + BigInt(byte);

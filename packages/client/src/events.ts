@@ -21,8 +21,8 @@ export interface EventsOptions<C extends Category = Category> {
   /** Time without data after which the connection counts as broken, ms (default 45,000). The service sends a heartbeat every 15 seconds. */
   readonly silenceMs?: number;
   /**
-   * Called for each event, one at a time: the next event waits until the handler has ended. A newer service may send event types that this client
-   * does not know.
+   * Called for each event, one at a time: the handler of the next event is called after this handler has ended. A newer service may send event types
+   * that this client does not know.
    */
   onEvent(event: EventOf<C>): void | Promise<void>;
   /**
@@ -30,9 +30,15 @@ export interface EventsOptions<C extends Category = Category> {
    * the displayed data again.
    */
   onReset(reset: Events['reset']): void | Promise<void>;
-  /** Called when all events up to this id were handled. Store the id to continue after it in a later process. */
+  /**
+   * Called with the id of the last handled event, when all events up to this id were handled. Store the id, so that a later process can continue
+   * after this event.
+   */
   onId?(id: string): void;
-  /** Called when the connection opens or ends. `reason` is null when the service closed the connection, which it does every ten minutes. */
+  /**
+   * Called when the connection opens or ends. When the connection ends, `reason` is the error, or null when the service closed the connection. The
+   * service closes each connection after ten minutes.
+   */
   onConnection?(isOpen: boolean, reason: Error | null): void;
 }
 
@@ -42,8 +48,8 @@ const DEFAULT_RETRY_MS = 2_000;
 const MAX_DELAY_MS = 30_000;
 
 /**
- * Receives events until the signal aborts. When the connection ends, breaks or is silent, it reconnects and continues after the last handled event.
- * Delivers each event once, and the events of each category in their order.
+ * Receives events until the signal aborts. When the connection ends, breaks or is silent, this function reconnects and continues after the last
+ * handled event. Delivers each event once, and the events of each category in their order.
  * @returns a promise that resolves when the signal aborts
  * @throws ApiError when the service rejects the request, for example because of an unknown category; and any error of a handler
  */

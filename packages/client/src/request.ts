@@ -16,14 +16,14 @@ export interface Success<Status extends number = number, Body = unknown> {
   readonly ok: true;
   readonly status: Status;
   /**
-   * Parsed JSON, or null without a body. For other content types (events, images, NDJSON) it is the `Response` of `fetch`, whose body is not read
-   * yet.
+   * Parsed JSON, or null when the response has no body. For content types other than JSON (events, images, NDJSON), `body` is the `Response` of
+   * `fetch`, and the caller reads its content.
    */
   readonly body: Body;
   readonly headers: Headers;
 }
 
-/** An error response or a 304 response. `fetch` does not count 304 as successful either. */
+/** An error response or a 304 response. A 304 response belongs to this type because `fetch` sets `ok` to false for 304 too. */
 export interface Failure<Status extends number = number, Body = unknown> {
   readonly ok: false;
   readonly status: Status;
@@ -81,7 +81,7 @@ export type Method = keyof Endpoints;
 
 /**
  * Returns the URL of a call.
- * @throws TypeError when a path parameter is empty, `.` or `..`, because it would change the path
+ * @throws TypeError when a path parameter is empty, `.` or `..`, because this value would change the structure of the path
  */
 export function urlOf(baseUrl: string, path: string, { params = {}, query = {} }: AnyInput): string {
   const values = new Map<string, unknown>(Object.entries(params));
@@ -129,7 +129,7 @@ export async function readResponse(response: Response): Promise<AnyApiResponse> 
   const text = await response.text();
   const body: unknown = isJson ? parsed(text) : null;
   const error = errorIn(body) ?? (response.statusText || `status ${status}`);
-  // A proxy may send an error page that is not JSON. The object `{ error }` replaces this page, so that every error body has the format of the
+  // A proxy may send an error page that is not JSON. In this case the body is the object `{ error }`, so that every error body has the format of the
   // service.
   return { ok: false, status, error, retryAfter: retryAfterOf(headers), body: isJson || status === 304 ? body : { error }, headers };
 }

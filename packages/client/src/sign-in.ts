@@ -19,8 +19,8 @@ export interface MessageSigner {
   signMessage(message: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 /**
- * A wallet that signs only transactions, such as a hardware wallet. `signTransaction` gets a transaction that can never land, and returns the signed
- * transaction.
+ * A wallet that signs only transactions, such as a hardware wallet. `signTransaction` gets a transaction that the chain can never accept, and returns
+ * the signed transaction.
  */
 export interface TransactionSigner {
   readonly address: string;
@@ -28,10 +28,10 @@ export interface TransactionSigner {
 }
 
 /**
- * Signs a wallet in: requests the sign-in input from the service, lets the wallet sign it, and creates the session. The client stores the session
- * cookie.
+ * Signs a wallet in: requests the sign-in input (the data to sign) from the service, lets the wallet sign this input, and creates the session. The
+ * client stores the session cookie.
  * @returns the address of the wallet, and the time at which the session ends
- * @throws ApiError when the service rejects the proof; and any error of the wallet, for example when the user declines
+ * @throws ApiError when the service rejects the proof (the signed input); and any error of the wallet, for example when the user declines
  */
 export async function signIn(client: Client, wallet: SignInWallet | MessageSigner | TransactionSigner): Promise<SignedIn> {
   const { body } = await ok(client.post('/auth/nonce'));

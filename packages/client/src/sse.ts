@@ -2,7 +2,7 @@
 export interface SseBlock {
   /** Id of the block; null when the block has no id. */
   readonly id: string | null;
-  /** Data of the block's message; '' when the block has no message. */
+  /** Data of the block; '' when the block has no data. */
   readonly data: string;
   /** Reconnect delay that the service sent in the block, ms; null when the block has none. */
   readonly retryMs: number | null;

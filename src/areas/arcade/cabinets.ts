@@ -7,7 +7,10 @@ import { CabinetRow } from './entities.ts';
 import { cabinetPossessed, cabinetReleased } from './events.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from './versions.ts';
 
-/** A machine in the arcade that shows a game. A named entity can possess the cabinet; it then controls the cabinet until the cabinet is released. */
+/**
+ * A machine in the arcade that shows a game. A named entity can possess the cabinet: the entity then controls the cabinet until an operator releases
+ * it.
+ */
 export interface Cabinet {
   id: string;
   gameId: string;

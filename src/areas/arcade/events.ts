@@ -22,8 +22,8 @@ export const RankedScore = z.strictObject({ wallet: Address, gameId: Key, score:
 export type RankedScore = z.infer<typeof RankedScore>;
 
 /**
- * Emitted once per committed batch of scores, addressed to no wallet. From this event, the publisher derives the public broadcast and the messages to
- * each wallet.
+ * Emitted once per committed batch of scores, addressed to no wallet. The publisher (workers/publish-events.ts) derives the public broadcast and the
+ * messages to each wallet from this event.
  */
 export const scoreUpdate = event({
   type: 'score_update',
@@ -48,7 +48,7 @@ export const scoreDecided = event({
     scoreId: Key,
     gameId: Key,
     decision: z.enum(['accepted', 'rejected', 'voided']),
-    /** Points that the decision granted. Negative when the decision took points back. */
+    /** Points that this decision gave to the wallet. Negative when the decision took points back. */
     pointsAwarded: Count,
     reason: z.string().optional(),
   }),

@@ -5,7 +5,7 @@ import { GameCaps, GameDefinition, Verification } from './games/definition.ts';
 
 /**
  * Maximum numbers per body that JSON writes with an exponent (such as 1e300). PostgreSQL stores such a number with up to hundreds of digits, so a
- * body of only these numbers would take 60 times its size.
+ * body of only these numbers would be 60 times as large in the database.
  */
 const MAX_LONG_NUMBERS = 1_000;
 const isLong = (value: number) => value !== 0 && (Math.abs(value) >= 1e21 || Math.abs(value) < 1e-6);

@@ -44,7 +44,7 @@ const toInput = (row: NonceRow): SignInInput => ({
   expirationTime: row.expires_at,
 });
 
-/** Creates a nonce and stores it with the parts of its sign-in text. The nonce is valid for five minutes. */
+/** Creates a nonce and stores it with the values that its sign-in text contains. The nonce is valid for five minutes. */
 export async function issueNonce(tx: Tx, text: { origin: URL; statement: string; chain: string }): Promise<SignInInput> {
   const nonce = Array.from({ length: NONCE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   const [row] = await tx.query(insertNonce, [nonce, text.origin.host, text.origin.origin, text.statement, `solana:${text.chain}`]);
@@ -52,7 +52,7 @@ export async function issueNonce(tx: Tx, text: { origin: URL; statement: string;
   return toInput(row);
 }
 
-/** Reads the parts of the sign-in text of a nonce; null when the nonce is unknown, used or expired. */
+/** Reads the values that the sign-in text of a nonce contains; null when the nonce is unknown, used or expired. */
 export async function findOpenNonce(db: Queryable, nonce: string): Promise<SignInInput | null> {
   const [row] = await db.query(findNonce, [nonce]);
   return row ? toInput(row) : null;

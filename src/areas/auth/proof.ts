@@ -24,8 +24,8 @@ export function proofRefused(proof: SignInProof): HttpError {
 }
 
 /**
- * Verifies a sign-in proof. The signed text only identifies the nonce. The service renders the expected text from the nonce's row and the public key,
- * and the signed text must be equal to the expected text.
+ * Verifies a sign-in proof. The service takes only the nonce from the signed text. Then it renders the expected text from the nonce's row and the
+ * public key, and the signed text must be equal to the expected text.
  * @returns the nonce, which is verified but not marked as used
  * @throws 400 with the name of a malformed field; 401 for an invalid proof
  */
@@ -70,14 +70,14 @@ function textOf(message: string): string {
   return text;
 }
 
-/** Decodes a signature. The base64 of 64 bytes always ends with padding, which distinguishes it from base58. */
+/** Decodes a signature in base58 or base64. The base64 of 64 bytes always ends with `=`; base58 never contains `=`. */
 function signatureOf(text: string): Uint8Array {
   const bytes = text.endsWith('=') ? base64(text) : decodeBase58(text);
   if (bytes?.length !== 64) throw fail(400, 'signature must be base58 or base64 of 64 bytes');
   return bytes;
 }
 
-/** Decodes strict base64; null when it is invalid. */
+/** Decodes strict base64; null when the text is invalid. */
 function base64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.length > 0 && bytes.toString('base64') === text ? bytes : null;
@@ -85,7 +85,7 @@ function base64(text: string): Buffer | null {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Decodes UTF-8; null when it is invalid. */
+/** Decodes UTF-8; null when the bytes are invalid. */
 function utf8(bytes: Uint8Array): string | null {
   try {
     return decoder.decode(bytes);

@@ -17,7 +17,7 @@ const deleteExpiredNonces = purgeStatement('delete_expired_nonces', 'nonces', 'n
 const deleteExpiredSessions = purgeStatement('delete_expired_sessions', 'sessions', 'key');
 
 /**
- * Deletes expired nonces and sessions, one batch of each. It only saves space, because other queries ignore expired rows.
+ * Deletes expired nonces and sessions, one batch of each. The deletion only saves space, because other queries ignore expired rows.
  * @returns the numbers of deleted rows, and whether more expired rows may exist
  */
 export async function purgeExpiredAuth(tx: Tx): Promise<{ nonces: number; sessions: number; more: boolean }> {

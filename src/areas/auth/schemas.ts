@@ -19,7 +19,10 @@ export const SignInNonce = z
   .object({ nonce: z.string().length(NONCE_LENGTH), signInInput: SignInInput, expiresAt: Instant })
   .meta({ id: 'SignInNonce', description: 'A nonce and its sign-in input, valid for one sign-in within five minutes.' });
 
-/** The body contains either a signed text with its signature, or a signed transaction. `superRefine` rejects a body with both or neither. */
+/**
+ * The body contains either a signed text with its signature, or a signed transaction. `superRefine` rejects a body that contains both, and a body
+ * that contains neither.
+ */
 export const SignInProof = z
   .strictObject({
     publicKey: Wallet,

@@ -13,8 +13,8 @@ const selectEntrants = statement<{ gameId: string | null; running: boolean; seat
 );
 
 /**
- * Checks that submissions can count for the battles that they name. Sends no query if no submission names a battle.
- * @returns the errors by submission id; no entry for a submission that is admitted
+ * Checks whether each submission that names a battle can count for this battle. Sends no query if no submission names a battle.
+ * @returns the errors by submission id; no entry for a submission without an error
  */
 export async function admitScores(app: App, submissions: readonly Submission[]): Promise<ReadonlyMap<string, BattleRefusal>> {
   const named = submissions.filter(({ battleId }) => battleId !== null);

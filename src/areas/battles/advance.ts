@@ -19,8 +19,8 @@ const expire = statement<{ id: string }>(
 );
 
 // Takes the exclusive lock of each battle that is over. Every transaction that appends a score of a battle takes the shared lock of the battle before
-// PostgreSQL sets the time of the score. So while this transaction holds the exclusive lock, every score from before the end is committed. If another
-// transaction holds the lock, the next run retries the battle.
+// PostgreSQL sets the time of the score. So while this transaction holds the exclusive lock, every score that was accepted before the end of the
+// battle is committed. If another transaction holds the lock, the next run retries the battle.
 const takeEnded = statement<{ id: string; gameId: string; alone: boolean }>(
   'take_ended_battles',
   `with due as materialized (
@@ -45,8 +45,8 @@ const finish = statement(
 );
 
 /**
- * Expires open battles and finishes running battles whose time is over. Safe in several processes and after a kill at any point, because one commit
- * stores the result of a battle and its event.
+ * Expires open battles and finishes running battles whose time is over. May run in several processes at once. If a process is killed, no event is
+ * lost, because one commit stores the result of a battle and the event about this result.
  */
 export async function advanceBattles(app: App): Promise<void> {
   if ((await app.db.query(selectDue)).length === 0) return;

@@ -3,7 +3,8 @@ import { advanceBattles } from '#jobs/arcade.ts';
 import { statement } from '#platform/db/sql.ts';
 import { COUNTED_SCORES } from './tally.ts';
 
-// Locks the rows of running battles, so that this consumer waits for a transaction that finishes one of them, and counts no score after the finish.
+// Locks the rows of running battles, so that this consumer waits for a transaction that finishes one of these battles, and counts no score after the
+// finish.
 const lockRunning = statement<{ id: string }>(
   'lock_running_battles',
   `select b.id from unnest($1::uuid[]) as k(id), lateral (
@@ -43,8 +44,9 @@ const endCompleted = statement<{ id: string }>(
 );
 
 /**
- * Counts scores for the battles that they name. A score counts if its wallet has a seat and it was accepted between start and end. Ends a battle at
- * once when every seat has a score. The final result does not use these counts; it is computed from the scores.
+ * Counts scores for the battles that they name. A score counts if its wallet has a seat in the battle and the score was accepted between the start
+ * and the end of the battle. Ends a battle at once when every seat has a score. The final result does not use these counts, because the final result
+ * is computed from the scores.
  */
 export const battleConsumer: Consumer = {
   name: 'battles',

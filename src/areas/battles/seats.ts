@@ -7,7 +7,7 @@ import { battleStarted } from './events.ts';
 import { type Battle, countOwn, readBattle } from './rows.ts';
 import type { BattleTerms } from './schemas.ts';
 
-/** Maximum open or running battles that one wallet created. */
+/** Maximum open or running battles that one wallet may have created. */
 export const MAX_OWN_BATTLES = 5;
 
 /** SQL: the current time, read once, in whole milliseconds. */
@@ -32,7 +32,10 @@ const start = statement(
 
 const noSuchBattle = () => fail(404, 'no such battle');
 
-/** Locks the wallet's row, then the battle's row, because every writer locks in this order. Reads the battle under these locks. */
+/**
+ * Locks the wallet's row, then the battle's row. Every writer locks in this order, so that two writers cannot deadlock. Reads the battle under these
+ * locks.
+ */
 async function lockAndRead(tx: Tx, wallet: string, id: string): Promise<Battle> {
   const [players, , battle] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(lock, [id]), readBattle(tx, id)]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');

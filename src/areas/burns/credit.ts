@@ -37,7 +37,7 @@ interface OpenBurnEvent {
   readonly until: number;
   burned: string;
 }
-// Locks the rows of the events, so that the transactions that credit burns of one event are serialized.
+// Locks the rows of the events, so that the database transactions that credit burns of one event are serialized.
 const lockOpenEvents = statement<OpenBurnEvent>(
   'lock_open_burn_events',
   `select id::text, mint, (extract(epoch from activated_at) * 1000)::float8 as since, (extract(epoch from ends_at) * 1000)::float8 as until, burned::text
@@ -73,13 +73,13 @@ const markRead = statement(
    where t.signature = l.signature`,
 );
 
-/** Maximum amount of an activity, because its column is an int8. The row of the burn stores the exact amount. */
+/** Maximum amount of an activity, because the column of this amount is an int8. The row of the burn stores the exact amount. */
 const MAX_ACTIVITY_AMOUNT = 2n ** 63n - 1n;
 const min = (a: bigint, b: bigint) => (a < b ? a : b);
 
 /**
- * Credits the burns of finalized transactions and marks the transactions as read, in one database transaction. Credits each burn once, even when
- * several runs are concurrent. Ignores burns whose event was not active at the time of their block.
+ * Credits the burns of finalized transactions and marks the transactions as read, in one database commit. Credits each burn once, even when several
+ * runs are concurrent. Ignores burns whose event was not active at the time of their block.
  * @param mint address of the token that counts; burns of other tokens are ignored
  */
 export async function creditBurns(app: App, mint: string, transactions: readonly FinalizedTransaction[]): Promise<void> {

@@ -18,7 +18,8 @@ interface LeasedTransaction {
   /** Whether the transaction was found at least a day ago. */
   readonly isOverdue: boolean;
 }
-// Leases transactions for 2 s; the time doubles per attempt up to 64 s. If a run is killed or cannot read a transaction, a later run leases it again.
+// Leases transactions for 2 s; the lease doubles with each attempt, up to 64 s. If a run is killed or cannot read a transaction, a later run leases
+// the transaction again.
 const leaseTransactions = statement<LeasedTransaction>(
   'lease_burn_transactions',
   `update burn_transactions set tries = tries + 1, next_at = app_now() + interval '2 seconds' * power(2, least(tries, 5))
@@ -32,7 +33,7 @@ const MEMO = /^burn:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(referral|game
 
 /**
  * Parses the memos of a transaction.
- * @returns the event and the source; null unless exactly one memo begins with `burn:` and this memo is valid
+ * @returns the event and the source if exactly one memo begins with `burn:` and this memo is valid; null otherwise
  */
 function parseBurnMemo(memos: readonly string[]): FinalizedTransaction['memo'] {
   const burnMemos = memos.filter((memo) => memo.startsWith('burn:'));
@@ -52,8 +53,8 @@ async function fetchBurns(app: App, mint: string, signature: string, slot: numbe
 }
 
 /**
- * Reads transactions concurrently. If no RPC node has a transaction, a later run retries it; after a day, it is treated as a transaction without
- * burns.
+ * Reads transactions concurrently. If no RPC node has a transaction, a later run retries the read; after a day, the transaction is treated as one
+ * without burns.
  */
 async function fetchAll(
   app: App,

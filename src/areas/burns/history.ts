@@ -71,8 +71,8 @@ const gapAfter = ({ signature, slot, blockTime }: ConfirmedSignatureInfo, floor:
 });
 
 /**
- * Returns whether the listing has passed the end of a gap: the slot `floor`, or the time `since` (ms since 1970). A page that is not full does not
- * prove this, because an RPC node may have pruned its history.
+ * Returns whether the listing has passed the end of a gap: the slot `floor`, or the time `since` (ms since 1970). A short page is no proof of this,
+ * because an RPC node that has pruned its history also returns short pages.
  */
 const isCovered = ({ beforeSlot, beforeTime, floor }: HistoryGap, since: number): boolean =>
   beforeSlot < floor || (beforeTime !== null && beforeTime < since);
@@ -93,7 +93,7 @@ const nodesWithMemos = perApp(() => new Set<Connection>());
  * @returns start of the open event that started first, ms since 1970; null when no event is open
  */
 async function storeCandidates(app: App, tx: Tx, connection: Connection, mint: string, listed: SignaturePage): Promise<number | null> {
-  // Reads the events after the RPC node returned the page, so that an event that was activated before the blocks of the page is among them.
+  // Reads the events only after the RPC node has returned the page, so that an event that was activated before the blocks of the page is among them.
   const events = await tx.query(selectOpenEvents, [mint]);
   if (events.length === 0) return null;
   const hasMemos = app.state(nodesWithMemos);
@@ -117,8 +117,8 @@ async function storeCandidates(app: App, tx: Tx, connection: Connection, mint: s
 }
 
 /**
- * Lists one page of the finalized transactions of a mint since the last run. If they do not all fit on the page, stores the rest as a gap. One commit
- * stores the page and the gap, so a crash loses nothing.
+ * Lists one page of the finalized transactions of a mint since the last run. If one page is too small for them, stores the range of the other
+ * transactions as a gap. One commit stores the page and the gap, so a crash loses nothing.
  * @param minContextSlot slot that the RPC node must have reached
  * @throws 503 when the RPC node does not respond, or has not reached the slot of the cursor
  */

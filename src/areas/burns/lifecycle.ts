@@ -39,8 +39,8 @@ export async function createEvent(app: App, tx: Tx, wallet: string, { title, des
 // Serializes activations, so that each of them sees whether another event is active. A unique index also allows only one active event.
 const lockActivations = statement('lock_burn_activations', `select pg_advisory_xact_lock(hashtext('coinop-burn-activations'))`);
 const findActive = statement<{ id: string }>('find_active_burn_event', `select id::text from burn_events where state = 'active'`);
-// Sets the start to 10 s before the activation, so that a burn right after the activation counts: block times are whole seconds of a clock that may
-// be behind ours.
+// Sets the start to 10 s before the activation, so that a burn right after the activation counts: block times are whole seconds of the chain's clock,
+// which may be behind the service's clock.
 const activateNow = statement<BurnEventRow>(
   'activate_burn_event',
   `update burn_events set state = 'active', activated_at = t.at, ends_at = t.at + make_interval(secs => duration_sec)

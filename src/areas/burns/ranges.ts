@@ -5,7 +5,7 @@ import type { BurnBoard } from './schemas.ts';
 /** Maximum standings in a range of a board. A larger range is split in two. */
 export const MAX_RANGE_SIZE = 2_000;
 
-// Inserts the first range of each board of an event. Its upper bound is infinity, and it is never removed.
+// Inserts the first range of each board of an event. This range has the upper bound infinity, and it is never removed.
 const insertFirstRanges = statement(
   'open_burn_boards',
   `insert into burn_ranges (event_id, board, amount, wallet, n)
@@ -25,8 +25,8 @@ interface StandingChange {
 }
 
 /**
- * A range: `n` consecutive standings of a board. It holds the standings from its upper bound (`amount`, `wallet`), included, down to the upper bound
- * of the next lower range, excluded.
+ * A range: `n` consecutive standings of a board. The upper bound (`amount`, `wallet`) belongs to the range. The range extends down to the upper bound
+ * of the next lower range, which belongs to that lower range.
  */
 interface BoardRange {
   event: string;

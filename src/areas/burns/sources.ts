@@ -15,12 +15,12 @@ interface ClaimedBurn {
 /** Maximum time between a play and a burn with the source `game`, ms. */
 const DAY_MS = 86_400_000;
 /**
- * Maximum time by which the chain's clock is behind ours, ms. It is added to block times, so that an action just before a burn does not seem to be
- * later than the burn.
+ * Maximum time by which the chain's clock is behind the service's clock, ms. This time is added to block times, so that an action just before a burn
+ * does not seem to be later than the burn.
  */
 const SKEW_MS = 30_000;
 
-/** One function per source. It finds the burns for which the source is valid, and returns the indexes of these burns. */
+/** For each source, the function that finds the burns for which the source is valid. The function returns the indexes of these burns. */
 const findValid: Readonly<Record<BurnSource, (db: Queryable, burns: readonly ClaimedBurn[]) => Promise<Set<number>>>> = {
   referral: (db, burns) => findWalletsReferredBefore(db, burns.map(atWithSkew)),
   game: (db, burns) =>

@@ -41,7 +41,7 @@ export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) 
 
 async function storeBridged(tx: Tx, message: BridgedMessage, command: Command | null, tooMany: string | null): Promise<DeliveryVerdict> {
   const { platform, messageId, author, text, at } = message;
-  // Locks the round first, as every other transaction does, so that transactions do not deadlock.
+  // Every transaction that needs the lock on the round acquires this lock first, so that two transactions do not deadlock.
   const [round, known, linked] = await Promise.all([
     command === null ? null : lockActiveRound(tx),
     isStored(tx, platform, messageId),

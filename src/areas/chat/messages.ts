@@ -17,14 +17,14 @@ interface NewMessage {
   readonly source: string;
   readonly wallet: string | null;
   readonly text: string;
-  /** Id of the entry that the message made; null when it made none. */
+  /** Id of the entry that the message made; null when the message made no entry. */
   readonly entry: string | null;
   readonly key?: MessageKey | null;
   /** Id, author and time of the message in its bridged chat. Missing for a message of the service's own chat. */
   readonly bridged?: { readonly id: string; readonly account: string; readonly handle: string; readonly at: string };
 }
 
-// `order by n` keeps the given order, so that `seq` follows the order of acceptance.
+// `order by n` inserts the messages in the given order, so that `seq` increases in the order in which the messages were accepted.
 const insert = statement(
   'insert_chat_messages',
   `insert into chat_messages (id, source, source_id, account, handle, said_at, wallet, text, entry, idempotency_key, text_hash)

@@ -49,14 +49,14 @@ async function readEarlier(db: Queryable, submissions: readonly Submission[]): P
 }
 
 /**
- * Stores a batch of messages and the entries that they request, in their order, in one transaction of six round trips. A refused message is not
- * stored. If any message requests an entry, the transaction first locks the round and holds the lock until the commit, so that entries of all
- * processes are accepted one after the other.
- * @returns one outcome per message, in their order
+ * Stores a batch of messages and the entries that they request, in their order, in one transaction that waits for the database six times. A refused
+ * message is not stored. If any message requests an entry, the transaction first locks the round and holds the lock until the commit, so that entries
+ * of all processes are accepted one after the other.
+ * @returns one outcome per message, in the order of the messages
  */
 export function recordBatch(app: App, submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
   return app.tx(async (tx) => {
-    // The connection sends these statements in this order without waiting for responses, so they take one round trip.
+    // The connection sends these statements in this order without waiting for responses, so the transaction waits for the database only once here.
     const [round, sanctionOn, earlier] = await Promise.all([
       submissions.some(({ command }) => command !== null) ? lockActiveRound(tx) : null,
       readSanctions(

@@ -11,7 +11,7 @@ export interface Author {
 export const walletAuthor = (wallet: string): Author => ({ source: OWN_CHAT, account: wallet });
 
 // A wallet that is banned from the arcade cannot sign in, but its linked accounts on other platforms could still write. So for a linked account the
-// caller also passes the linked wallet as an author, and the second part of the union finds the ban of this wallet.
+// caller also passes the linked wallet as an author, and the select after `union all` finds the ban of this wallet.
 const select = statement<Author & { until: string | null }>(
   'select_chat_sanctions',
   `with author as materialized (select distinct source, account from unnest($1::text[], $2::text[]) as a(source, account))

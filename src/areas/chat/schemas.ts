@@ -80,8 +80,8 @@ export const BridgedMessage = z.looseObject({
 export type BridgedMessage = z.output<typeof BridgedMessage>;
 
 /**
- * A delivery of a bridge. The endpoint accepts any values and a worker validates them later, because a bridge would resend a delivery that the
- * endpoint refuses.
+ * A webhook delivery from a bridge (a program that forwards messages from another platform). The endpoint accepts any values and a worker validates
+ * them later, because a bridge would resend a delivery that the endpoint refuses.
  */
 export const BridgedDelivery = z
   .looseObject({

@@ -10,7 +10,9 @@ import { OWN_CHAT } from './messages.ts';
 import { type AcceptedMessage, recordBatch, type Submission, type SubmissionOutcome } from './record.ts';
 import type { Author } from './sanctions.ts';
 
-/** Messages that arrive while a batch commits form the next batch. One large batch saves time, because it takes about as long as a single message. */
+/**
+ * Messages that arrive while a batch commits form the next batch. A large batch takes about as long as a single message, so large batches save time.
+ */
 const BATCHES = { maxSize: 500, maxConcurrent: 1, lingerMs: 1 };
 
 /** Returns the rate limit of messages per author. Entries count as messages. */
@@ -63,9 +65,9 @@ const DATA_ERROR = /^(?:22|23|P0)...$/;
 const sqlState = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '');
 
 /**
- * Records messages so that an invalid message does not fail the others. A batch is retried after a conflict, and split into halves after a data
- * error. After any other error nothing is retried, because the transaction may have committed.
- * @returns one outcome per message, in their order
+ * Records messages so that an invalid message does not make other messages fail. A batch is retried after a conflict, and split into halves after a
+ * data error. After any other error nothing is retried, because the transaction may have committed.
+ * @returns one outcome per message, in the order of the messages
  */
 export async function recordAll(app: App, submissions: readonly Submission[]): Promise<(SubmissionOutcome | { readonly failure: unknown })[]> {
   for (let attempt = 1; ; attempt++) {

@@ -14,7 +14,10 @@ const selectClip = statement<Clip & { sha256: Buffer }>(
   `select ${CLIP_COLUMNS}, sha256 from clips where id = $1 and state = 'ready' and not hidden`,
 );
 
-/** Reads a visible clip. @throws 404 when it does not exist or was removed */
+/**
+ * Reads a visible clip.
+ * @throws 404 when the clip does not exist or was removed
+ */
 export async function readClip(app: App, id: string): Promise<Clip & { sha256: Buffer }> {
   const [clip] = await app.db.query(selectClip, [id]);
   if (!clip) throw fail(404, 'no such clip');
@@ -25,7 +28,7 @@ export async function readClip(app: App, id: string): Promise<Clip & { sha256: B
 const CACHE_CONTROL = 'public, max-age=86400, immutable';
 /** Maximum time in which a client reads nothing before the service aborts its download, ms. The client can continue with a Range request. */
 const READ_TIMEOUT_MS = 120_000;
-/** Forbids scripts and other active content, because strangers upload the files and our origin serves them. */
+/** Forbids scripts and other active content, because users upload the files and browsers load them from the service's own origin. */
 const CONTENT_SECURITY_POLICY = `default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox`;
 
 /**
@@ -57,7 +60,8 @@ export async function sendMedia(app: App, ctx: Koa.Context, id: string) {
 }
 
 /**
- * Opens a range of a clip's file. The returned function streams the range with backpressure, and closes the file and the response when either ends.
+ * Opens a range of a clip's file. The returned function streams the range with backpressure, and closes both the file and the response when one of
+ * them ends.
  */
 async function openMedia(app: App, ctx: Koa.Context, id: string, range: { start: number; end: number }): Promise<StreamBody> {
   if (ctx.method === 'HEAD') return () => undefined;

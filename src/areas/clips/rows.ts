@@ -35,7 +35,10 @@ export interface EarlierUpload extends Clip {
 }
 
 const SELECT_EARLIER = `select ${CLIP_COLUMNS}, state, sha256 = $2 as "sameContent", coalesce(idempotency_key = $3, false) as "sameKey" from clips`;
-/** Finds earlier uploads by content or key. Uses a union, so that each of its branches can use its own index. */
+/**
+ * Finds earlier uploads by content or idempotency key. Uses a union instead of one condition with `or`, because each branch of the union can use its
+ * own index.
+ */
 export const findEarlierUploads = statement<EarlierUpload>(
   'find_earlier_clips',
   `${SELECT_EARLIER} where wallet = $1 and sha256 = $2 and state <> 'abandoned'

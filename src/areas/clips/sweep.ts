@@ -6,8 +6,8 @@ const MAX_SWEPT = 100;
 const MAX_CONCURRENT_REMOVALS = 8;
 
 /**
- * Leases, for 5 minutes, the rows whose sweep is due. So a file that cannot be removed is retried after other files. Changes an unfinished upload to
- * `abandoned`, so that no process can complete it any more.
+ * Leases, for 5 minutes, the rows whose sweep is due, so that a file that cannot be removed is retried after other files. Changes an unfinished
+ * upload to `abandoned`, so that no process can complete the upload any more.
  */
 const leaseDue = statement<{ id: string }>(
   'lease_due_clips',

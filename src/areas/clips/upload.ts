@@ -115,8 +115,8 @@ async function lockUploader(tx: Tx, wallet: string): Promise<void> {
 }
 
 /**
- * Abandons an upload after an error, unless the upload is a clip already. It is a clip if the commit that marked it succeeded although the response
- * of the commit was lost.
+ * Abandons an upload after an error, unless the upload is a clip already. The upload is a clip if the commit that marked it as a clip succeeded
+ * although the response of the commit was lost.
  */
 async function abandonUpload(app: App, id: string): Promise<void> {
   const [row] = await app.tx(async (tx) => {

@@ -9,7 +9,9 @@ import { CachedBody } from '#platform/http/cached-body.ts';
 import { reply } from '#platform/http/route.ts';
 import type { BoardQuery, GlobalStats, OptionalPeriodQuery, PeriodStats, QuestStats } from './schemas.ts';
 
-/** Cache-Control of a board of the current period. Clients must revalidate it, so that they see a new score in the next read. */
+/**
+ * Cache-Control of a board of the current period. Clients must revalidate their copy before each use, so that they see a new score in the next read.
+ */
 export const REVALIDATE = 'no-cache';
 /** Cache-Control of a page that is centred on the wallet of the caller. */
 const PRIVATE = 'private, no-cache';

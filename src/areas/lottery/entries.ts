@@ -13,7 +13,7 @@ export interface LockedRound {
   readonly kind: RoundKind;
   readonly state: RoundState;
   readonly parameters: RoundParameters;
-  /** Number of entries, which is also the index of the next entry. */
+  /** Number of entries. Indexes begin at 0, so this number is also the index of the next entry. */
   entries: number;
   /** The database's clock after the lock was acquired, ms since 1970. */
   readonly now: number;
@@ -30,7 +30,7 @@ const lockActiveChat = statement<LockRow>(
 const lockOne = statement<LockRow>('lock_round', `select ${LOCKED} from rounds where id = $1 and parameters is not null for update`);
 const readClock = statement<{ now: number }>('read_clock_ms', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
 
-// A separate statement reads the clock, because the locking statement would return the time before its wait for the lock.
+// Reads the clock in a second statement, after the lock is acquired. The locking statement itself would return the time at which it began to wait.
 async function lock(tx: Queryable, locking: Promise<LockRow[]>): Promise<LockedRound | null> {
   const [[row], [clock]] = await Promise.all([locking, tx.query(readClock)]);
   return row && clock ? { ...row, now: clock.now } : null;
@@ -64,8 +64,8 @@ const insert = statement(
 const count = statement('count_entries', 'update rounds set entries = $2 where id = $1');
 
 /**
- * Appends entries to a locked round, in their order, and emits an event for each.
- * Precondition: the entries follow the rules of the round. Only the constraints of the table are checked here.
+ * Appends entries to a locked round, in their order, and emits an event for each entry. Precondition: the entries follow the rules of the round,
+ * because this function checks only the constraints of the table.
  */
 export async function appendEntries(tx: Tx, round: LockedRound, entries: readonly NewEntry[]): Promise<AcceptedEntry[]> {
   if (entries.length === 0) return [];
@@ -101,7 +101,8 @@ type EntryAcceptance = { readonly entry: AcceptedEntry } | { readonly status: 40
 
 const perWallet = statement<{ wallet: string; n: number }>(
   'count_entries_of_wallets',
-  // `lateral … offset 0` forces one index lookup per wallet, even if PostgreSQL planned the statement while the table was small.
+  // `lateral … offset 0` makes PostgreSQL use one index lookup per wallet, even if it planned the statement while the table was small and a scan was
+  // cheaper.
   `select k.wallet, c.n from unnest($2::text[]) as k(wallet),
      lateral (select count(*)::int as n from entries where round = $1 and wallet = k.wallet offset 0) c`,
 );
@@ -109,7 +110,7 @@ const perWallet = statement<{ wallet: string; n: number }>(
 /**
  * Validates and accepts a batch of candidates in their order. A refused candidate gets no index and is not stored. Precondition: the transaction has
  * locked the active round (`lockActiveRound`).
- * @param round active round; null when no round is active, so that every candidate is refused
+ * @param round active round; null when no round is active. Then every candidate is refused
  * @returns one result per candidate
  */
 export async function acceptEntries(tx: Tx, round: LockedRound | null, candidates: readonly EntryCandidate[]): Promise<EntryAcceptance[]> {

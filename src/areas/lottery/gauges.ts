@@ -2,8 +2,8 @@ import type { GaugeReader } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ageSeconds, type GaugeRow, MAX_COUNTED, readSamples } from '#platform/observability/metrics/sql-gauges.ts';
 
-// Measures the delay of a round since its closing time (state `active`), since the time at which the round was closed (state `closing`), or since the
-// due time of its beacon round (state `committed`).
+// Measures the delay of a round since its closing time (state `active`), since the time at which it was closed (state `closing`), or since the time
+// at which the randomness beacon should have published the value for its draw (state `committed`).
 const openRounds = statement<GaugeRow>(
   'metrics_rounds',
   `select jsonb_build_object('rounds', count(r.id)::float8, 'round_overdue_seconds', greatest(0, coalesce(max(${ageSeconds(

@@ -18,7 +18,7 @@ interface ProofRow extends Pick<RoundStatus, 'state' | 'voidReason' | 'root'> {
   siblings: string[] | null;
 }
 
-// `substring` reads only 32 bytes of each level, because PostgreSQL stores the column `nodes` uncompressed and outside the row.
+// PostgreSQL stores the column `nodes` uncompressed and outside the row, so `substring` reads only 32 bytes of each level instead of the whole level.
 const selectProof = statement<ProofRow>(
   'select_entry_proof',
   `select r.state, r.void_reason as "voidReason", encode(r.root, 'hex') as root,
@@ -39,7 +39,8 @@ export async function readEntryProof(db: Queryable, kind: RoundKind, id: string,
   if (!row) throw roundNotFound(kind, id);
   const { entry, leaf, siblings, root, voidReason } = row;
   if (entry === null) throw fail(404, `round ${id} has no entry ${entryId}`);
-  // When the entries differ from the committed ones, the stored tree does not lead to the committed root, so there are no proofs.
+  // When the stored entries differ from the committed entries, the root of the stored tree differs from the committed root, so there are no valid
+  // proofs.
   if (root === null || leaf === null || siblings === null || voidReason === 'entries-differ')
     throw notAvailable({ id, ...row }, 'proofs', 'when its entries are frozen');
   return { entry, index: entry.index, leaf, proof: siblings.filter((sibling) => sibling !== ''), root };

@@ -69,13 +69,15 @@ export interface PublicFile {
   open(): Readable;
 }
 
-/** Creates a stream that reads one chunk at a time, so that a slow client does not fill the memory and a disconnected client ends the queries. */
+/**
+ * Creates a stream that reads one chunk at a time, so that a slow client does not fill the memory and the queries end when the client disconnects.
+ */
 const streamed = (chunks: AsyncGenerator<string>) => Readable.from(chunks, { objectMode: false, highWaterMark: 1 });
 
 /** Entries per query. Their lines are about 400 KB of text. */
 const ENTRIES_PER_CHUNK = 2_000;
-// The database formats the lines, which takes a tenth of the time of reading rows. Each line equals the result of `entryLine`: sorted keys, no white
-// space.
+// The database formats the lines, because reading the rows and formatting the lines in this process takes ten times as long. Each line equals the
+// result of `entryLine`: sorted keys, no white space.
 const selectLines = statement<{ lines: string; next: number }>(
   'select_entry_lines',
   `select string_agg('{"at":"' || ${AT} || '","index":' || index || ',"messageId":' || to_json(message_id) || ',"numbers":' || array_to_json(numbers)
@@ -86,7 +88,7 @@ const selectLines = statement<{ lines: string; next: number }>(
 const hasEnded = (state: RoundState) => state === 'finalized' || state === 'void';
 
 /**
- * Streams all entries of a frozen round as NDJSON: the lines of `entryLine`, ordered by index.
+ * Streams all entries of a frozen round as NDJSON: one line per entry in the format of `entryLine`, ordered by index.
  * @throws 404 when the round does not exist or still takes entries
  */
 export async function entryFile({ db }: Pick<App, 'db'>, kind: RoundKind, id: string): Promise<PublicFile> {

@@ -60,7 +60,7 @@ const selectWinners = statement<DrawnWinner>(
 
 /**
  * Reads the winners of a chat round, first place first.
- * @param result noun for the winners in the error message
+ * @param result word that the error message uses for the winners
  * @throws 404 when the round does not exist or is not finalized
  */
 export async function readWinners(db: Queryable, id: string, result = 'winners'): Promise<DrawnWinner[]> {

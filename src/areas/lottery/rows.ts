@@ -42,7 +42,7 @@ export interface RoundRow {
   successor: string | null;
   /** The finalized commitment; null before it is recorded. */
   commitment: { sequence: number; signature: string; slot: number; hash: string } | null;
-  /** Whether the round is still in state `committed` more than an hour after the due time of its beacon round. */
+  /** Whether the round is still in state `committed` more than an hour after the randomness beacon should have published the value for its draw. */
   overdue: boolean;
   createdAt: string;
   closedAt: string | null;

@@ -28,8 +28,8 @@ export async function lockTreasury(tx: Tx): Promise<void> {
 }
 
 /**
- * Time just before the treasury's balance is read, and the payments that were in-flight at this time. The balance may still contain tokens that leave
- * the treasury later.
+ * Time just before the treasury's balance is read, and the transactions that were in-flight at this time. The balance may still contain the tokens
+ * that these transactions spend.
  */
 export interface OutflowMarker {
   /** Time of the marker by the database's clock. */
@@ -53,8 +53,8 @@ export async function readOutflowMarker(app: App): Promise<OutflowMarker> {
 
 /**
  * Returns the treasury tokens that are not free, base units: tokens that are reserved for rounds, owed to wallets, or spent by other in-flight
- * transactions (for example for a reward epoch). Also counts tokens that left the treasury after `marker` was read, because the balance from which
- * the caller subtracts the result may still contain them.
+ * transactions (for example for a reward epoch). Also counts tokens that left the treasury after `marker` was read, because the caller subtracts the
+ * result from a balance that may still contain these tokens.
  */
 export async function readObligations(app: App, db: Queryable, currency: Currency, marker: OutflowMarker): Promise<bigint> {
   const [forRounds, owed, now] = await Promise.all([

@@ -25,7 +25,7 @@ export interface CreatedPayment {
 
 /**
  * Returns the id of the payment for a cause: the first 16 bytes of sha256("coinop/payment/1" LF kind LF id), as a UUID of version 8. If a database
- * restore loses a payment and the payment is created again, it gets the same id.
+ * restore loses a payment, the payment gets the same id when it is created again.
  */
 export function paymentId({ kind, id }: PaymentRequest['cause']): string {
   return stringify(idBytes(kind, id));
@@ -57,9 +57,9 @@ const isKind = (kind: string) => /^[a-z][a-z0-9-]{0,31}$/.test(kind);
 const isCause = (id: string) => /^[\x21-\x7e]{1,128}$/.test(id);
 
 /**
- * Inserts payments and, after the commit, enqueues the planning of their batches. Idempotent per cause of a payment.
+ * Inserts payments and, after the commit, enqueues the planning of their batches. Idempotent: each cause gets at most one payment.
  * @returns one entry per request, in the order of the requests
- * @throws 409 when a cause has a payment with another wallet, currency or amount
+ * @throws 409 when the payment for a cause exists already and has a different wallet, currency or amount
  */
 export async function createPayments({ config }: Pick<App, 'config'>, tx: Tx, requests: readonly PaymentRequest[]): Promise<CreatedPayment[]> {
   if (requests.length === 0) return [];

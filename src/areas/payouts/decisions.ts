@@ -48,7 +48,7 @@ export async function retryPayment(app: App, id: string): Promise<void> {
 
 /**
  * Completes a payment in the state `manual` that an operator paid with another transaction.
- * @param signature signature of that transaction
+ * @param signature base58 text that identifies the operator's transaction
  * @throws 404 when the payment does not exist; 409 when its state is not `manual`, when the transaction is not finalized, or when the transaction did
  * not pay this payment
  */

@@ -85,8 +85,8 @@ const selectOwedByTreasury = statement<{ amount: string }>(
 );
 
 /**
- * Returns the amount that the treasury owes in a currency, base units. Includes payments completed at or after `since`, because a balance that was
- * read after `since` may still contain their amounts.
+ * Returns the amount that the treasury owes in a currency, base units. Includes payments completed at or after `since`, because a treasury balance
+ * that was read after `since` may still contain their amounts.
  */
 export async function sumOwedByTreasury(db: Queryable, currency: Currency, since: Date): Promise<bigint> {
   return BigInt((await db.query(selectOwedByTreasury, [currency, since]))[0]?.amount ?? 0);
@@ -102,7 +102,7 @@ interface PaymentFilter {
 
 /**
  * Returns one page of the payments that match a filter, oldest first, and their total number. The SQL text contains only the conditions that are
- * given, so that PostgreSQL can use the best index for them.
+ * given, so that PostgreSQL can use the best index for these conditions.
  */
 export async function listPayments(
   db: Queryable,

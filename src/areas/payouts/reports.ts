@@ -33,8 +33,8 @@ const update = statement(
 );
 
 /**
- * Maximum time by which the timestamp of a report may be in the future, ms. A report with a timestamp in the far future is rejected, because all
- * later reports would be ignored as older.
+ * Maximum time by which the timestamp of a report may be in the future, ms. A report with a timestamp in the far future is rejected, because
+ * otherwise all later reports would count as older and be ignored.
  */
 const MAX_FUTURE_MS = 300_000;
 
@@ -54,7 +54,7 @@ const REASONS: Record<ReportedStatus, string | null> = {
 /**
  * Checks a status report of the orchestrator, and returns a function that applies the report in a transaction. The function rejects a report whose
  * wallet, amount or currency differs from the payment. It ignores a report that is older than the newest applied report. If a report of a completed
- * payment has a signature, its transaction is checked on the chain first.
+ * payment has a signature, the Solana transaction with this signature is checked on the chain first.
  * @param body JSON body of the webhook
  */
 export async function prepareReport(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {

@@ -58,8 +58,8 @@ const alreadyPaid = statement<{ amount: string; since: number }>(
 const MAX_CLOCK_SKEW_S = 300;
 
 /**
- * Checks that a transaction paid this payment. The transaction must not be older than the payment. Its amount must cover this payment and all other
- * payments of the wallet for which the same signature is stored.
+ * Checks that a transaction paid this payment. The transaction must not be older than the payment. The paid amount must cover this payment and all
+ * other payments of the wallet for which the same signature is stored.
  * @param paid result of `checkTransfer` for the transaction
  * @returns the reason why the transaction did not pay this payment; null when it did
  */

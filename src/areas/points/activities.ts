@@ -18,8 +18,8 @@ export interface Activity {
   battleId?: string | null;
 }
 
-// Stores the inserted activities as JSON in the row of their batch. Stores $7, the JSON of all passed activities, if every activity is new.
-// Otherwise, builds the JSON from the inserted rows.
+// Stores the inserted activities as JSON in the row of their batch. If every activity is new, this JSON is $7, which the caller built. Otherwise,
+// PostgreSQL builds the JSON from the inserted rows.
 const insertActivities = statement(
   'insert_activities',
   `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),
@@ -34,7 +34,10 @@ const insertActivities = statement(
    from batch b, (select count(*) as size from inserted) i where i.size > 0`,
 );
 
-/** Appends activities in `tx`, which must be the transaction that causes them. Skips an activity whose (kind, sourceId) exists already. */
+/**
+ * Appends activities in `tx`. Precondition: `tx` also stores the cause of the activities, for example the score. Skips an activity whose (kind,
+ * sourceId) exists already.
+ */
 export async function appendActivities(tx: Tx, activities: readonly Activity[]): Promise<void> {
   if (activities.length === 0) return;
   await tx.query(insertActivities, [

@@ -3,7 +3,7 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400)::int`;
 const selectPlayed = statement<{ index: number }>(
   'wallets_that_played',
-  // Also filters by `day`, because the index of the table contains `day` but not `at`.
+  // Filters by `day` in addition to `at`, because the index of the table contains `day` but not `at`.
   `select k.n::int - 1 as index from unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) with ordinality as k(wallet, since, until, n), lateral (
      select from activities a
      where a.wallet = k.wallet and a.kind in ('play', 'score') and a.day between ${dayOf('k.since')} and ${dayOf('k.until')}

@@ -59,8 +59,8 @@ async function findDuePeriods(app: App): Promise<{ period: Period; bucket: numbe
 }
 
 /**
- * Marks periods as closed while it holds the exclusive day lock. Every writer of points takes the shared day lock before it reads the clock. So all
- * rows of the ended days are committed, and no writer can add a row to these days.
+ * Marks periods as closed while it holds the day lock in exclusive mode. Every writer of points takes this lock in shared mode before the writer
+ * reads the clock. So all rows of the ended days are committed, and no writer can add a row to these days.
  * @returns false when a writer held the day lock for more than 1 s; the next run tries again
  */
 async function closePeriods(app: App, due: readonly { period: Period; bucket: number }[]): Promise<boolean> {

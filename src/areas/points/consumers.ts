@@ -18,8 +18,8 @@ export interface ActivityEvent extends Omit<Activity, 'amount' | 'battleId'> {
 }
 
 /**
- * A handler that receives each activity exactly once. The row of a batch stores the bits of the consumers that have received the batch. So the bit of
- * a consumer must never change.
+ * A handler that receives each activity exactly once. Each consumer has its own bit. The row of an activity batch stores the bits of the consumers
+ * that have received the batch, so the bit of a consumer must never change.
  */
 export interface Consumer {
   readonly name: 'referrals' | 'quests' | 'battles';
@@ -102,8 +102,8 @@ const unpack = ({ day, at, activities }: ActivityBatch): ActivityEvent[] =>
   }));
 
 /**
- * Passes all activities to a consumer at once. If this fails, passes them one by one and stores each failing activity in `activity_failures`, so that
- * one bad activity does not block the others.
+ * Passes all activities to a consumer in one call. If the call fails, passes the activities one by one and stores each failing activity in
+ * `activity_failures`, so that one bad activity does not block the others.
  */
 async function consumeOrPark(
   app: App,
@@ -131,7 +131,7 @@ async function consumeOrPark(
 /**
  * Runs a consumer in a savepoint.
  * @returns the consumer's ledger entries; or the error, after a rollback to the savepoint
- * @throws a transient error of the database, because such an error is not the fault of an activity
+ * @throws a transient error of the database, because no activity causes an error of this kind
  */
 async function tryConsume(
   app: App,

@@ -6,7 +6,7 @@ import type { Mode } from './standings.ts';
 /** Number of a wallet's accepted scores, and the points from these scores, by mode and game. */
 export type Tally = Partial<Record<Mode, Record<string, { scores: number; points: number }>>>;
 
-/** A wallet's mode, its tally of all scores, and its earnings from games on the last day on which it earned points. */
+/** A wallet's mode, its tally of all scores, and its points from games on `earnedDay`, the last day on which the wallet earned points. */
 export interface Player {
   wallet: string;
   mode: Mode;
@@ -36,9 +36,9 @@ const ownEntry = <T>(byGame: Record<string, T>, gameId: string): T | undefined =
 
 /**
  * Grants points to a locked player and adds them to the player's earnings of the day.
- * @param points the number that the score gives without daily caps
+ * @param points the points of the score before the daily caps are applied
  * @param caps the player's maximum points per day: `game` in this game, `all` in all games together
- * @returns the number of points that both caps allow
+ * @returns the part of `points` that both caps allow
  */
 export function grantPoints(player: Player, open: OpenDay, gameId: string, points: number, caps: { game: number; all: number }): number {
   if (player.earnedDay < open.day) Object.assign(player, { earnedDay: open.day, earned: 0, earnedByGame: {} });

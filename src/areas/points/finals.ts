@@ -5,8 +5,8 @@ import { listBoards } from './boards/list-boards.ts';
 import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './boards/positions.ts';
 import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './boards/values.ts';
 
-// Each of the next statements filters by columns of one index, so that PostgreSQL reads only the requested rows. A statement that reads a whole
-// period takes a second.
+// Each of the statements below filters by columns of one index, so that PostgreSQL reads only the requested rows. Reading all rows of a period would
+// take a second.
 const countFinals = statement<{ total: number }>(
   'count_finals',
   'select position as total from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1',
@@ -84,7 +84,7 @@ const lockClosed = statement(
   'lock_closed_period',
   'select 1 from closed_periods where period = $1 and bucket = $2 and finals_at is null for update skip locked',
 );
-// Updates the planner's statistics at once, so that queries use the indexes before the next autovacuum.
+// Updates the statistics of the PostgreSQL query planner, so that queries use the indexes at once and not only after the next autovacuum.
 const analyze = statement('analyze_finals', 'analyze finals');
 const markStored = statement(
   'mark_finals_stored',
@@ -104,8 +104,8 @@ const inserts = new Map<string, Statement<unknown>>(
 );
 
 /**
- * Stores the final ranks of a closed period, one transaction per board. After a kill, the next run continues with the first board whose ranks are not
- * stored.
+ * Stores the final ranks of a closed period, one transaction per board. If the process is killed, the next run continues with the first board whose
+ * ranks are not stored.
  * @returns false when another process is storing these ranks or has stored them
  */
 export async function storeFinals(app: App, period: Period, bucket: number): Promise<boolean> {

@@ -7,7 +7,7 @@ import { bucketsOf, type Mode, type StandingRow, upsertStandings } from './stand
 export interface LedgerEntry {
   wallet: string;
   mode: Mode;
-  /** Origin of the points. It decides which boards count the points. Points with the kind `conversion` count in all-time totals only. */
+  /** Origin of the points. The origin decides which boards count the points. Points with the kind `conversion` count in all-time totals only. */
   kind: 'game' | 'quest' | 'referral' | 'conversion';
   reason: string;
   source: string;

@@ -4,7 +4,7 @@ import type { Tally } from './earnings.ts';
 import { type Mode, STANDING_COLUMNS, type StandingRow } from './standings.ts';
 
 const insertPlayer = statement('insert_player', 'insert into players (wallet) values ($1) on conflict do nothing');
-// Locks the row in shared mode, so that a ban waits for this transaction and then sees every row that this transaction wrote.
+// Locks the wallet's row in shared mode, so that a ban waits for this transaction and then sees every row that this transaction wrote.
 const findPlayer = statement<{ banned: boolean }>(
   'find_player_to_join',
   'select banned_at is not null as banned from players where wallet = $1 for share',

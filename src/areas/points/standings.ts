@@ -7,8 +7,8 @@ import type { Tx } from '#platform/db/transaction.ts';
 export type Mode = 'regular' | 'beta';
 
 /**
- * A wallet's row on a board: the all-time total and, for each period, the latest bucket with its value, and the bucket before. A bucket is one day,
- * week, month or year.
+ * A wallet's row on a board: the all-time total and, for each period, the two latest buckets with their values. A bucket is one day, week, month or
+ * year.
  */
 export interface StandingRow {
   board: string;
@@ -40,8 +40,8 @@ export const bucketsOf = (day: number): number[] => PERIODS.map((period) => buck
 
 /**
  * Returns SQL that updates the columns of a period with a new value and its bucket, both from `excluded`. If the new bucket is later than the stored
- * bucket, the stored value moves to the columns `_before`. If the new bucket is earlier, the SQL updates the columns `_before`. This happens when a
- * transaction begins before midnight and commits after a transaction that began after midnight.
+ * bucket, the stored value moves to the columns `_before`. If the new bucket is earlier, the SQL updates the columns `_before`. The new bucket is
+ * earlier when a transaction begins before midnight and commits after a transaction that began after midnight.
  * @param join function that combines two values of one bucket in SQL: a sum, or the greater value
  */
 const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
@@ -57,7 +57,8 @@ const periodUpdate = (p: string, join: (a: string, b: string) => string) => `
 
 /**
  * Returns the SQL upsert of standings from `source`, a relation of (board, mode, wallet, all_time, in_period) with one row per standing.
- * @param onlyIf SQL condition on the existing row `s` and on `excluded`; the upsert neither changes nor returns rows that do not meet it
+ * @param onlyIf SQL condition on the existing row `s` and on `excluded`; the upsert changes and returns an existing row only if the row meets this
+ * condition
  */
 export const upsertStandings = (source: string, join: (a: string, b: string) => string, onlyIf = 'true') => `
   insert into standings as s (board, mode, wallet, version, total, ${PERIODS.flatMap((p) => [p, `${p}_value`]).join(', ')})
@@ -87,8 +88,8 @@ const improveBests = statement<StandingRow>(
 );
 
 /**
- * Stores better scores of wallets as their best scores, per period and for all time. Skips a score unless it is better than the wallet's best score
- * of the same day, because the longer periods contain this day.
+ * Stores better scores of wallets as their best scores, per period and for all time. Skips a score that does not improve the wallet's best score of
+ * the day: each longer period contains this day, so the score cannot improve a longer period either.
  * @param day UTC day number on which the scores count
  * @returns the changed standings
  */
@@ -152,8 +153,8 @@ const markRefresh = statement(
 
 /**
  * Marks changed standings, and enqueues a job that copies them to the boards in Redis after the commit. Every writer of standings must call this
- * function, except the recording of submitted scores, which copies its standings itself. The marks are rows of this transaction, so the next job
- * copies the standings if a job is lost.
+ * function, except the code that records submitted scores, because that code copies its standings itself. The marks are rows that this transaction
+ * inserts. So if a job is lost, the next job copies the standings.
  */
 export async function scheduleRefresh(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
   const shown = rows.filter((row) => row.mode === 'regular');

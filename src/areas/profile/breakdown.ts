@@ -22,7 +22,7 @@ interface PointSources {
 export interface ModePoints {
   total: number;
   sources: PointSources & { conversions: number };
-  /** Points of the current UTC periods. Conversions count for no period. */
+  /** Points of the current UTC periods. Points from conversions count in no period. */
   periods: Record<Period, PointSources & { points: number }>;
   /** Games with an accepted score, highest best score first. */
   games: GameLine[];

@@ -50,7 +50,7 @@ export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string
   const open = await openDay(tx);
   const player = (await lockPlayers(tx, [wallet])).get(wallet);
   if (!player) throw fail(404, 'the wallet has never signed in');
-  // Rejects a banned wallet. A job takes back the points of its scores, but would not take back converted points.
+  // Rejects a banned wallet. After a ban, a job takes back the points of the wallet's scores, but this job would not take back converted points.
   if (player.banned) throw fail(409, 'wallet must not be banned');
   const totals = await readTotals(tx, [{ board: 'global', wallet }]);
   const [total = 0, betaTotal = 0] = (['regular', 'beta'] as const).map((mode) => totals.find((row) => row.mode === mode)?.total);

@@ -12,7 +12,7 @@ export interface QuestCompletion {
   readonly wallet: string;
   readonly quest: Quest;
   readonly windowKey: string;
-  /** UTC day number of the completion. The multiplier uses the streak up to this day. */
+  /** UTC day number of the completion. The multiplier depends on the wallet's streak (consecutive active days) up to this day. */
   readonly day: number;
 }
 
@@ -70,9 +70,12 @@ const selectPlayers = statement<{ wallet: string; mode: Mode; banned: boolean }>
 
 /** Inputs of a completion other than the wallet's activities. */
 export interface CompletionContext {
-  /** Whether each wallet holds enough of the reward token. Unknown for a wallet that is not in the map. */
+  /** Whether each wallet holds enough of the reward token. For a wallet that is not in the map, this is unknown. */
   readonly holdings: ReadonlyMap<string, boolean>;
-  /** Whether the streak also includes activities that the quest consumer has not counted yet. This is slower, so use it for single wallets only. */
+  /**
+   * Whether the wallet's streak (consecutive active days) includes activities that the quest consumer has not counted yet. Reading these activities
+   * is slow, so use this option for single wallets only.
+   */
   readonly includeUncounted?: boolean;
   /** Name of the admin token with which an operator completes the quest; undefined for other completions. */
   readonly by?: string;

@@ -70,7 +70,7 @@ function findCandidates(
   return [...found.values()];
 }
 
-/** Selects the candidates whose requirement is met and that are not completed yet. Reads the exact progress from the database. */
+/** Selects the candidates whose quest is not completed yet and whose requirement is met. Reads the exact progress from the database. */
 async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], unrewarded: ReadonlySet<string>): Promise<Candidate[]> {
   if (possible.length === 0) return [];
   const completions = await readCompletions(
@@ -80,8 +80,8 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
   );
   const uncompleted = possible.filter(({ wallet, quest, windowKey, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
-    // A completion whose time is `open.at` was recorded by this transaction, which may be rolled back. So only a completion with an earlier time is
-    // marked in the estimates.
+    // A completion with the time `open.at` was recorded by this transaction, which may be rolled back. Only an earlier completion is committed for
+    // certain, so only an earlier completion is marked in the estimates.
     if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet);
     return completion === undefined;
   });
@@ -101,13 +101,13 @@ const nextBatchNumber = statement<{ batch: number }>('next_quest_batch', `select
 const estimatesState = perApp(() => new ProgressEstimates());
 
 /**
- * Counts activities, and completes the quests whose requirements are met. Computes progress from the counts per wallet and week, so a new or changed
- * quest needs no migration of stored progress.
+ * Counts activities, and completes the quests whose requirements are met. Computes progress from the stored counts per wallet and week, so a new or
+ * changed quest needs no migration.
  * @returns ledger entries for the caller to append in this transaction
  */
 async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly ActivityEvent[]): Promise<readonly LedgerEntry[]> {
-  // The registry of games is nearly always cached. Otherwise, reading it takes a second database connection from the pool. Only one consumer runs at
-  // a time, so the pool cannot run dry.
+  // The registry of games is nearly always cached. If the registry must be loaded, loading takes a second database connection from the pool. Only one
+  // consumer runs at a time, so consumers cannot take all connections of the pool.
   const unrewarded = await unrewardedGames(app);
   const [quests, [next]] = await Promise.all([readQuests(tx), tx.query(nextBatchNumber), countActivities(tx, activities)]);
   const estimates = app.state(estimatesState);

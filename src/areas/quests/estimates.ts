@@ -3,10 +3,10 @@ import { type Condition, conditionsOf } from './definition.ts';
 import { isCounted, isSatisfied, progressOf, type QuestFacts } from './progress.ts';
 import type { Quest } from './rows.ts';
 
-/** Maximum estimates per process, one per wallet and window. Above this number, all estimates are cleared. */
+/** Maximum estimates per process. A process has one estimate per wallet and window of a quest. Above the maximum, all estimates are cleared. */
 const MAX_ESTIMATES = 300_000;
 
-/** Estimate of a wallet that has completed the quest in the window. */
+/** Marker that replaces the estimate of a wallet that has completed the quest in the window. */
 const COMPLETED: number[] = [];
 
 const requiredOf = (condition: Condition): number => {
@@ -41,7 +41,8 @@ export class WindowEstimates {
       for (const [i, condition] of this.#conditions.entries()) {
         if (!isCounted(condition, kind, gameId ?? '')) continue;
         const have = known[i] ?? 0;
-        // Token amounts may exceed the range of a number, and streaks change with the date. So the estimate treats both conditions as reached.
+        // Token amounts may exceed the range of a number, and a streak depends on the date. So the estimate treats these two conditions as reached
+        // (Infinity), and the caller reads the exact progress.
         if (condition.type === 'burned' || condition.type === 'streak') known[i] = Number.POSITIVE_INFINITY;
         else known[i] = condition.type === 'bestScore' ? Math.max(have, Number(amount)) : have + 1;
       }
@@ -49,7 +50,7 @@ export class WindowEstimates {
     return isSatisfied(this.#quest.definition.requirement, (condition) => (known[this.#conditions.indexOf(condition)] ?? 0) >= requiredOf(condition));
   }
 
-  /** Sets the estimate of a wallet to its exact progress. */
+  /** Sets the estimate of a wallet from the exact progress of this wallet. */
   setFacts(wallet: string, facts: QuestFacts): void {
     const progress = this.#conditions.map((condition) => {
       const { have, need } = progressOf(condition, facts);
@@ -70,8 +71,9 @@ export class WindowEstimates {
 }
 
 /**
- * Upper bounds of the progress of wallets in quests, so that the exact progress is read only for wallets that may have completed a quest. An estimate
- * may be too high but never too low: activities of a batch that was rolled back are added twice, and voided scores are not subtracted.
+ * Estimates the progress of wallets in quests, so that the exact progress is read only for wallets that may have completed a quest. An estimate may
+ * be higher than the exact progress but never lower: activities of a batch that was rolled back are added twice, and voided scores are not
+ * subtracted.
  */
 export class ProgressEstimates {
   readonly #windows = new Map<string, WindowEstimates>();
@@ -79,10 +81,9 @@ export class ProgressEstimates {
   #games = '';
 
   /**
-   * Prepares the estimates for a batch; the caller calls it before each batch. Clears all estimates if another process consumed a batch since the
-   * last call, or if the set of unrewarded games changed.
-   * @param batchNumber number of this batch. Batches of all processes are numbered in one sequence, so a gap means that another process consumed a
-   * batch
+   * Prepares the estimates for a batch of activities. Must be called before each batch. Clears all estimates if another process consumed a batch
+   * since the last call, if the set of unrewarded games changed, or if there are too many estimates.
+   * @param batchNumber value for this batch from the sequence that all processes share; a gap means that another process consumed a batch
    */
   beginBatch(batchNumber: number, unrewarded: ReadonlySet<string>): void {
     const games = [...unrewarded].join();

@@ -10,7 +10,7 @@ export const questCompleted = event({
   payload: z.strictObject({
     questId: Key,
     title: z.string(),
-    /** The key of the window: `once`, a UTC day (2026-11-21) or an ISO week (2026-W47). */
+    /** The key of the quest's window (the days that count for one completion): `once`, a UTC day (2026-11-21) or an ISO week (2026-W47). */
     window: Key,
     points: z.int(),
     task: z.boolean(),

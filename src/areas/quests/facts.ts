@@ -13,8 +13,8 @@ interface ProgressQuery {
 }
 
 /**
- * Returns the ids of games that earn no rewards. Such a game counts only in conditions that name it. Precondition: no open transaction, because
- * loading the registry of games may take another database connection.
+ * Returns the ids of games that earn no rewards. Such a game counts only in conditions that name it. Precondition: no open transaction, because this
+ * function may need another database connection to load the games.
  */
 export const unrewardedGames = async (app: App): Promise<ReadonlySet<string>> =>
   new Set([...(await loadGames(app)).values()].flatMap((game) => (earnsRewards(game) ? [] : [game.id])));
@@ -30,8 +30,9 @@ const metricFilterOf = (quests: readonly Quest[], unrewarded: Iterable<string>):
 });
 
 /**
- * Reads the inputs of the progress of wallets in quests, with two statements for any number of queries. Reads the streak of a wallet only if the
- * other conditions of the quest are met; otherwise `streak` is Infinity.
+ * Reads the data from which the progress of wallets in quests is computed. Runs two SQL statements for any number of items in `queries`. Reads a
+ * streak (consecutive active days) only if the other conditions of the quest are met. Otherwise no streak can change whether the quest is completed,
+ * and `streak` is Infinity, which means: not read.
  * @param unrewarded the result of `unrewardedGames`
  * @param includeUncounted whether to read all streaks, and also activities that the quest consumer has not counted yet; only for a single wallet
  * @returns one item per query, in the order of `queries`
@@ -45,7 +46,7 @@ export async function readFacts(
   const ranges = new Map<string, DayRange & { n: number }>();
   const rangeOf = queries.map(({ wallet, quest, day }) => {
     const { first, last: end } = questWindow(quest, day);
-    // Ends the range with the week of `day`, because no activity is later than this week.
+    // Ends the range with the Sunday of the week that contains `day`, because no activity is in a later week.
     const last = Math.min(end, weekEnd(day));
     const key = `${wallet} ${first} ${last}`;
     const range = ranges.get(key) ?? { wallet, first, last, n: ranges.size };

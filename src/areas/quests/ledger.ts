@@ -14,7 +14,8 @@ interface QuestLedgerRow {
 }
 
 const QUEST_ENTRIES_OF_WALLET = `wallet = $1 and kind = 'quest' and source = 'quest'`;
-// Selects the keys of the page with an index-only scan, then reads only the rows of the page. So a page with a high offset stays cheap.
+// Selects the keys of one page of entries with an index-only scan, then reads only the rows with these keys. So a page with a high offset is also
+// fast.
 const selectEntries = statement<QuestLedgerRow>(
   'select_quest_entries',
   `select split_part(source_id, ':', 1) as "questId", split_part(source_id, ':', 2) as window, points::float8 as points, mode,

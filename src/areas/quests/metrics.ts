@@ -10,8 +10,8 @@ const perWeekday = (join: (i: number) => string) => `array[${WEEKDAYS.map(join).
 
 /**
  * Returns the statement that adds the totals of one weekday to `wallet_weeks`. $1 is the weekday: 1 is Monday.
- * @param sums whether to add the sums of amounts, which only burns have. For other kinds the column `sums` must stay null, so the statement does not
- * assign to it
+ * @param sums true for burns, the only activities with sums of amounts. For other activities the column `sums` must stay null, so the statement does
+ * not assign to this column
  */
 const upsert = (name: string, sums: boolean) =>
   statement(
@@ -27,7 +27,7 @@ const upsert = (name: string, sums: boolean) =>
 const countWeeks = upsert('count_wallet_weeks', false);
 const countBurns = upsert('count_burns_of_wallet_weeks', true);
 
-/** Totals of one wallet, day, activity kind and subject (a game, a burn event or ''). `week` is the day number of the Monday. */
+/** Totals of one wallet, day, activity kind and subject (a game, a burn event or ''). `week` is the day number of the Monday of the week. */
 interface DailyTotal {
   readonly wallet: string;
   readonly week: number;
@@ -59,8 +59,8 @@ function totalPerDay(activities: readonly ActivityEvent[]): DailyTotal[] {
 }
 
 /**
- * Subtracts voided scores from the counts of the weekday ($2) on which they were accepted. Sets the best score of that day to the maximum of all
- * scores that are not voided. The maximum includes scores that the quest consumer has not counted yet.
+ * Subtracts voided scores from the counts of the weekday ($2) on which the scores were accepted. Sets the best score of that day to the maximum of
+ * all scores that are not voided. The maximum includes scores that the quest consumer has not counted yet.
  */
 const subtractVoided = statement(
   'subtract_voided_scores',
@@ -83,7 +83,8 @@ export async function countActivities(tx: Tx, activities: readonly ActivityEvent
   const done = Map.groupBy(totalPerDay(activities.filter(({ kind }) => kind !== 'void')), ({ weekday, kind }) =>
     kind === 'burn' ? -weekday : weekday,
   );
-  // Sends the statements for voids last, because a batch may contain a score and its void. The connection runs statements in the order of sending.
+  // Sends the statements for voids last, because a batch may contain a score and the void of this score. The connection runs statements in the order
+  // in which they are sent.
   await Promise.all([
     ...done
       .entries()
@@ -111,8 +112,8 @@ export interface DayRange {
 }
 
 /**
- * SQL condition: activities of today and yesterday that the quest consumer has not counted yet. One commit marks a batch of activities as consumed
- * and adds them to the totals, so a query with this condition never counts an activity twice.
+ * SQL condition: activities of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as consumed and adds
+ * them to the totals. So a query that adds these uncounted activities to the totals never counts an activity twice.
  */
 const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind <> 'void'`;
 
@@ -139,7 +140,7 @@ const readAll = statement<Metric & { n: number }>(
 /** Filter for the metrics to read. */
 export interface MetricFilter {
   readonly kinds: readonly string[];
-  /** Games and burn events that get a metric of their own. All other subjects are added up in one metric with the subject ''. */
+  /** Games and burn events that get a metric of their own. All other games and burn events are added up in one metric with the subject ''. */
   readonly subjects: readonly string[];
   /** Games whose plays and scores are left out of the metric with the subject ''. */
   readonly unrewarded: readonly string[];
@@ -148,7 +149,7 @@ export interface MetricFilter {
 /**
  * Reads the metrics of wallets in ranges of days.
  * @param includeUncounted whether to add activities that the quest consumer has not counted yet; only for single wallets
- * @returns one list per range, in the order of `ranges`
+ * @returns one list of metrics per range, in the order of `ranges`
  */
 export async function readMetrics(db: Queryable, ranges: readonly DayRange[], wanted: MetricFilter, includeUncounted = false): Promise<Metric[][]> {
   const metrics: Metric[][] = ranges.map(() => []);

@@ -16,7 +16,7 @@ export interface Metric {
 /** Inputs from which the progress of a wallet in a quest is computed. */
 export interface QuestFacts {
   readonly metrics: readonly Metric[];
-  /** Number of consecutive UTC days with any activity. Infinity when it was not read, because the result does not depend on it. */
+  /** Number of consecutive UTC days with any activity. Infinity means: not read, because no streak can change the result. */
   readonly streak: number;
   /** Whether `manual` conditions count as met, which is the case in daily tasks. */
   readonly manuallyConfirmed: boolean;
@@ -67,8 +67,8 @@ export const requirementKeys = (requirement: Requirement): string[] =>
   });
 
 /**
- * Returns the keys of one activity. A `bind` has no key `any`, because the referred wallet performs it, so it does not extend the streak of the
- * referrer.
+ * Returns the keys of one activity. A `bind` (a wallet uses a referral code) has no key `any`, because the referred wallet performs the bind. So the
+ * bind does not extend the streak of the referrer.
  */
 export const activityKeys = (kind: ActivityKind, subject: string): string[] =>
   kind === 'void' ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];
@@ -88,7 +88,7 @@ function subjectOf(condition: Condition, { burnEventId }: Pick<QuestFacts, 'burn
 
 /** Computes the progress of a wallet in one condition. */
 export function progressOf(condition: Condition, facts: QuestFacts): ConditionProgress {
-  // Limits the streak to the required days, because the caller reads no more days than required.
+  // Limits the streak to the required days, because the caller reads only as many days as are required.
   if (condition.type === 'streak') return { condition, have: Math.min(facts.streak, condition.days), need: condition.days };
   if (condition.type === 'manual') return { condition, have: facts.manuallyConfirmed ? 1 : 0, need: 1 };
   const kind = KINDS[condition.type];
@@ -119,7 +119,10 @@ export function isSatisfied(requirement: Requirement, isReached: (condition: Con
 export const isMet = (requirement: Requirement, facts: QuestFacts): boolean =>
   isSatisfied(requirement, (condition) => isReached(progressOf(condition, facts)));
 
-/** Returns whether a condition counts an activity. Counts games without rewards too, so the result is an upper bound. */
+/**
+ * Returns whether a condition may count an activity. Also returns true for games without rewards, so the number of counted activities is an upper
+ * bound.
+ */
 export function isCounted(condition: Condition, kind: string, subject: string): boolean {
   const counted = KINDS[condition.type];
   if (counted === 'any') return kind !== 'bind' && kind !== 'void';

@@ -61,7 +61,7 @@ export function isOpen({ definition: { active, window } }: Quest, at: number): b
   return !window.endsAt || at < Date.parse(window.endsAt);
 }
 
-/** Cache of `questWindow` per Quest object, because one batch needs the same few windows thousands of times. */
+/** Cache of the results of `questWindow` per Quest object, because one batch needs the same few windows thousands of times. */
 const windows = new WeakMap<Quest, Map<number, QuestWindow>>();
 
 /** Returns the window of a quest (the days that count for one completion) that contains a UTC day. */
@@ -75,7 +75,7 @@ export function questWindow(quest: Quest, day: number): QuestWindow {
 
 function makeWindow({ definition: { repeat, window }, createdAt }: Quest, day: number): QuestWindow {
   const start = dayNumber(new Date(window.startsAt ?? createdAt));
-  // `endsAt` is exclusive. If it is midnight, the last day is the day before.
+  // `endsAt` is exclusive. If `endsAt` is midnight, the last day of the quest is the day before.
   const end = window.endsAt ? dayNumber(new Date(Date.parse(window.endsAt) - 1)) : null;
   return windowOf(repeat, start, end, day);
 }
@@ -108,7 +108,7 @@ export async function createQuest(tx: Tx, id: string | undefined, definition: Qu
 }
 
 /**
- * Changes a quest. Stores a new version, unless the patch changes nothing. Wallets keep the points that they earned.
+ * Changes a quest. Stores a new version if the patch changes a field. Wallets keep the points that they earned.
  * @throws 404 when the quest does not exist; 412 when `expected` does not include the quest's version; 400 when the changed definition is invalid
  */
 export async function changeQuest(tx: Tx, id: string, patch: QuestPatch, expected: ExpectedVersions, by: string): Promise<Quest> {
@@ -154,5 +154,7 @@ const selectVersions = statement<QuestVersion>(
    where v.quest_id = $1 order by v.version desc limit 100`,
 );
 
-/** Reads the newest 100 versions of a quest, newest first, each with the number of its completions and their points. */
+/**
+ * Reads the newest 100 versions of a quest, newest first. Each version has the number of its completions and the points that these completions gave.
+ */
 export const readVersions = (db: Queryable, id: string): Promise<QuestVersion[]> => db.query(selectVersions, [id]);

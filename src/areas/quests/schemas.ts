@@ -9,7 +9,7 @@ import type { QuestWindow } from './windows.ts';
 
 const ID = 'three-times-among-the-stars';
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
-/** The window in examples. It has no end, so that an example can never end before it starts. */
+/** The window of the quests in the API examples. It has no end, so that an example can never end before it starts. */
 const EXAMPLE_WINDOW = { startsAt: '2026-11-21T00:00:00.000Z' };
 const { active, ...described } = QuestDefinition.shape;
 const iso = (ms: number) => new Date(ms).toISOString();

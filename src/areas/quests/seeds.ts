@@ -96,7 +96,7 @@ const fillQuests = statement<{ id: string }>(
 );
 
 /**
- * Inserts the quests if the table has no row, not even a deleted quest. Precondition: an open transaction.
+ * Inserts the seed quests if the table of quests has no row, not even a deleted quest. Precondition: an open transaction.
  * @returns the tables that were filled, for the log
  */
 export async function seedQuests(db: Queryable): Promise<string[]> {

@@ -113,7 +113,8 @@ async function completeOne(tx: Tx, open: OpenDay, completed: QuestCompletion, co
 }
 
 /**
- * Completes a quest for a wallet without checking the requirement, on behalf of an operator. The completion counts for the window of today.
+ * Completes a quest for a wallet without checking the requirement, on behalf of an operator. The completion counts for the quest's window that
+ * contains today.
  * @param by the name of the admin token
  * @throws 409 when the wallet has completed the quest in this window already, or is banned
  */

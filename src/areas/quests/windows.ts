@@ -6,7 +6,7 @@ type Repeat = (typeof REPEATS)[number];
 
 /** The UTC days that count for one completion of a quest. `first` and `last` are day numbers, both inclusive. */
 export interface QuestWindow {
-  /** Unique per quest: `once`, a day (`2026-11-21`) or an ISO week (`2026-W47`). */
+  /** Key of the window, unique within the quest: `once`, a day (`2026-11-21`) or an ISO week (`2026-W47`). */
   readonly key: string;
   readonly first: number;
   readonly last: number;

@@ -4,7 +4,7 @@ import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readCode } from './codes.ts';
 
-/** Maximum number of referrers that the check for cycles follows in a chain. */
+/** Maximum length of a chain of referrers that the check for cycles follows. */
 export const MAX_DEPTH = 10_000;
 
 /** A row of `referrals`: the wallet was referred by `referrer` with `code`. `boundAt` is ISO 8601. */
@@ -21,8 +21,8 @@ const findCode = statement<{ code: string; referrer: string; banned: boolean }>(
    from referral_links l left join players p on p.wallet = l.wallet where l.code = $1`,
 );
 const findBinding = statement<{ bound: boolean }>('find_referral', 'select true as bound from referrals where wallet = $1');
-// Returns whether the wallet has an accepted score in a game that verifies scores. A score from before the binding counts too. Looks up an index once
-// per game version, because there are few game versions.
+// Returns whether the wallet has an accepted score in a game that verifies scores. A score from before the binding counts too. Runs one index lookup
+// per game version instead of one scan of the wallet's scores, because there are few game versions.
 const hasVerifiedScore = statement<{ verified: boolean }>(
   'find_verified_score',
   `select exists (
@@ -30,10 +30,10 @@ const hasVerifiedScore = statement<{ verified: boolean }>(
        select 1 from scores s where s.wallet = $1 and s.game_id = v.game_id and s.game_version = v.version and s.status = 'accepted' limit 1) s
      where v.definition ->> 'verification' <> 'none') as verified`,
 );
-// Serializes all bindings, because a concurrent binding could close a cycle that the check does not see.
+// Serializes all bindings, because a concurrent binding could close a cycle that the check for cycles does not see.
 const lockBindings = statement('lock_referrals', `select pg_advisory_xact_lock(hashtext('coinop-referrals'))`);
-// If the wallet has referred no wallet, a cycle is impossible, so the recursion is skipped. `offset 0` forces one index lookup per step, even in a
-// plan that PostgreSQL cached while the table was small.
+// If the wallet has referred no other wallet, a cycle is impossible, so the recursion is skipped. `offset 0` forces one index lookup per step, even
+// in a plan that PostgreSQL cached while the table was small.
 const findAncestors = statement<{ cycle: boolean; depth: number }>(
   'find_referral_ancestors',
   `with recursive ancestors (wallet, depth) as (

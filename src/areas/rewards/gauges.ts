@@ -9,7 +9,7 @@ const unfinishedEpochs = statement<GaugeRow>(
    from (values ('computing'), ('computed')) as k(state)`,
 );
 
-/** Reads how long the oldest computing epoch and the oldest uncommitted epoch have been waiting. */
+/** Reads the waiting times of the oldest epoch that is being computed and of the oldest computed epoch whose root is not on the chain. */
 export const epochGauges: GaugeReader = {
   cacheMs: 5_000,
   gauges: {

@@ -21,7 +21,7 @@ const COLUMNS = `platform, account_id as "accountId", handle, wallet, ${LINKED_A
 const byAccount = statement<LinkedAccount>('find_linked_account', `select ${COLUMNS} from linked_accounts where platform = $1 and account_id = $2`);
 const byAccounts = statement<LinkedAccount>(
   'find_linked_accounts',
-  // `offset 0` forces one index lookup per account, even in a plan that PostgreSQL cached while the table was small.
+  // `offset 0` forces one index lookup per account instead of a scan of the table, even in a plan that PostgreSQL cached while the table was small.
   `select l.* from unnest($2::text[]) as k(id), lateral (
      select ${COLUMNS} from linked_accounts where platform = $1 and account_id = k.id offset 0) l`,
 );

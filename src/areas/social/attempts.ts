@@ -56,7 +56,7 @@ export async function beginAttempt(
 }
 
 /**
- * Marks an attempt of the wallet as used. If several calls run concurrently, only one of them gets the secret.
+ * Marks an attempt of the wallet as used. If several calls run concurrently, only one of them gets the secret of the attempt.
  * @returns null when the attempt does not exist, was started by another wallet or has expired; 'used' when the attempt was used before
  */
 export async function useAttempt(tx: Tx, wallet: string, method: LinkMethod, name: string): Promise<{ readonly secret: string } | 'used' | null> {

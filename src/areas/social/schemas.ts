@@ -101,7 +101,8 @@ export const CrcAnswer = z
   .meta({ id: 'CrcAnswer' });
 
 /**
- * The body of a delivery of X. The schema does not check the events, because X would resend a refused delivery again and again. A worker parses them.
+ * The body of a delivery of X. The schema does not check the events, because X would resend a refused delivery again and again. A worker parses the
+ * events.
  */
 export const XDelivery = z
   .looseObject({

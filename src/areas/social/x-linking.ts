@@ -81,7 +81,7 @@ export async function verifyOAuth(app: App, wallet: string, { code, state }: { c
       throw unavailable('X did not return the account; start linking again');
     },
   );
-  // Revokes the token, because it is not needed any more.
+  // Revokes X's access token, because the service needs no further requests to X for this link.
   void linking.catch(() => undefined).then(() => revokeToken(app, client, token));
   return await linking;
 }

@@ -5,7 +5,7 @@ import { readHolding } from '#platform/solana/token-gate.ts';
 import { parseIdentifier, resolveIdentifier } from './identifiers.ts';
 import { Eligibility, ResolvedWallet, ResolveRequest, SolPrice } from './schemas.ts';
 
-/** Time for which caches may keep a stale price, seconds. */
+/** Minimum `max-age` of a price response, seconds. Caches use this value when the price is already stale. */
 const STALE_MAX_AGE_SEC = 5;
 
 const eligibility = route({

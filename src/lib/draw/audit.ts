@@ -10,7 +10,7 @@ import { TICKET_LABEL } from './winners.ts';
  * Reasons for a void round. A verifier can check each reason, except the 24 h of `no-beacon`.
  * - `no-entries`: the round has no entries.
  * - `late-block`: the block of the commitment was too late for the beacon round that the commitment names.
- * - `no-beacon`: no signature of this beacon round was available within 24 h.
+ * - `no-beacon`: no signature of the beacon round that the commitment names was available within 24 h.
  * - `entries-differ`: the published entries do not match the root in the commitment.
  */
 const VOID_REASONS = ['no-entries', 'late-block', 'no-beacon', 'entries-differ'] as const;

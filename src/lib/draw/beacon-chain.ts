@@ -13,7 +13,7 @@ export interface BeaconChain {
   readonly scheme: typeof SCHEME;
   /** Public key on G2, compressed: 96 bytes. */
   readonly publicKey: string;
-  /** Seconds between rounds. */
+  /** Seconds between beacon rounds. */
   readonly period: number;
   /** Publication time of round 1, Unix seconds. */
   readonly genesisTime: number;
@@ -69,7 +69,7 @@ export function firstRoundFrom({ period, genesisTime }: Rounds, ms: number): num
 }
 
 /**
- * Returns the beacon round that a commitment must name: the first beacon round at or after `signedAt` plus the lead.
+ * Returns the beacon round that a commitment must name: the first beacon round at or after `signedAt` plus `leadSec`.
  * @param signedAt time of signing the commitment, ms since 1970
  */
 export const roundToCommit = (chain: Rounds, signedAt: number, leadSec: number): number => firstRoundFrom(chain, signedAt + leadSec * 1_000);

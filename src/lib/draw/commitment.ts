@@ -2,7 +2,7 @@ import { sha256, utf8 } from './bytes.ts';
 
 /** The commitment to a draw. It is published before the beacon's randomness is known. Hashes are hex. */
 export interface Commitment {
-  /** Sequence number of the commitment: 1, 2, 3, … without gaps, over all rounds committed with the committer's key. */
+  /** Sequence number of the commitment: 1, 2, 3, … without gaps, counted over all commitments that are signed with the same committer key. */
   readonly sequence: number;
   readonly round: string;
   readonly entriesRoot: string;
@@ -11,11 +11,11 @@ export interface Commitment {
   readonly parametersHash: string;
   readonly chainHash: string;
   readonly beaconRound: number;
-  /** Hash of the key's previous commitment on the chain; `NO_PREVIOUS` in the key's first commitment. */
+  /** Hash of the previous commitment on the chain that is signed with the same committer key; `NO_PREVIOUS` in the first commitment of a key. */
   readonly previous: string;
 }
 
-/** The value of `previous` in the first commitment of a key. */
+/** The value of `previous` in the first commitment of a committer key. */
 export const NO_PREVIOUS = '0'.repeat(64);
 
 /** Prefix of every memo that claims to be a commitment. */
@@ -56,14 +56,14 @@ export function commitmentMemo(commitment: Commitment): string {
   return memo;
 }
 
-/** Parses a memo. Returns null unless the memo has exactly the format of `commitmentMemo`. */
+/** Parses a memo. Returns null when the format of the memo is not exactly the format of `commitmentMemo`. */
 export function parseMemo(memo: string): Commitment | null {
   const [, sequence, round, entriesRoot, count, parametersHash, chainHash, beaconRound, previous] = MEMO.exec(memo) ?? [];
   if (round === undefined || entriesRoot === undefined || parametersHash === undefined || chainHash === undefined || previous === undefined)
     return null;
   const numbers = { sequence: Number(sequence), count: Number(count), beaconRound: Number(beaconRound) };
   const fits = Object.values(numbers).every(Number.isSafeInteger) && numbers.count <= MAX_COUNT;
-  // The first commitment of a key has `NO_PREVIOUS`, and no other commitment has it.
+  // The first commitment of a committer key has `NO_PREVIOUS`, and no other commitment has it.
   if (!fits || (numbers.sequence === 1) !== (previous === NO_PREVIOUS)) return null;
   return { ...numbers, round, entriesRoot, parametersHash, chainHash, previous };
 }

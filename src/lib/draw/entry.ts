@@ -40,7 +40,7 @@ const MAX_PROOF_LENGTH = 32;
 export function entryLeaves(round: string, entries: readonly Entry[]): Uint8Array {
   const head = Buffer.concat([LEAF_TAG, uuidBytes(round)]);
   const leaves = Buffer.alloc(HASH_BYTES * entries.length);
-  // The hash is written as hex text, because allocating one buffer per hash would take longer than the hash.
+  // Computes the hash as hex text instead of as a buffer, because allocating one buffer per hash takes longer than computing the hash.
   for (const [i, entry] of entries.entries()) leaves.write(hash('sha256', leafBytes(head, entry), 'hex'), HASH_BYTES * i, 'hex');
   return leaves;
 }

@@ -33,7 +33,7 @@ const ChatParameters = z.strictObject({
   version: z.literal(1),
   kind: z.literal('chat'),
   round: RoundId,
-  /** Number of different numbers that are drawn from 1 to `range`. An entry contains the same number of numbers. */
+  /** How many different numbers are drawn; each number is between 1 and `range`. An entry contains equally many numbers. */
   picks: z.int().min(1).max(MAX_RANGE).meta({ example: 5 }),
   range: z.int().min(1).max(MAX_RANGE).meta({ example: 50 }),
   /** The k-th winner gets the k-th prize. */

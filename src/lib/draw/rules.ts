@@ -31,7 +31,7 @@ export function findBrokenRule(parameters: RoundParameters, entries: readonly En
     if (parameters.kind === 'legacy' && parameters.maxTickets !== null && i >= parameters.maxTickets) {
       return mismatch('index', `there are at most ${parameters.maxTickets} tickets`);
     }
-    // A source contains no colon, so the key is unambiguous.
+    // A source contains no colon, so two different messages never have the same text here.
     const message = `${source}:${messageId}`;
     if (messages.has(message)) return mismatch('messageId', 'is also the messageId of an earlier entry');
     messages.add(message);

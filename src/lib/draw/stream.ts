@@ -10,8 +10,8 @@ const RAW_BYTES = 8;
 const RAW_VALUES = 2n ** 64n;
 
 /**
- * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The padded keys are computed only once, so one
- * call takes a tenth of the time that an Hmac object needs.
+ * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The two padded keys of HMAC are computed only
+ * once, so one call takes a tenth of the time that an Hmac object needs.
  * @param numberBytes byte length of the number: 4 for u32, 8 for u64
  * @returns a function that returns the hash, hex
  */
@@ -30,7 +30,7 @@ export function keyedHash(key: Uint8Array, label: string, numberBytes: 4 | 8): (
   return (number) => {
     if (numberBytes === 4) inner.writeUInt32LE(number, numberAt);
     else inner.writeBigUInt64LE(BigInt(number), numberAt);
-    // The hash is written as hex text, because allocating one buffer per hash would take longer than the hash.
+    // Computes the hash as hex text instead of as a buffer, because allocating one buffer per hash takes longer than computing the hash.
     outer.write(hash('sha256', inner, 'hex'), BLOCK_BYTES, 'hex');
     return hash('sha256', outer, 'hex');
   };
@@ -79,7 +79,7 @@ export function stream(key: Uint8Array, label: string): Integers {
   const hmac = keyedHash(key, label, 8);
   const raw = Buffer.allocUnsafe(RAW_BYTES);
   return integersFrom((counter) => {
-    // The buffer has 8 bytes, so `write` drops the rest of the hash.
+    // The buffer `raw` has 8 bytes, so `write` drops the rest of the hash.
     raw.write(hmac(counter), 'hex');
     return raw.readBigUInt64LE();
   });

@@ -24,7 +24,7 @@ export interface TrustAnchors {
    * commitment in the audit.
    */
   readonly landed: LandedCommitment | null;
-  /** Minimum accepted lead and margin, seconds. */
+  /** Minimum accepted `leadSec` and `marginSec` of the round's parameters, seconds. */
   readonly minLeadSec: number;
   readonly minMarginSec: number;
 }

@@ -6,7 +6,7 @@ import { type Draw, keyedHash, stream } from './stream.ts';
 const TIE_LABEL = 'tie/1';
 export const TICKET_LABEL = 'ticket/1';
 
-/** A winner, the prize, and the values that determined the place. */
+/** A winner, the prize, and the values that determined the winner's place. */
 export interface Winner {
   /** 1, 2, 3, … */
   place: number;
@@ -83,8 +83,8 @@ function groupByMatches(entries: readonly Entry[], numbers: readonly number[]): 
 }
 
 /**
- * Returns the winner of a legacy round of n ≥ 1 tickets: the ticket whose index is drawn from 0 to n − 1 from the seed's stream
- * "ticket/1". The prize is the price of all n tickets.
+ * Returns the winner of a legacy round of n ≥ 1 tickets. The index of the winning ticket, between 0 and n − 1, is drawn from the stream "ticket/1" of
+ * the seed. The prize is the price of all n tickets.
  */
 function drawLegacyRound(seed: Uint8Array, { ticketPrice, mint }: LegacyParameters, entries: readonly Entry[]): DrawResult {
   const ticket = stream(seed, TICKET_LABEL)(entries.length);

@@ -25,7 +25,7 @@ function isCanonicalPoint(point: Uint8Array): boolean {
 
 /**
  * Verifies an ed25519 signature with the strict rules of Solana's runtime.
- * OpenSSL checks the equation without cofactor, compares R as bytes, and rejects an s that is not below the group order.
+ * A signature consists of R and s. OpenSSL checks the equation without cofactor, compares R as bytes, and rejects an s ≥ the group order.
  * This function itself rejects inputs that some OpenSSL versions accept:
  * - a key or an R of small order, because one signature may then fit many messages
  * - a key that is not encoded canonically

@@ -77,7 +77,7 @@ export function auditHash(previous: Buffer, id: string, at: string, action: Admi
 }
 
 /**
- * Inserts an admin action into the audit log. The caller waits for it before it runs the action, so that no action is missing from the log.
+ * Inserts an admin action into the audit log. The caller waits for the insert before it runs the action, so that no action is missing from the log.
  * @param request.body the raw body; empty when the body is a stream, because the stream has not been read yet
  */
 export async function recordAdminAction(app: App, request: { tokenName: string; method: string; path: string; body: Buffer }): Promise<void> {

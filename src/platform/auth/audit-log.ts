@@ -33,8 +33,8 @@ export async function listAdminAudit(db: Queryable, limit: number, offset: numbe
 const CHUNK = 1_000;
 
 /**
- * Verifies the hash chain of the audit log from its first row. It cannot detect that the newest rows were deleted. To detect that, compare the
- * returned hash with a copy of the last hash that is stored elsewhere.
+ * Verifies the hash chain of the audit log from its first row. This cannot detect that the newest rows were deleted. To detect a deletion, compare
+ * the returned hash with a copy of the last hash that is stored elsewhere.
  * @returns the number of rows before the first invalid row, the hash of the last of these rows, and in `fault` a sentence about the invalid row;
  * `fault` is null when all rows are valid
  */

@@ -86,7 +86,10 @@ function decode(text: string): SessionRecord {
 const keyOf = (id: string): string => hash('sha256', id, 'base64url');
 const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
 
-/** Returns whether to extend a session: its last extension is at least `EXTENSION_INTERVAL_MS` ago, and another extension makes it expire later. */
+/**
+ * Returns whether to extend a session: its last extension is at least `EXTENSION_INTERVAL_MS` ago, and a new extension would make the session expire
+ * later.
+ */
 export function isExtensionDue(session: SessionRecord, now: number): boolean {
   return (
     now - session.extendedAt >= EXTENSION_INTERVAL_MS && Math.min(now + IDLE_LIFETIME_MS, session.createdAt + MAX_LIFETIME_MS) > session.expiresAt

@@ -84,8 +84,8 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
   const name = secure ? '__Host-coinop.sid' : 'coinop.sid';
   const attributes = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
   /**
-   * Caches verified cookie signatures, each with the index of the key that made it, so that a repeated cookie needs no HMAC. Only verified signatures
-   * are added, so a cached signature is valid.
+   * Caches verified cookie signatures, each with the index of the session key that made the signature, so that a repeated cookie needs no HMAC. Only
+   * verified signatures are added, so a cached signature is valid.
    */
   const signatures = new Map<string, number>();
   let extendFrom = 0;
@@ -96,8 +96,8 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
   }
 
   /**
-   * Returns the index of the key that made a signature, or -1. It does not use Keygrip's own comparison, which computes three HMACs with a random key
-   * and takes thirty times longer.
+   * Returns the index of the session key that made a signature, or -1. It does not use Keygrip's own comparison, which computes three HMACs with a
+   * random key and takes thirty times longer.
    */
   function signerOf(signed: string, signature: string): number {
     const pair = `${signed} ${signature}`;
@@ -152,7 +152,7 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
           ctx.state.session = await store.find(id);
           return ctx.state.session;
         },
-        // koa-session writes nothing here, because the sign-in transaction and `extend` write the rows.
+        // koa-session writes nothing here, because the sign-in transaction and `extend` write the rows of sessions.
         set: async () => undefined,
         destroy: (id) => store.end(id),
       },

@@ -14,8 +14,8 @@ export const setAppClock = statement(
 const lockAppClock = { text: 'lock table app_clock in exclusive mode' };
 
 /**
- * Shifts `app_now()` in the database, so that it equals the clock of the processes.
- * @param offsetMs the difference between the clock of the processes and the system time, ms
+ * Shifts `app_now()` in the database, so that it returns the same time as the clock of the service's processes.
+ * @param offsetMs the difference between the clock of the service's processes and the system time, ms
  */
 export async function shiftDatabaseClock(orm: MikroORM, offsetMs: number): Promise<void> {
   await orm.em.fork().transactional(async (em) => {

@@ -53,8 +53,8 @@ export class PipelinedClient extends pg.Client {
   }
 
   /**
-   * Remembers how to release the client. If the connection is lost inside a transaction, the rollback fails and Kysely never releases the client, so
-   * the pool would lose one connection each time.
+   * Prepares the client to release itself when its connection is lost. Otherwise each connection that is lost inside a transaction would leave the
+   * pool one connection smaller, because the rollback fails and Kysely never releases the client.
    * @returns a function to call at the end of the use; from then on the client releases itself when its connection is lost
    */
   hold(): () => void {
@@ -70,7 +70,7 @@ export class PipelinedClient extends pg.Client {
     try {
       this.#release?.(true);
     } catch {
-      // The transaction has released the client already.
+      // `release` throws when the transaction has released the client already.
     }
   }
 

@@ -38,7 +38,8 @@ const insertOutboxAll = statement(
 
 /**
  * Creates `app.tx`.
- * @param wakePublisher is called after a commit that emitted events; when it fails, the publisher finds the events at its next poll of the outbox
+ * @param wakePublisher the function that wakes the publisher (src/platform/events) after a commit that emitted events; when the function fails, the
+ * publisher finds the events at its next poll of the outbox
  */
 export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePublisher: () => Promise<unknown>): RunTransaction {
   return async (work) => {

@@ -43,7 +43,7 @@ export interface BatchedEvent<Item = unknown> {
   pack(at: string, items: readonly Item[]): string;
   /** Unpacks the items whose wallet is wanted, and returns them in their original order. */
   unpack(packed: string, wanted: (wallet: string) => boolean): readonly OwnItem[];
-  /** Returns the payload of the broadcast for the items of one tick. */
+  /** Returns the payload of the broadcast for the items of one publisher tick. */
   broadcast(items: readonly Item[]): Promise<object>;
 }
 

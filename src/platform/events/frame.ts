@@ -38,7 +38,7 @@ export const bookmark = (id: string): Buffer => Buffer.from(`id: ${id}\n\n`);
 
 /**
  * Encodes a heartbeat.
- * @param id the id of the last entry sent; null when the subscriber has not received all entries
+ * @param id the id of the last entry; null for a subscriber that has not received all entries: its heartbeat has no id
  */
 export const heartbeat = (id: string | null): Buffer => Buffer.from(id === null ? ':\n\n' : `:\nid: ${id}\n\n`);
 

@@ -49,7 +49,7 @@ const lockCounter = statement<{ publication: number; waitMs: number }>(
   `select publication::float8 as publication, ${WAIT_MS} from outbox_counter for update skip locked`,
 );
 
-// Runs as a separate statement after the one that takes the lock, so that it sees the numbers that the previous tick assigned.
+// Runs as a separate statement after `lockCounter`, so that it sees the numbers that the previous tick assigned.
 const assignNumbers = statement<{ publication: number }>(
   'outbox_number',
   `with picked as (

@@ -8,7 +8,7 @@ import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } 
  * Runs one tick: publishes rows that wait in the outbox. A tick first numbers the rows in PostgreSQL, then appends the missing entries to the Redis
  * stream, all or none. Any number of publishers may run, because only one tick runs at a time, at least TICK_MS after the previous tick. No event is
  * lost or duplicated if a publisher is killed between the two steps, or if another publisher appends the same entries first.
- * @returns delay until the next tick, ms; null when no row waits, so that the caller can wait for a message in the wake-up channel
+ * @returns delay until the next tick, ms; null when no row waits, so that the caller can wait for a message in the Redis channel `wakeUpChannel`
  */
 export async function publishTick(app: App, batched: BatchedEvent = app.events.batched): Promise<number | null> {
   const key = eventStreamKey(app.config);
@@ -69,8 +69,8 @@ async function drafts(app: App, rows: readonly OutboxRow[], batched: BatchedEven
 }
 
 /**
- * Returns the items of a batched row; none when the payload is malformed. The row still gets an (empty) stream entry, because readers treat a missing
- * number as lost events.
+ * Returns the items of an outbox row of the batched event type; none when the payload is malformed. The row still gets an (empty) stream entry,
+ * because readers treat a missing publication number as lost events.
  */
 function itemsOf(app: App, row: OutboxRow, batched: BatchedEvent): readonly unknown[] {
   try {

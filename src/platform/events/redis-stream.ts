@@ -16,7 +16,7 @@ export const eventStreamKey = (config: Config): string => `{${config.redis.prefi
 /** The Redis channel that wakes the publisher after a commit that wrote events. */
 export const wakeUpChannel = (config: Config): string => `${config.redis.prefix}:events:wake-up`;
 
-/** Maximum entries and maximum bytes of the Redis stream. They limit how many missed events a client can resume. */
+/** Maximum entries and maximum bytes of the Redis stream. They limit how many missed events a client can receive after a reconnect. */
 export const STREAM_ENTRIES = 10_000;
 export const STREAM_BYTES = 32 * 1024 * 1024;
 

@@ -65,7 +65,8 @@ export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wa
 }
 
 /**
- * Holds the entries of the Redis stream in memory; both have the same maximum size. Clients that resume receive their missed events from this buffer.
+ * Holds the entries of the Redis stream in memory, up to the same maximum size as the stream. Clients that resume receive their missed events from
+ * this buffer.
  */
 export class ReplayBuffer {
   readonly epoch: string;

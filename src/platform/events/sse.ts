@@ -20,7 +20,7 @@ const MAX_SHARE_OF_FILES = 0.75;
 const SLICE = 200;
 /** Maximum duration of a delivery to all subscribers, ms. After a longer delivery, the process pauses deliveries to do its other work. */
 const BUSY_MS = 5;
-/** Length of this pause as a share of the duration of the delivery, and the maximum length of the pause, ms. */
+/** Length of the pause after a long delivery, as a share of the duration of that delivery, and the maximum length of the pause, ms. */
 const PAUSE_SHARE = 1 / 8;
 const MAX_PAUSE_MS = 100;
 /** Maximum session checks at a time, so that requests do not wait behind these checks. */
@@ -69,7 +69,7 @@ class Streams {
     this.#app = app;
     this.#deps = {
       buffer: () => {
-        if (this.#buffer === null) throw new Error('a stream started before the Redis stream was loaded');
+        if (this.#buffer === null) throw new Error('a subscriber was added before the events were loaded from Redis');
         return this.#buffer;
       },
       since: (end) => this.#since(end),

@@ -10,7 +10,7 @@ import type { Reader, ReplayBuffer } from './replay-buffer.ts';
 const MAX_BACKLOG = 1024 * 1024;
 /** Approximate size of a page of missed messages, bytes. The next page is sent when the client has read the previous one. */
 const PAGE_BYTES = 64 * 1024;
-/** Maximum bytes of missed messages that are sent again. A client that missed more receives a reset. */
+/** Maximum bytes of missed messages that are sent after a reconnect. A client that missed more receives a reset. */
 const MAX_MISSED = 8 * 1024 * 1024;
 /** Maximum time for a stream to end, ms. Then the socket is destroyed, because a client that does not read would keep it open. */
 const END_MS = 30_000;
@@ -40,8 +40,8 @@ export class Subscriber implements Reader {
   /** Progress of the replay of missed messages; null = the subscriber is live. */
   #replay: { from: Bookmark; sent: number } | null = null;
   /**
-   * Position up to which the client has received messages from another process, if that process had read more of the Redis stream than this one.
-   * Messages up to this position are not sent again. null = no such position.
+   * Position up to which the client has received messages from another process that had read more of the Redis stream than this process. Messages up
+   * to this position are not sent again. null = the client has received no message that this process has not read yet.
    */
   #after: Bookmark | null = null;
 

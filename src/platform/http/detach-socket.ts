@@ -3,9 +3,10 @@ import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 
 /**
- * Sends the headers of a response and detaches its socket from node:http, so that node:http frees the request, the response and the parser. They take
- * several times the memory of the socket, which matters for event streams that last for minutes. After that, the caller writes the response body to
- * the socket; closing the connection ends the body. Bytes from the client are discarded, and the socket is closed when the client closes its side.
+ * Sends the headers of a response and detaches its socket from node:http, so that node:http frees the request, the response and the parser. These
+ * objects take several times the memory of the socket, which matters for event streams that last for minutes. After that, the caller writes the
+ * response body to the socket; closing the connection ends the body. Bytes from the client are discarded, and the socket is closed when the client
+ * closes its side.
  * @returns the socket; null when the client has disconnected or the request is pipelined
  */
 export async function detachSocket(response: ServerResponse): Promise<Socket | null> {
@@ -25,7 +26,8 @@ export async function detachSocket(response: ServerResponse): Promise<Socket | n
     () => false,
   );
   if (!isWhole || !socket.writable) return null;
-  // Tells node:http that the connection has closed. It then frees the parser and the request, and destroys the socket if more requests were pipelined.
+  // Tells node:http that the connection has closed. node:http then frees the parser and the request, and destroys the socket if more requests were
+  // pipelined.
   socket.emit('close');
   response.detachSocket(socket);
   socket.removeAllListeners().setTimeout(0).on('error', ignore).on('end', destroy);

@@ -4,7 +4,7 @@ import type { Config } from '#config';
 
 /**
  * Returns a function that sets the security headers of an HTML page: no resources from other origins, no inline scripts, no framing. JSON responses
- * do not get these headers, because browsers do not render JSON, and helmet takes more time than a small response.
+ * do not get these headers, because browsers do not render JSON, and setting the headers with helmet takes longer than sending a small response.
  * @param inlineStyles whether the page may have inline styles, which pages of third-party libraries need
  */
 export function pageHeaders(config: Config, { inlineStyles }: { inlineStyles: boolean }): (ctx: Koa.Context) => Promise<void> {

@@ -212,7 +212,7 @@ function encodeChecked(app: App, route: AnyRoute, status: number, shape: z.ZodTy
   return JSON.stringify(checked.success ? checked.data : value);
 }
 
-/** Reports a response that the route does not declare. It throws outside production, so that tests fail. In production it only logs an error. */
+/** Reports a response that the route does not declare. Outside production, throws an error, so that tests fail. In production, only logs an error. */
 function contractViolation(app: App, violation: string): void {
   if (!app.config.production) throw new Error(violation);
   app.log.error({ violation }, 'a response does not match the declaration of its route; it is sent anyway');

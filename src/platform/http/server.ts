@@ -13,7 +13,10 @@ export interface ClientTimeouts {
   readonly requestMs: number;
   /** Maximum time between two requests of a connection. */
   readonly keepAliveMs: number;
-  /** Maximum time without a byte in either direction. It closes the connection of a client that sends a request and does not read the response. */
+  /**
+   * Maximum time without a byte in either direction. After this time the server closes the connection, for example when a client does not read the
+   * response.
+   */
   readonly inactivityMs: number;
   /** Interval between two checks of the timeouts. */
   readonly checkMs: number;

@@ -67,7 +67,8 @@ export async function readForm<Fields extends z.ZodType>(
   try {
     await pipeline(body, form);
   } catch (error) {
-    failure ??= error instanceof HttpError ? error : fail(400, 'the body must be a complete form, as its Content-Type says');
+    failure ??=
+      error instanceof HttpError ? error : fail(400, 'the body must be a complete multipart form, because its Content-Type is multipart/form-data');
     // Ends the file's stream with the error. Otherwise `receive` could wait for ever, because busboy does not end a file that begins in the same
     // chunk, after the error.
     file?.destroy(failure);

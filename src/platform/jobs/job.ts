@@ -5,7 +5,10 @@ export interface Job<Name extends string = string, Payload extends z.ZodType = z
   /** Name of the job in Redis. After a rename, jobs that wait under the former name have no handler. */
   readonly name: Name;
   readonly queue: Queue;
-  /** Holds ids, and not amounts or rows: the handler reads the current rows from the database. The only exception is recordScores. */
+  /**
+   * Holds ids, and not amounts or rows: the handler reads the current rows from the database. The only exception is the job recordScores, whose
+   * payload contains the scores.
+   */
   readonly payload: Payload;
   /** Maximum attempts, including the first one. */
   readonly attempts: number;

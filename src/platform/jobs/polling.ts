@@ -6,7 +6,7 @@ const POLL_MS = 100;
 /** Maximum requests of a process that wait for rows of one kind. Further requests do not wait and get the current row at once. */
 const MAX_WAITING = 5_000;
 
-/** The requests of one process that wait, by the id of their row. */
+/** The waiting requests of one process, by the id of the row that each request waits for. */
 interface Waiting {
   readonly waiters: Map<string, Set<() => void>>;
   count: number;
@@ -18,7 +18,7 @@ interface Waiting {
  * All waiting requests of a process share one query per poll.
  * @param read returns the existing rows among the given ids
  * @param isDecided returns whether a row is decided, which ends the wait
- * @returns a function that waits at most `withinMs` (0 = reads the row once) and returns the row in its state at the end; null when the row does not
+ * @returns a function that waits at most `withinMs` (0 = reads the row once) and returns the row as it is after the wait; null when the row does not
  * exist
  */
 export function pollUntil<Row extends { readonly id: string }>(
@@ -30,7 +30,7 @@ export function pollUntil<Row extends { readonly id: string }>(
 
   /**
    * Waits until the row is decided, the time is over, or a poll has failed.
-   * @returns false at once when too many requests wait already
+   * @returns true after the wait; false at once, without a wait, when too many requests wait already
    */
   function decided(app: App, id: string, withinMs: number): Promise<boolean> {
     const waiting = app.state(waitingRequests);
@@ -76,7 +76,7 @@ export function pollUntil<Row extends { readonly id: string }>(
       const row = await readOne(app, id);
       const leftMs = end - performance.now();
       if (row === null || isDecided(row) || leftMs <= 0) return row;
-      // The row may have become undecided again between the poll and this read; then the loop waits again.
+      // After the wait, the loop reads the row again, because the row may have become undecided since the poll.
       if (!(await decided(app, id, leftMs))) return await readOne(app, id);
     }
   };

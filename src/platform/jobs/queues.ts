@@ -33,7 +33,8 @@ export function openQueues(connection: Redis, prefix: string, names: readonly st
   const all = new Map(
     names.map((name) => {
       const queue = new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true });
-      // Failures are reported by `add` and by the connection already. Without a listener BullMQ would print them again.
+      // This listener does nothing: `add` and the Redis connection report failures already, and without a listener BullMQ would print each failure
+      // again.
       queue.on('error', () => undefined);
       return [name, queue];
     }),

@@ -18,12 +18,12 @@ export const PATIENT: RedisOptions = { maxRetriesPerRequest: null };
 type SendCommand = Redis['sendCommand'];
 
 /**
- * A connection that measures its commands and rejects a command without a response in time. Precondition: no blocking command is sent. One timer
- * serves all commands, because a timer per command, as in ioredis, costs more than most commands.
+ * A connection that measures its commands, and rejects a command that gets no response within the timeout. Precondition: the connection sends no
+ * blocking command. One timer serves all commands, because a timer per command, as in ioredis, costs more than most commands.
  */
 class TimedRedis extends Redis {
   readonly #timeoutMs: number;
-  /** Commands without a response, oldest first, with the time when each was sent. */
+  /** In-flight commands, oldest first, each with the time when it was sent. */
   readonly #pending = new Map<Parameters<SendCommand>[0], number>();
   #timer: NodeJS.Timeout | null = null;
 

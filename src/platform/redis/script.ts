@@ -7,7 +7,7 @@ export type Script<Reply> = (redis: Redis, keys: readonly string[], args?: reado
 /**
  * Declares a Lua script. The script is called by its hash; its text is sent only when Redis does not know the hash, for example after a restart.
  * `defineCommand` is not used, because defining a command while an automatic pipeline is filling breaks that pipeline.
- * @template Reply the reply of the script as Redis converts it; not checked at run time
+ * @template Reply type of the script's reply after Redis has converted the reply from Lua; not checked at run time
  */
 export function script<Reply>(lua: string): Script<Reply> {
   const hash = createHash('sha1').update(lua).digest('hex');

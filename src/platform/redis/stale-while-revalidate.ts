@@ -45,8 +45,8 @@ interface StaleWhileRevalidate<Key, Value> {
   /** Returns a value, from the cache or the source. @throws 503 when there is no value */
   (app: App, key: Key): Promise<Reading<Value>>;
   /**
-   * Returns the cached values of the keys, in the order of the keys; null for a key without a value of at most `staleMs`. Never sends a request to
-   * the source.
+   * Returns the cached values of the keys, in the order of the keys; null for a key that has no value or whose value is older than `staleMs`. Never
+   * sends a request to the source.
    */
   cached(app: App, keys: readonly Key[]): Promise<(Reading<Value> | null)[]>;
 }

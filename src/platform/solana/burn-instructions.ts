@@ -5,8 +5,8 @@ import { TOKEN_PROGRAM } from './tokens.ts';
 const TOKENS = TOKEN_PROGRAM.toBase58();
 
 /**
- * Minimum number of data bytes of a burn instruction. Key: the number of the instruction in the token program (8 = `Burn`, 15 = `BurnChecked`). The
- * accounts of both instructions are: token account, mint, authority.
+ * Minimum data length of each type of burn instruction, bytes. Key: the code of the instruction in the token program (8 = `Burn`, 15 =
+ * `BurnChecked`). The accounts of both instructions are: token account, mint, authority.
  */
 const BURNS: Readonly<Record<number, number>> = { 8: 9, 15: 10 };
 
@@ -39,7 +39,8 @@ export function parseBurns(found: VersionedTransactionResponse, mint: string): P
   if (meta.err !== null) return { at, memos: [], burns: [] };
   const addresses = addressesOf(found);
   const signers = new Set(signersOf(found));
-  // Includes the balances after the transaction, because an account that was opened in the transaction has no balance before the transaction.
+  // The balances name the owner of each token account. Includes the balances after the transaction, because an account that the transaction opened
+  // has no balance before the transaction.
   const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])];
   const ownerOf = (account: string) => balances.find(({ accountIndex }) => addresses[accountIndex] === account)?.owner;
 

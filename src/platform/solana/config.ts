@@ -115,7 +115,7 @@ export const ChainEnvironment = {
 
 type ChainVariables = z.output<z.ZodObject<typeof ChainEnvironment>>;
 
-/** Minimum values in production of LANDING_DEPTH_BLOCKS and LANDING_RECHECK_MS, which decide when a transaction counts as expired. */
+/** Minimum values of LANDING_DEPTH_BLOCKS and LANDING_RECHECK_MS in production. The two settings decide when a transaction counts as expired. */
 const PRODUCTION_DEPTH_BLOCKS = 32;
 const PRODUCTION_RECHECK_MS = 30_000;
 

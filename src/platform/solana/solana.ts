@@ -80,7 +80,7 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
 function connect(url: string): Connection {
   return new Connection(url, {
     commitment: 'confirmed',
-    // web3.js does not retry requests, because only the caller knows whether a request is still needed.
+    // Disables the retries of web3.js, because only the caller knows whether a request is still needed.
     disableRetryOnRateLimit: true,
     fetch: fetchRpc,
   });
@@ -135,7 +135,7 @@ function jsonBytes(text: string): Uint8Array | null {
 
 /**
  * Runs an RPC request.
- * @throws 503 when the RPC node does not answer, limits the rate, or fails. Throws an error about the request itself unchanged
+ * @throws 503 when the RPC node does not answer, limits the rate, or fails. An error about the request itself is thrown unchanged
  */
 export async function rpc<T>(request: () => Promise<T>): Promise<T> {
   try {

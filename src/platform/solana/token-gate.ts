@@ -21,8 +21,8 @@ const PEEK_MS = 300;
 
 /**
  * Adds up the balances of all token accounts that a wallet has for the mint. The RPC node must have an index of token accounts by owner (for
- * `getTokenAccountsByOwner`), as all public nodes have. Frozen accounts count too, because a wallet must only hold the tokens, not be able to spend
- * them.
+ * `getTokenAccountsByOwner`), as all public nodes have. Frozen accounts count too, because a wallet must hold the tokens but does not need to be able
+ * to spend them.
  */
 const readBalance = staleWhileRevalidate<{ wallet: string; mint: string }, string>({
   name: 'balance',
@@ -46,7 +46,8 @@ const readBalance = staleWhileRevalidate<{ wallet: string; mint: string }, strin
 });
 
 /**
- * Returns the token balance of a wallet and its eligibility. They are cached for 30 s, or for 10 minutes while the RPC node does not answer.
+ * Returns the token balance of a wallet and whether the balance reaches the minimum. The balance is cached for 30 s, or for 10 minutes while the RPC
+ * node does not answer.
  * @throws 503 when no cached balance is left, or when no reward mint is configured
  */
 export async function readHolding(app: App, wallet: string): Promise<TokenHolding> {
@@ -88,7 +89,7 @@ export async function cachedEligibility(app: App, wallets: readonly string[]): P
 
 /**
  * Returns an error when a wallet may not start a play: 403 when its token balance is too low, 503 when the balance is not known. Returns null when
- * the wallet may start a play, which is always so unless `GATE` is `play`.
+ * the wallet may start a play. When `GATE` is empty, every wallet may start a play.
  */
 export async function playGateError(app: App, wallet: string): Promise<HttpError | null> {
   if (!app.config.chain.tokenGate.play) return null;

@@ -39,7 +39,7 @@ export class UploadDraft {
   }
 
   /**
-   * Writes a stream to the temporary file. It reads the stream no faster than the disk writes.
+   * Writes a stream to the temporary file. Writes each chunk before it reads the next one, so that a slow disk slows the stream down.
    * @param inspect receives the first `HEAD_BYTES` bytes as soon as they have arrived; it throws to abort the upload
    * @throws 413 when the stream exceeds `maxBytes`, 503 when the disk is full
    */

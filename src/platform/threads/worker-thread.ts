@@ -10,7 +10,7 @@ interface ThreadCall {
 }
 type ThreadReply = { id: number; result: unknown } | { id: number; error: Error };
 
-/** A worker thread that serves an object. Its synchronous methods run one after the other. */
+/** A worker thread that serves an object. Synchronous methods of the object run one after the other. */
 export interface Thread<T> {
   readonly remote: Remote<T>;
   close(): Promise<void>;

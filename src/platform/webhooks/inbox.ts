@@ -70,9 +70,10 @@ export interface ReceivedDelivery {
 
 /**
  * Makes one attempt to process a stored delivery. Does nothing unless the delivery is in the state `received`. The attempt is counted before it
- * begins, so that a delivery that crashes the process is not retried for ever. The effect and the verdict are written in one transaction.
- * @param prepare runs first, outside any transaction, and may call external services. It returns a function that runs inside the transaction and
- * returns the verdict.
+ * begins, so that a delivery that crashes the process is not retried for ever. The effect of the delivery and the verdict are written in one
+ * transaction.
+ * @param prepare the function that runs first, outside any transaction, and may call external services. It returns a second function, which runs
+ * inside the transaction and returns the verdict.
  */
 export async function processDelivery(
   app: App,

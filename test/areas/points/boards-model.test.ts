@@ -116,7 +116,7 @@ class History {
   }
 }
 
-test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 3) }, (_, i) => i + 1))(
+test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) => i + 1))(
   'boards match a naive model, from Redis, by SQL and from finals (history %i)',
   async (seed) => {
     const t = await startTestApp({ workers: false });

@@ -83,7 +83,7 @@ test.each([
   expect(await sent(text)).toEqual(answer);
 });
 
-const COMPLETE = 'the body must be a complete form, as its Content-Type says';
+const COMPLETE = 'the body must be a complete multipart form, because its Content-Type is multipart/form-data';
 test.each([
   ['an empty body', '', COMPLETE],
   ['another boundary', FILE.replaceAll('--b', '--c'), COMPLETE],

@@ -8,7 +8,7 @@ import { type OwnTarget, startTarget } from '#tools/fuzz/target.ts';
 
 /** Seed of the run, different each time; `FUZZ_SEED` repeats a run. */
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000_000);
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 1_500);
 
 let folder: Awaited<ReturnType<typeof openTemporaryFolder>>;
 let localnet: LocalnetProcess;

@@ -4,8 +4,8 @@ import { AT, checksumCheck, DAY, databaseCheck, FROM, inSlice, weight } from '..
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 
 /**
- * SQL condition that is true when the consumer for quests has processed all activities of the wallet. The column `activities` of a batch lists the
- * activities in the batch, each with its wallet.
+ * SQL condition that is true when the consumer for quests has processed all activities of the wallet. A row of `activity_batches` lists its
+ * activities, each with a wallet, in the column `activities`.
  */
 const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
 /**
@@ -54,8 +54,8 @@ export const activityChecks = [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum
        from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'void', 'play')) a group by 1`,
     ],
-    // Reads one day more than it compares, because midnight may be between an activity and its cause (for example a score), so that the two have
-    // different days.
+    // Reads one day more than this check compares, because midnight may be between an activity and its cause (for example a score), so that the
+    // activity and the cause have different days.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
        where status in ('accepted', 'voided') and day >= ${FROM} - 1

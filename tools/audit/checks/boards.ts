@@ -3,7 +3,7 @@ import { bucketOf, PERIODS, type Span } from '#lib/periods.ts';
 import { Candidates } from '../candidates.ts';
 import { type AuditContext, type Check, DifferenceList, type Differences } from '../check.ts';
 
-/** Maximum standings per query. Redis needs about one millisecond to read them, and serves no other client during this time. */
+/** Maximum standings per query. Redis needs about one millisecond to read this many standings, and serves no other client during this time. */
 const PAGE = 2_000;
 /**
  * Maximum attempts to compare the number of wallets in Redis with the number in the database. Several attempts may be needed, because both numbers
@@ -44,8 +44,8 @@ const SELECT_SOME = lists(`wallet = any($6::text[])`);
 const COUNT = `select ${LISTED.map((value, i) => `count(${value})::int as v${i}`).join(', ')} from standings where board = $1 and mode = 'regular'`;
 
 /**
- * Wallets and their standings: one column with the versions of the standings, then one column of values per span (all time, day, week, month, year).
- * A value is '' or null when the wallet is not listed in the span.
+ * Standings of several wallets, column by column: one column with the versions of the standings, then one column of values per span (all time, day,
+ * week, month, year). A value is '' or null when the wallet is not listed in the span.
  */
 interface Columns {
   readonly wallets: readonly string[];
@@ -64,13 +64,13 @@ async function readDatabase({ db }: AuditContext, { board, spans }: Board, text:
   return { wallets: split(row.wallets), columns: ['versions', ...LISTED.map((_, i) => `v${i}`)].map((name) => split(row[name])) };
 }
 
-/** Reads the versions and values of the wallets' standings from Redis. */
+/** Reads the versions and values of the standings of some wallets from Redis. */
 async function readRedis({ redis }: AuditContext, { spans, versions }: Board, wallets: readonly string[]): Promise<Columns> {
   if (wallets.length === 0) return { wallets, columns: [] };
   return { wallets, columns: await Promise.all([redis.hmget(versions, ...wallets), ...spans.map(({ key }) => redis.zmscore(key, ...wallets))]) };
 }
 
-/** Returns a number in plain digits, because Redis writes large numbers in several formats; '' when there is no number. */
+/** Returns a number in plain digits, because Redis writes large numbers in several formats. Returns '' when the argument is missing or empty. */
 const plain = (number: string | null | undefined) => (number == null || number === '' ? '' : String(BigInt(Math.round(Number(number)))));
 const isSame = (stored: string | null | undefined, shown: string | null | undefined) => stored === shown || (stored ?? '') === plain(shown);
 
@@ -103,7 +103,7 @@ async function compareAll(audit: AuditContext, board: Board, candidates: Candida
     const { wallets, columns } = await next;
     const last = wallets.at(-1);
     if (last === undefined) return;
-    // Starts to read the next page from the database before Redis returns the current page.
+    // Starts to read the next page from the database while Redis still reads the current page.
     next = readDatabase(audit, board, SELECT_PAGE, last);
     next.catch(() => undefined);
     const shown = await readRedis(audit, board, wallets);

@@ -11,8 +11,8 @@ interface Round {
   readonly id: string;
   readonly state: 'finalized' | 'void';
   /**
-   * The public audit of the round (the published data that prove its result) as JSON, without the entry hashes. These hashes are stored as level 0 of
-   * the Merkle tree.
+   * The public audit of the round (the published data that prove its result) as JSON, without the hashes of the entries. The database stores these
+   * hashes as level 0 of the Merkle tree.
    */
   readonly audit: string;
   readonly leaves: Buffer | null;
@@ -64,7 +64,8 @@ function findFault({ config }: AuditContext, round: Round, entries: readonly Ent
   // A round without a commitment has no beacon. `verifyRound` accepts any beacon chain for this round, so QUICKNET is only a placeholder.
   const beacon = audit.beacon ?? QUICKNET;
   const minimum = { minLeadSec: Math.min(LEAD_SEC, draws.leadSec), minMarginSec: Math.min(MARGIN_SEC, draws.marginSec) };
-  // Takes the committer's public key from the stored commitment, because the configured key may have been replaced since then.
+  // Takes the public key of the committer (the service's signer of commitments) from the stored commitment, because the key in the configuration may
+  // be a newer one.
   const committer = round.landed?.committer ?? '';
   const verdict = verifyRound(audit, entries, { beacon, verifySignature, committer, landed: round.landed, ...minimum });
   if (!verdict.ok) return `${verdict.where}: ${verdict.reason}`;

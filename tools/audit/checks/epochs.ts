@@ -62,8 +62,8 @@ function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | n
 }
 
 /**
- * Verifies the root and the stored tree of an epoch. Returns the fault as a sentence, or null. Keeps only one page of leaves and the roots of all
- * chunks in memory.
+ * Compares the root and the stored tree of an epoch with the tree that its leaves give. Returns the fault as a sentence, or null. Keeps only one page
+ * of leaves and the roots of all chunks in memory.
  */
 async function findFault(audit: AuditContext, { epoch, leaves, root }: Stored): Promise<string | null> {
   if (leaves === 0) return null;

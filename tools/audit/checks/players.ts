@@ -1,6 +1,6 @@
 import { AT, checksumCheck, DAY, databaseCheck, FROM, weight } from '../check.ts';
 
-/** SQL that selects the number of scores and the sum of points stored in `players.tally`, one row per wallet, mode and game. */
+/** SQL that selects the numbers stored in `players.tally`: the number of scores and the sum of points, one row per wallet, mode and game. */
 const TALLIES = `
   select wallet, (m).key as mode, (g).key as game_id, ((g).value->>'scores')::int8 as scores, ((g).value->>'points')::int8 as points
   from (select wallet, m, jsonb_each((m).value) as g from (select wallet, jsonb_each(tally) as m from players) p) p`;

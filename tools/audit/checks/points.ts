@@ -18,8 +18,8 @@ const OF_SPANS = '(of all time/today/this week/month/year)';
 
 const BOARD_OF_KIND = `case kind when 'quest' then 'quests' when 'referral' then 'referrals' end`;
 /**
- * Returns SQL that lists ledger rows (or sums of ledger rows) once per board that counts their points: all rows for the board `global`, and the rows
- * of quests and of referrals again for the boards `quests` and `referrals`.
+ * Returns SQL that lists ledger rows (or sums of ledger rows) once per board that counts their points. The board `global` counts all rows; the boards
+ * `quests` and `referrals` also count the rows of their own kind.
  * @param rows a table or CTE with the column `kind` and the given columns
  * @param columns the columns of the result after the column `board`
  */
@@ -28,7 +28,7 @@ const fed = (rows: string, columns: string) => `
 
 const SUMMED = ['global', 'quests', 'referrals'];
 const BOARDS = `(${SUMMED.map((board) => `'${board}'`).join(', ')})`;
-/** Two CTEs. `ended`: the latest day, week, month and year whose final ranks are stored. `counted`: the UTC days in these periods. */
+/** Two CTEs. `ended`: the latest day, week, month and year whose final ranks are stored. `counted`: the UTC days within the rows of `ended`. */
 const COUNTED = `ended as materialized (select distinct on (period) period, bucket from closed_periods where finals_at is not null order by period, bucket desc),
   counted as materialized (select period, bucket, day from ended join days using (period, bucket))`;
 /** SQL that selects the ledger rows that can count for the final ranks of the periods in `counted`. */
@@ -56,8 +56,8 @@ export const pointChecks = [
      select format('%s, %s: %s has %s in the ledger and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('l')}, ${shown('s')}) as what
      from summed l full join (select * from (${STANDINGS}) s where board in ${BOARDS}) s using (board, mode, wallet)
      where ${differs('l', 's')}`,
-    // Finds standings of 0 without a ledger row. The sums do not show them, because a standing of 0 adds nothing to a sum. `case` forces one lookup
-    // per standing of 0; otherwise the planner would read the whole ledger.
+    // Finds standings of 0 without a ledger row. The comparison of sums does not find them, because a standing of 0 adds nothing to a sum. `case`
+    // forces one lookup in the ledger per standing of 0; otherwise the planner would read the whole ledger.
     () => `select format('%s, %s: %s has a standing of 0, but no ledger row', board, mode, wallet) as what from standings s
      where board in ${BOARDS} and case when total = 0
        then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,
@@ -103,8 +103,8 @@ export const pointChecks = [
      from ranked r full join (select f.* from finals f join ended using (period, bucket) where board in ${BOARDS}) f
        using (board, period, bucket, wallet)
      where (r.value, r.rank, r.position) is distinct from (f.value, f.rank, f.position)`,
-    // Checks that each final rank follows the rank before it. Sorts by a number per pair of board and period, because sorting by the names of board
-    // and period takes three times as long.
+    // Checks that each final rank follows the rank before it. Sorts by a number that stands for a pair of board and period, because sorting by the
+    // names of board and period takes three times as long.
     () => `with ${DAYS}, ${COUNTED},
      ranking as (select row_number() over () as id, * from ended cross join unnest(array['${SUMMED.join("', '")}']) b(board))
      select format('%s of %s %s: %s, with %s points, rank %s and position %s, does not follow the previous row', board, period, bucket, wallet, value, rank, position) as what

@@ -12,8 +12,8 @@ interface RecordedSignature {
   /** Description of the transaction for operators (for example `commitment 7`). */
   readonly about: string;
   /**
-   * Outcome of the transaction in the database. `succeeded`: finalized without an error. `failed`: finalized with an error. `unclear`: an operator
-   * must decide.
+   * Outcome of the transaction in the database. `succeeded`: finalized without an error. `failed`: finalized with an error. `unclear`: the service
+   * does not know the outcome, so an operator must decide.
    */
   readonly end: 'succeeded' | 'failed' | 'unclear';
   /** Slot of the transaction; null when the database does not store the slot. */
@@ -57,7 +57,7 @@ function findFault({ signature, about, end }: RecordedSignature, status: Signatu
 
 /**
  * Compares stored transactions with the chain. RPC nodes delete old blocks, so the check skips transactions in blocks that the RPC node no longer
- * has. If it would skip all transactions, the check fails.
+ * has. The check fails when this applies to all transactions.
  */
 export const signatures: Check = {
   name: 'signatures',

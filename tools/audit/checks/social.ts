@@ -34,7 +34,7 @@ const clipMedia: Check = {
       const still = await audit.db.query({ text: `select 1 from clips where id = $1 and state = 'ready'` }, [clip.id]);
       if (still.length > 0) found.add(`clip ${clip.id}: its file cannot be read to the end`);
     }
-    // If no file can be read, the storage is unavailable or misconfigured, so the check fails.
+    // If every file is unreadable, the storage is unavailable or misconfigured, so the check fails.
     if (found.total > 0 && found.total === clips.length) throw failure;
     return found;
   },

@@ -3,7 +3,7 @@ import { comparePositions, decodeEntry, type Entry, eventStreamKey, follows, rea
 import { Candidates } from '../candidates.ts';
 import { AT, type AuditContext, type Check, databaseCheck } from '../check.ts';
 
-/** Maximum stream entries per read from Redis. They have about half a megabyte. */
+/** Maximum stream entries per read from Redis. So many entries have about half a megabyte in total. */
 const PAGE = 500;
 
 /**
@@ -40,7 +40,8 @@ const streamCheck: Check = {
     const due = await lastPublication(audit.db);
     const candidates = new Candidates<(audit: AuditContext) => Promise<string | null>>();
     candidates.add((one) => compareEnd(one, due));
-    // Searches for gaps several times and reports a gap only if it stays, because the stream may be trimmed or restarted while it is read.
+    // Searches for gaps several times and reports a gap only if every search finds one, because the stream may be trimmed or restarted while it is
+    // read.
     candidates.add(findGap);
     return await candidates.confirm(audit, async (comparisons) => {
       const found = new Map<(typeof comparisons)[number], string>();

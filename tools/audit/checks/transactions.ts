@@ -27,8 +27,8 @@ export const transactionChecks = [
   databaseCheck(
     'outflows',
     'the daily outflow counted by the circuit breaker equals the spending of the attempts of that day',
-    // Attempts are never deleted, so the sum of their spending is complete. A failed transaction spent only the SOL of its fee, so its other spending
-    // does not count.
+    // Attempts are never deleted, so the sum of their spending is complete. A failed transaction spent the SOL of its fee and nothing else, so its
+    // other amounts do not count.
     `with spent as (
        select a.spend_day as day, s->>'asset' as asset, sum((s->>'amount')::numeric) as amount
        from chain_attempts a, jsonb_array_elements(a.spends) s

@@ -14,7 +14,10 @@ const SELECT_TREASURY_ACCOUNTS = `
     coalesce((select mint from paid where currency = 'reward'), (select mint from epoch_accounts order by epoch desc limit 1)) as reward,
     (select treasury from payout_batches order by created_at desc limit 1) as treasury`;
 
-/** Returns the addresses of the treasury and of the mints. An address that is not configured is taken from the latest payout. */
+/**
+ * Returns the addresses of the treasury and of the two mints (USDC and reward token). An address that is not configured is taken from the latest
+ * payout.
+ */
 async function readTreasuryAccounts({ config, db }: AuditContext): Promise<TreasuryAccounts> {
   const { usdcMint, rewardMint, addresses } = config.chain;
   const [latest] = await db.query<TreasuryAccounts>({ text: SELECT_TREASURY_ACCOUNTS });
@@ -62,8 +65,8 @@ interface ManualPayment {
   readonly currency: (typeof CURRENCIES)[number];
   readonly amount: string;
 }
-// Selects the payments that were reported as made outside the service. Excludes payments by payout batches and by matched transactions
-// (`payout_findings`), because other checks cover them.
+// Selects the payments that an operator reported as made outside the service. Excludes two groups that other checks cover: payments by payout
+// batches, and payments by transactions that were matched later (`payout_findings`).
 const SELECT_MANUAL = (days: string, limit: string) => `
   select signature, wallet, currency, sum(amount)::text as amount from payments p
   where state = 'completed' and signature is not null and completed_at > app_now() - interval '${days} days'

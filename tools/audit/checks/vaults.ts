@@ -38,7 +38,7 @@ type Leaves = Uint8Array;
 
 const has = (leaves: Leaves, index: number) => (((leaves[index >>> 3] ?? 0) >> (index & 7)) & 1) === 1;
 
-/** Returns the lowest index of a leaf whose bit is set in `some` and not in `others`; undefined when there is none. */
+/** Returns the lowest index of a leaf whose bit is 1 in `some` and 0 in `others`; undefined when there is none. */
 function firstMissing(some: Leaves, others: Leaves): number | undefined {
   const at = some.findIndex((byte, i) => (byte & ~(others[i] ?? 0)) !== 0);
   return at < 0 ? undefined : [0, 1, 2, 3, 4, 5, 6, 7].map((bit) => 8 * at + bit).find((index) => has(some, index) && !has(others, index));
@@ -153,7 +153,7 @@ class VaultComparison {
     const before = this.#before.get(open.epoch);
     const known = isDeep ? await claimedOf(this.#audit, open.epoch) : NONE;
     const indexes = isDeep && account.state === 'open' ? await bitsOf(this.#audit, open) : known;
-    // Stores only the state of the first comparison. A later state may include new claims that the database does not have yet.
+    // Stores only the state of the first comparison, because a later state may include new claims that the database does not have yet.
     if (before === undefined || (isDeep && before.indexes === NONE)) {
       this.#before.set(open.epoch, { claimed: before?.claimed ?? account.claimed, indexes: isDeep ? indexes : NONE });
     }

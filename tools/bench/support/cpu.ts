@@ -32,7 +32,7 @@ export function cpuPerRequest(before: Cpu, after: Cpu, requests: number): Cpu {
   return Object.fromEntries(Object.keys(after).map((part) => [part, (1e6 * ((after[part] ?? 0) - (before[part] ?? 0))) / requests]));
 }
 
-/** Returns the sum of the CPU times of all parts except the load process. */
+/** Returns the sum of the CPU times of all parts of the system, without the load process. */
 export const totalWithoutLoad = ({ load: _, ...parts }: Cpu): number => Object.values(parts).reduce((sum, part) => sum + part, 0);
 
 /** Reports the CPU time per request without the load process, and the CPU time of each part as a remark. */

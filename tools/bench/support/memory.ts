@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const Targets = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
 
-/** Returns the resident memory of a process, bytes. It does not include kernel memory, for example socket buffers. Linux only. */
+/** Returns the resident memory of a process, bytes, without kernel memory (for example socket buffers). Linux only. */
 export function residentBytes(pid: number): number {
   return 1_024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

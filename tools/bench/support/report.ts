@@ -8,7 +8,10 @@ export interface Figure {
   readonly figure: string;
   /** A limit, a value of a peer (another server or measurement), or a remark. */
   readonly against: string;
-  /** The value divided by the limit or by the value of the peer. Empty when there is neither. Ends with `!` when the limit is missed. */
+  /**
+   * The value divided by the limit or by the value of the peer; empty when there is neither a limit nor a peer. Ends with `!` when the value violates
+   * the limit.
+   */
   readonly ratio: string;
 }
 

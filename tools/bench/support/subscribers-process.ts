@@ -11,7 +11,8 @@ import type { Command, Report } from './subscribers.ts';
 /** Maximum subscribers that connect at the same time. */
 const MAX_CONNECTING = 100;
 /**
- * Range of the delay before a subscriber reconnects after the service closed the connection, ms. The `retry` field of the stream has the same range.
+ * Range of the delay before a subscriber reconnects after the service closed the connection, ms. The service sends a delay in the same range in the
+ * `retry` field of the stream.
  */
 const RETRY = { minMs: 1_000, maxMs: 4_000 };
 const MARK = /@(\d+):(\d+);/g;
@@ -27,8 +28,8 @@ const latencies = new Uint32Array(MAX_MS + 1);
 let counts = { chunks: 0, events: 0, lost: 0, duplicates: 0, resets: 0, connects: 0 };
 
 /**
- * The messages of one socket read. The parsed text begins with `before`, the unfinished message of the previous read. The latest result is cached,
- * because most subscribers receive the same bytes.
+ * The messages of one socket read. The text that is parsed consists of `before` (the unfinished message of the previous read) and the new bytes. The
+ * latest result is cached, because most subscribers receive the same bytes.
  */
 interface Parsed {
   readonly before: string;

@@ -22,7 +22,7 @@ export interface Report {
   duplicates: number;
   resets: number;
   connects: number;
-  /** Highest event number `seq` that every subscriber has received. */
+  /** The highest `seq` (event number) that every subscriber has reached. */
   lowestSeq: number;
   p50: number;
   p99: number;

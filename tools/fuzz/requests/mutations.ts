@@ -191,7 +191,8 @@ export function mutateHeaders(draft: Draft, random: Random, state: ClientState):
     const [name, mutation] = random.pick(Object.entries(HEADERS));
     mutation(draft, random, state);
     draft.mutations.push(name);
-    // The service may reject these headers before it selects the operation, so the OpenAPI document does not list the status for the operation.
+    // The service may reject these headers before it selects the operation. The OpenAPI document lists no statuses of this rejection for the
+    // operation.
     if (name === 'many' || name === 'host' || name === 'origin' || name === 'site') draft.isUndocumented = true;
   }
 }

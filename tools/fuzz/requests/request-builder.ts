@@ -8,7 +8,7 @@ import { hostileText, mutateJsonText, mutateValue } from './hostile-values.ts';
 import { TEMPLATES } from './request-templates.ts';
 import { Values } from './values.ts';
 
-/** A request under construction. Its parts are separate, so that each can be mutated. */
+/** A request under construction. Its parts are separate, so that each part can be mutated. */
 export interface Draft {
   readonly operation: Operation;
   method: string;
@@ -24,7 +24,7 @@ export interface Draft {
   isUndocumented: boolean;
   /** Whether the request concerns an object that belongs to `player`. */
   readonly isOwn: boolean;
-  /** Statuses with which the service may reject the request, if the service must reject it; null for all other requests. */
+  /** Statuses that the service may return for a request that it must reject; null for all other requests. */
   expectedStatuses: readonly number[] | null;
 }
 

@@ -69,5 +69,5 @@ const postRelease = route({
   handler: async ({ app, body }) => reply(200, await app.tx((tx) => releaseCabinet(tx, body.cabinetId))),
 });
 
-/** Endpoints for the theme, one-time events and the possession of cabinets. */
+/** Endpoints that change the theme, start one-time events, and give or end control of cabinets. */
 export const arcadeOperationRoutes = [postTheme, postEvent, postPossess, postRelease];

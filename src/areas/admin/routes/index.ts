@@ -4,7 +4,7 @@ import { banRoutes } from './bans.ts';
 import { registryRoutes } from './registry.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-/** The endpoints for admin tokens that belong to no other area. */
+/** The endpoints that require an admin token and are not part of another area. */
 export const adminRoutes = {
   admin: [...registryRoutes, ...banRoutes, ...arcadeOperationRoutes, ...webhookRoutes, ...auditRoutes],
 };

@@ -9,8 +9,8 @@ const RESERVED = new Set(['referral']);
 export const GameId = Slug.refine((id) => !RESERVED.has(id), 'must not be a reserved word').meta({ id: 'GameId', example: 'star-raiders' });
 
 /**
- * Ways to verify scores. `none`: no verification. `play`: each score names a play. `heartbeat`: the play also has a session, over which the client
- * sends a heartbeat every 5 s.
+ * Ways to verify scores. `none`: no verification. `play`: each score names a play. `heartbeat`: each score names a play, and the client sends a
+ * heartbeat every 5 s over the WebSocket of the play's session.
  */
 const VERIFICATIONS = ['none', 'play', 'heartbeat'] as const;
 export const Verification = z.enum(VERIFICATIONS).meta({
@@ -73,5 +73,5 @@ export interface Game extends GameDefinition {
   secret: string | null;
 }
 
-/** Returns whether a game's points count for reward epochs. By default, they count if the game verifies scores. */
+/** Returns whether a game's points count for reward epochs. If `rewards` is not set, the points count if the game verifies scores. */
 export const earnsRewards = (game: GameDefinition): boolean => game.rewards ?? game.verification !== 'none';

@@ -35,8 +35,8 @@ export async function findGame(app: App, id: string): Promise<Game | null> {
 }
 
 /**
- * Evicts the cached registry of games in this process, so that its next read queries the database. Other processes see a changed game within a
- * second.
+ * Evicts the cached registry of games in this process, so that the next read in this process queries the database. Other processes see a changed game
+ * within a second.
  */
 export function invalidateGames(app: App): void {
   app.state(registry).delete('games');

@@ -35,7 +35,7 @@ const cache = perApp((app) =>
 
 /**
  * Returns a game's stats, at most 2 s old. Precondition: the game exists. The cache stores an entry for every id that is passed, so unknown ids would
- * fill it.
+ * fill the cache.
  */
 export function gameStats(app: App, gameId: string): Promise<GameStats> {
   return app.state(cache).get(gameId);

@@ -6,19 +6,25 @@ import { isAlive, presenceKeys } from './presence.ts';
 export interface EndedPlay {
   playId: string;
   startedAt: Date;
-  /** Time at which the client submitted the score. A later time would count the delay in the job queue as silence of the client. */
+  /**
+   * Time at which the client submitted the score. With the time of the evaluation instead, the delay in the job queue would count as silence of the
+   * client.
+   */
   endedAt: Date;
 }
 
 /**
- * Verdict on a session. `ok`: the client was never silent for too long. `refused`: the client was silent for too long. `held`: there was a silence
- * that was too long, but the service may have caused it, so a moderator decides.
+ * Verdict on a session. `ok`: the client was never silent for too long. `refused`: the client was silent for too long. `held`: the service may have
+ * caused a silence that was too long, so a moderator decides.
  */
 export type HeartbeatVerdict = { verdict: 'ok' } | { verdict: 'held'; reason: string } | { verdict: 'refused'; reason: string };
 
 /** State of the API processes that hold the sockets of sessions, read from Redis. */
 interface ServiceState {
-  /** Time from which on Redis has every heartbeat, ms since 1970. Infinity: Redis may have lost any heartbeat. */
+  /**
+   * Redis has every heartbeat since this time, ms since 1970. Infinity when Redis may have lost any heartbeat, so that no silence counts against a
+   * client.
+   */
   since: number;
   alive: ReadonlySet<string>;
 }
@@ -33,7 +39,8 @@ export async function evaluateHeartbeats(app: App, plays: readonly EndedPlay[], 
   const { redis } = app;
   const { prefix } = app.config.redis;
   const keys = presenceKeys(prefix);
-  // Sends separate commands, because in a Redis cluster the keys are on different nodes, and a Lua script can access only one node.
+  // Sends separate commands instead of one Lua script, because in a Redis cluster a script can access keys of only one node, and these keys are on
+  // different nodes.
   const [since, any, records] = await Promise.all([
     redis.get(keys.since),
     redis.exists(keys.any),
@@ -68,8 +75,8 @@ function evaluateSession(play: EndedPlay, session: PlaySession | null, service: 
   }
   const silent = endedAt - session.last;
   if (silent > limit) {
-    // The client caused the silence only if Redis has every heartbeat, and the process that holds the socket is alive and recorded that the client
-    // left.
+    // The client caused the silence if three conditions are true: Redis has every heartbeat since the last sign of life, the process that holds the
+    // socket is alive, and this process recorded that the client left.
     const excused = session.last < service.since || session.left !== 'client' || !service.alive.has(session.holder);
     return excused
       ? { verdict: 'held', reason: `the service lost the session ${seconds(silent)} seconds before its end` }

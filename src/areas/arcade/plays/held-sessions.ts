@@ -10,7 +10,7 @@ const CLOSE = { over: 1000, protocol: 1008, restart: 1012, takenOver: 4001, sile
 /** Maximum messages that a socket may send in 10 s. */
 const MAX_MESSAGES = 20;
 const MESSAGE_WINDOW_MS = 10_000;
-/** Maximum duration of the closing handshake, ms. */
+/** Maximum duration of the closing handshake of a socket, ms. */
 const CLOSE_TIMEOUT_MS = 1_000;
 /** Maximum attempts to claim a session while other processes claim the same session. */
 const MAX_CLAIM_ATTEMPTS = 5;
@@ -64,7 +64,7 @@ export class HeldSessions {
   }
 
   /**
-   * Makes this process the holder of a play's session. Records the silence since the last sign of life of the session if this silence was too long.
+   * Makes this process the holder of a play's session. If the session was silent for too long before the claim, records this silence.
    * @throws 503 when another process claims the session during every attempt
    */
   async claim(play: SessionPlay): Promise<PlaySession> {
@@ -162,7 +162,7 @@ export class HeldSessions {
     session.lastSignAt = at;
     session.silence?.refresh();
     const answer = JSON.stringify({ type: 'heartbeat', beats: state.count, at: new Date(now).toISOString() });
-    // Sends the answer after Redis has the heartbeat, so that a heartbeat with an answer survives a kill of this process.
+    // Answers a heartbeat only after the heartbeat is stored in Redis, so that an answered heartbeat is not lost when this process is killed.
     void this.#save(session).then(() => {
       if (socket.readyState === WebSocket.OPEN) socket.send(answer);
     });
@@ -174,8 +174,7 @@ export class HeldSessions {
     const dueAt = performance.now() + afterMs;
     session.silence = setTimeout(() => {
       if (performance.now() - session.lastSignAt < afterMs) return this.#startSilenceTimer(session, afterMs);
-      // After a stall of this process, waits for one more refresh interval, so that the process can first read the messages that arrived during the
-      // stall.
+      // After a stall of this process, waits for `refreshMs` more, so that the process can first read the messages that arrived during the stall.
       if (performance.now() - Math.max(dueAt, session.lastSignAt + afterMs) > this.#timing.refreshMs)
         return this.#startSilenceTimer(session, this.#timing.refreshMs);
       this.#end(session, 'client', CLOSE.silent, 'no heartbeat came');
@@ -192,7 +191,10 @@ export class HeldSessions {
     closeInBackground(socket, code, reason);
   }
 
-  /** Copies a session to Redis, and copies it again if it changes during the copy. After a failure, the next presence refresh retries. */
+  /**
+   * Copies a session to Redis, and copies it again if it changes during the copy. After a failure, the next renewal of this process's presence keys
+   * retries the copy.
+   */
   #save(session: OpenSession): Promise<void> {
     session.unsaved = true;
     session.saving ??= this.#write(session).finally(() => {
@@ -261,7 +263,7 @@ function closeInBackground(socket: WebSocket | null, code: number, reason: strin
   void closeSocket(socket, code, reason);
 }
 
-/** Closes a socket. Terminates the connection when the peer does not finish the closing handshake in time. */
+/** Closes a socket. Terminates the connection when the client does not finish the closing handshake in time. */
 async function closeSocket(socket: WebSocket | null, code: number, reason: string): Promise<void> {
   if (!socket || socket.readyState === WebSocket.CLOSED) return;
   const done = new Promise((resolve) => socket.once('close', resolve));

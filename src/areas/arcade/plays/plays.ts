@@ -10,8 +10,8 @@ export const MAX_UNFINISHED_PLAYS = 200;
 
 const lockPlays = statement('lock_plays', 'select pg_advisory_xact_lock(hashtextextended($1, 4201))');
 
-// Looks up the score of each play with a subquery, because for a join the planner would hash all scores. Calls app_now() in a subquery, because
-// PostgreSQL would otherwise call this volatile function once per row.
+// Looks up the score of each play with a subquery instead of a join, because PostgreSQL would hash all scores for a join. Calls app_now() in a
+// subquery, because PostgreSQL would otherwise call this volatile function once per row.
 const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number | null }>(
   'insert_play',
   `with recent as materialized (
@@ -29,7 +29,7 @@ const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number |
 );
 
 /**
- * Starts a play. A lock per wallet serializes the starts of its plays, so that the limit is exact.
+ * Starts a play. A lock per wallet serializes the wallet's requests to start a play, so that the limit `MAX_UNFINISHED_PLAYS` is exact.
  * @throws 429 when the wallet started too many plays in the last hour that have no score
  */
 export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise<{ playId: string; startedAt: string }> {

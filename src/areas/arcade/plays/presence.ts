@@ -8,7 +8,7 @@ import type { SessionTiming } from './play-session.ts';
  * Returns the Redis keys that show which API processes are alive. All keys are on one node of a cluster.
  *   alive:<process>  exists while the process is alive; expires soon after its death
  *   any              exists while any API process is alive; missing after Redis lost its data
- *   since            time from which on Redis has every heartbeat, ms since 1970; the service may have caused an earlier silence
+ *   since            Redis has every heartbeat since this time, ms since 1970; the service may have caused a silence before this time
  */
 export function presenceKeys(prefix: string) {
   const tag = `{${prefix}:presence}`;
@@ -87,8 +87,8 @@ export class Presence {
   }
 
   /**
-   * Renews the keys now.
-   * @returns the start of the period for which Redis has every heartbeat, ms since 1970
+   * Renews the keys of this process now.
+   * @returns the time since which Redis has every heartbeat, ms since 1970
    */
   async announce(): Promise<number> {
     const keys = presenceKeys(this.#app.config.redis.prefix);

@@ -33,8 +33,8 @@ export interface SessionServer {
 const isWebSocket = (request: IncomingMessage): boolean => request.headers.upgrade?.toLowerCase() === 'websocket';
 
 /**
- * Accepts WebSockets at `/game/{id}/session?playId=` of an HTTP server. Clients send the heartbeats of their plays over them. Serves a request that
- * offers another upgrade, such as h2c, as plain HTTP.
+ * Accepts WebSockets at `/game/{id}/session?playId=` of an HTTP server. Clients send the heartbeats of their plays over these WebSockets. If a
+ * request offers another upgrade, such as h2c, the server handles the request as plain HTTP.
  */
 export function attachSessionServer(server: Server, app: App, koa: Koa, timing: SessionTiming = SESSION_TIMING): SessionServer {
   const loginSessions = openSessions(app, koa);

@@ -20,7 +20,8 @@ If the game’s verification is heartbeat, open a WebSocket to \`heartbeatUrl\` 
   handler: async ({ app, params, wallet, once }) => {
     const game = await findGame(app, params.id);
     if (!game) throw fail(404, 'no such game');
-    // Checks the wallet's token balance before the transaction. Throws the error inside `once`, so that a repeated request gets its stored response.
+    // Checks the wallet's token balance before the database transaction. Throws the error inside `once`, which stores the response, so that a
+    // repeated request gets the same error.
     const refusal = await playGateError(app, wallet);
     return await once(async (tx) => {
       if (refusal) throw refusal;

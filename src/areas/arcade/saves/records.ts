@@ -27,8 +27,8 @@ interface RecordedEntry {
 export const MAX_RECORDS = { minute: 60, day: 1_000 } as const;
 
 const lockChain = statement('lock_record_chain', `select pg_advisory_xact_lock(hashtextextended($1, 4202))`);
-// Finds the `limit`-th newest record by its sequence number, because the numbers have no gaps. The limit per minute (or day) is reached while this
-// record is less than a minute (or a day) old.
+// Finds the `limit`-th newest record by its sequence number instead of by counting records, because the sequence numbers have no gaps. The limit per
+// minute (or day) is reached while this record is less than a minute (or a day) old.
 const selectLast = statement<{ sequence: number; hash: Buffer; waitSec: number | null }>(
   'select_last_record',
   `select last.sequence, last.hash, ceil(extract(epoch from greatest(

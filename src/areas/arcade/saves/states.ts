@@ -25,7 +25,7 @@ export async function readState(db: Queryable, wallet: string, gameId: string): 
 
 type Saved = { version: number; updatedAt: string };
 
-// $4: versions of which the stored state must have one; null allows any version.
+// $4: the accepted versions of the stored state; null accepts any version.
 const upsertState = statement<Saved>(
   'upsert_game_state',
   `insert into game_states as s (wallet, game_id, state, version) values ($1, $2, $3, 1)
@@ -42,7 +42,7 @@ const updateState = statement<Saved>(
 
 /**
  * Saves a state in one statement. So when concurrent writers expect the same version, exactly one of them succeeds.
- * @throws 412 when `expected` does not match the version of the stored state, which is 0 before the first save
+ * @throws 412 when `expected` does not match the version of the stored state (0 before the first save)
  */
 export async function saveState(tx: Tx, wallet: string, gameId: string, state: unknown, expected: ExpectedVersions): Promise<Saved> {
   const mayBeNew = expected === null || (expected !== '*' && expected.includes(0));

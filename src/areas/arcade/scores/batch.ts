@@ -7,7 +7,7 @@ import { respond } from './respond.ts';
 import type { ScoreOutcome } from './schemas.ts';
 
 /**
- * Records a batch of submissions and copies the changes to the boards in Redis.
+ * Records a batch of submissions and copies the changed standings to the boards in Redis.
  * @param admit function that checks the battles that submissions name; by default, no submission is refused
  * @returns the outcome of each submission
  */

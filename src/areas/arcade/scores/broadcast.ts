@@ -10,7 +10,7 @@ const MAX_BROADCAST_SCORES = 100;
 /**
  * Selects the scores of a broadcast: the best score per wallet and game. Of two equal scores, selects the newer one, unless the older one is a
  * personal best. Returns personal bests before other scores, and newer scores before older ones.
- * @param updates the accepted scores of one tick of the publisher, oldest first
+ * @param updates the accepted scores that are published together, oldest first
  */
 export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BROADCAST_SCORES): ScoreUpdate[] {
   const best = new Map<string, ScoreUpdate>();
@@ -18,7 +18,7 @@ export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BRO
     const key = `${update.wallet} ${update.gameId}`;
     const known = best.get(key);
     if (known && (known.score > update.score || (known.score === update.score && known.personalBest))) continue;
-    // Deletes the entry before setting it, so that it moves to the end of the map, which is ordered by the time of the update.
+    // Deletes the entry before setting it again, so that the entry moves to the end of the map. The map is ordered by the time of the latest update.
     best.delete(key);
     best.set(key, update);
   }
@@ -48,8 +48,8 @@ const ranksInRedis: RankSource = async (app, entries) => {
 };
 
 /**
- * Returns the publisher of `score_update`. It sends the full update of each score to its wallet, and broadcasts the best scores of a tick with their
- * ranks.
+ * Returns the functions that publish `score_update` events. The functions send the full update of each score to the wallet of the score, and
+ * broadcast the best of the scores that are published together, with their ranks.
  * @param rankSource function that reads the ranks
  */
 export const scoreBroadcast = (app: App, rankSource: RankSource = ranksInRedis): BatchedEvent<ScoreUpdate> => ({

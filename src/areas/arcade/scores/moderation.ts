@@ -31,8 +31,8 @@ const lock = statement<ScoreToDecide>(
 );
 
 /**
- * Reads scores by id, and locks them unless `how` is `unlocked`. Precondition for `locked`: the caller has locked the wallet, because every writer
- * locks a wallet before its scores.
+ * Reads scores by id. If `how` is `locked`, also locks them. Precondition for `locked`: the caller has locked the wallet, because every writer locks
+ * a wallet before its scores.
  */
 export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' | 'unlocked' = 'locked'): Promise<ScoreToDecide[]> {
   return await tx.query(how === 'locked' ? lock : select, [ids]);

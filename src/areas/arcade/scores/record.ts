@@ -55,8 +55,8 @@ export function recordBatch(
   inadmissible: Evidence['inadmissible'],
 ): Promise<RecordedBatch> {
   return app.tx(async (tx) => {
-    // Sends the statements in one round trip. PostgreSQL runs them in this order: the day lock, the locks of the wallets, then the reads, which need
-    // these locks.
+    // Sends the statements in one round trip. PostgreSQL runs them in this order: the lock that delays the closing of the UTC day, the locks of the
+    // wallets, then the reads, which need these locks.
     const [open, players, earlier, plays, bests] = await Promise.all([
       openDay(tx),
       lockPlayers(

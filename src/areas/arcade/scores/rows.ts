@@ -46,7 +46,7 @@ const COLUMNS = `id, wallet, game_id as "gameId", game_version as "gameVersion",
 
 const selectEarlier = statement<ScoreRow>(
   'select_earlier_scores',
-  // `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached while the table was small.
+  // `offset 0` forces one index lookup per key instead of a scan of the table, even in a plan that PostgreSQL cached while the table was small.
   `select s.* from unnest($1::uuid[]) as k(id), lateral (select ${COLUMNS} from scores where id = k.id offset 0) s
    union all
    select s.* from unnest($2::uuid[]) as k(play_id), lateral (select ${COLUMNS} from scores where play_id = k.play_id offset 0) s

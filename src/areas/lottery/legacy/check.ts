@@ -8,11 +8,14 @@ import { abandonTicket, type CheckingTicket, decideTicket } from './decide.ts';
 import { evaluatePayment, treasuryAccounts } from './payment.ts';
 
 /**
- * Age of a ticket request after which its transaction counts as lost if the RPC node does not know it. By then the transaction's blockhash has
- * expired, unless it uses a durable nonce.
+ * Time after a ticket request. If the RPC node does not know the ticket's transaction after this time, the transaction counts as lost. By then the
+ * transaction's blockhash has expired, unless the transaction uses a durable nonce.
  */
 const LOST = `interval '10 minutes'`;
-/** Age of a ticket request after which the ticket is refused if its transaction still cannot be read. The wallet can request the ticket again. */
+/**
+ * Time after a ticket request. If the ticket's transaction still cannot be read after this time, the ticket is refused. The wallet can request the
+ * ticket again.
+ */
 const UNREADABLE = `interval '1 day'`;
 
 type CheckingRow = CheckingTicket & { parameters: LegacyParameters; lost: boolean; unreadable: boolean };
@@ -25,7 +28,7 @@ const selectChecking = statement<CheckingRow>(
 
 /**
  * Reads the transaction that pays for a ticket, and accepts or refuses the ticket when the transaction is finalized. Until then the ticket stays
- * unchanged and the sweep enqueues the job again. Idempotent.
+ * unchanged, and `sweepTickets` enqueues the check again. Idempotent.
  */
 export async function checkTicket(app: App, id: string): Promise<void> {
   const ticket = (await app.db.query(selectChecking, [id]))[0];
@@ -53,7 +56,7 @@ const statusesOf = async (app: App, signatures: readonly string[]) =>
 
 const isKnown = async (app: App, signature: string) => ((await statusesOf(app, [signature]))[0] ?? null) !== null;
 
-/** Maximum tickets per sweep. It equals the RPC node's maximum of signatures per request. */
+/** Maximum tickets per sweep. RPC nodes accept at most this number of signatures per request. */
 const MAX_PER_SWEEP = 256;
 
 // The delay before the next check of a ticket is a quarter of the age of its request: at least 500 ms, at most 15 s.
@@ -66,8 +69,8 @@ const takeDue = statement<{ ticket: string; signature: string; lost: boolean }>(
 );
 
 /**
- * Enqueues a check for each due ticket whose transaction is finalized or lost. One RPC request covers all due tickets, so that tickets with
- * unknown transactions do not delay the others.
+ * Enqueues a check for each due ticket whose transaction is finalized or lost. One RPC request reads the transaction statuses of all due tickets, so
+ * that a ticket whose transaction is not on the chain yet does not delay other tickets.
  */
 export async function sweepTickets(app: App): Promise<void> {
   const due = await app.tx((tx) => tx.query(takeDue));

@@ -16,7 +16,7 @@ export interface CheckingTicket {
   readonly signature: string;
 }
 
-// Locks the ticket after the round, in the order of all other transactions, so that two transactions do not deadlock.
+// A transaction that needs the round and the ticket locks the round first, so that two transactions do not deadlock.
 const lockChecking = statement<{ id: string }>(
   'lock_checking_ticket',
   `select id::text from tickets where id = $1 and state = 'checking' for update`,

@@ -13,7 +13,7 @@ const MAX_OPEN = 5;
 const DAY_MS = 86_400_000;
 const MAX_OPEN_MS = 30 * DAY_MS;
 
-// Serializes the opening of rounds per wallet, so that the count of open rounds is exact.
+// Makes concurrent requests of one wallet wait for each other, so that the count of the wallet's open rounds is exact.
 const lockWallet = statement('lock_wallet_rounds', `select pg_advisory_xact_lock(hashtext('coinop-legacy-rounds'), hashtext($1))`);
 const readStart = statement<{ open: number; now: number }>(
   'read_open_rounds_of_wallet',

@@ -10,8 +10,8 @@ export interface Refund {
   readonly currency: Currency;
   readonly amount: bigint;
   /**
-   * Id of the refund, unique per refund and stored as the cause of its payment. It depends only on the transaction, so a repeated check gives the
-   * same id.
+   * Id of the refund, stored as the `cause` of the payment that refunds the wallet. The id depends only on the transaction, so a repeated check gives
+   * the same id.
    */
   readonly cause: string;
 }
@@ -36,7 +36,7 @@ const TRANSFERS: Readonly<Record<number, { readonly to: number; readonly authori
 };
 const TOKENS = TOKEN_PROGRAM.toBase58();
 
-/** Token accounts of the treasury: currency by address. */
+/** Map from the address of each token account of the treasury to the currency of the account. */
 export type TreasuryAccounts = ReadonlyMap<string, Currency>;
 
 /** Returns the treasury's token account that receives ticket payments. */
@@ -81,10 +81,10 @@ function balanceChange(transaction: VersionedTransactionResponse, account: strin
 }
 
 /**
- * Returns the refunds for a wallet, one per treasury account that received transfers from the wallet. Returns no refund for a treasury account whose
- * recorded balance change is less than the sum of the transfers to it.
- * The id of a refund (`cause`) is the transaction's signature, or the signature with a number if an earlier transfer used another payer or treasury
+ * Returns the refunds for a wallet. Transfers with the same payer and the same treasury account form a group, and each group that the wallet paid
+ * gives one refund. A group gives no refund if the recorded balance change of the treasury account is less than the sum of all transfers to this
  * account.
+ * The id of a refund (`cause`) is the transaction's signature. For every group after the first, the index of the group is appended to the signature.
  */
 function refundsOf(wallet: string, signature: string, transfers: readonly Transfer[], arrived: (account: string) => bigint): Refund[] {
   const groups = Map.groupBy(transfers, ({ authority, account }) => `${authority} ${account}`);
@@ -98,7 +98,7 @@ function refundsOf(wallet: string, signature: string, transfers: readonly Transf
 }
 
 /**
- * Checks a finalized transaction that a wallet names as the payment for a ticket. Only top-level transfer instructions count as payments. Transfers
+ * Checks whether a finalized transaction that a wallet names pays for a ticket. Only top-level transfer instructions count as payments. Transfers
  * that another program makes do not count.
  */
 export function evaluatePayment(

@@ -18,8 +18,8 @@ const refund = statement(
 );
 
 /**
- * Creates the refunds of all paid tickets of a void round. Idempotent. Free tickets stay unchanged.
- * Precondition: the transaction has locked the round and voids it.
+ * Creates the refunds of all paid tickets of a void round. Idempotent. Free tickets stay unchanged. Precondition: the database transaction `tx` has
+ * locked the round and also voids the round.
  */
 export async function refundTickets(tx: Tx, app: Pick<App, 'config'>, round: string): Promise<void> {
   for (;;) {

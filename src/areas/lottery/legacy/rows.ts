@@ -25,7 +25,7 @@ export interface TicketRow {
   refunds: readonly RefundRow[];
   requestedAt: string;
   decidedAt: string | null;
-  /** The ticket's entry in the round; null when the ticket was never confirmed. */
+  /** The ticket's entry in the round; null while the ticket is not confirmed. */
   entry: Entry | null;
 }
 

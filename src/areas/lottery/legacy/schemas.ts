@@ -23,7 +23,7 @@ export const LegacyRoundTerms = z
   .meta({ id: 'LegacyRoundTerms', example: { ticketPrice: '1000000', maxTickets: 500 } });
 export type LegacyRoundTerms = z.output<typeof LegacyRoundTerms>;
 
-/** The signature of a transaction: base58 of 64 bytes. Each signature has exactly one base58 text, so texts can be compared. */
+/** The signature of a transaction: base58 of 64 bytes. Each signature has exactly one base58 text, so equal signatures have equal texts. */
 const Signature = z
   .string()
   .min(64, 'must be the signature of a transaction (base58 of 64 bytes)')

@@ -36,7 +36,7 @@ async function step(app: App, round: RoundRow): Promise<boolean> {
 
 /** Maximum jobs per sweep. */
 const MAX_JOBS_PER_SWEEP = 200;
-/** Delay before the sweep enqueues the same round again, ms. */
+/** Delay before `sweepRounds` enqueues a job for the same round again, ms. */
 const SWEEP_RETRY_MS = 2_000;
 
 const take = statement<{ round: string }>(

@@ -12,13 +12,16 @@ const MEMOS = MEMO_PROGRAM.toBase58();
 
 /** Signatures per page: the maximum that RPC nodes allow. */
 const PAGE = 1_000;
-/** Maximum pages of the committer's history per read. Any wallet can add transactions to this history by naming the committer's address. */
+/**
+ * Maximum pages per read of the transaction history of the committer (the key that signs commitments). The limit is necessary because any wallet can
+ * add transactions to this history by naming the committer's address.
+ */
 const MAX_PAGES = 200;
 const MAX_CONCURRENT_READS = 8;
-/** Maximum signatures of unrelated transactions that a process remembers. A remembered transaction is not read again. */
+/** Maximum signatures that a process remembers of transactions without a commitment. A remembered transaction is not read again. */
 const MAX_REMEMBERED = 100_000;
 
-/** A memo that begins like a commitment and is signed by the committer. */
+/** A memo that the committer signed and that begins with the prefix of commitments. */
 interface CommitmentMemo {
   readonly memo: string;
   readonly signature: string;
@@ -27,11 +30,11 @@ interface CommitmentMemo {
   readonly final: boolean;
 }
 
-/** Returns the committer's commitment memo in a successful transaction, or null. */
+/** Returns the commitment memo that the committer signed in a transaction; null when the transaction failed or has no commitment memo. */
 function memoIn(found: VersionedTransactionResponse, committer: PublicKey): string | null {
   const key = committer.toBase58();
   if (found.meta?.err !== null || !signersOf(found).includes(key)) return null;
-  // Any wallet can name the committer in a transaction, so only memo instructions that the committer signed count.
+  // Any wallet can name the committer in a transaction, so only memo instructions that the committer signed are commitments.
   const signed = instructionsOf(found).filter(({ program, accounts }) => program === MEMOS && accounts.includes(key));
   return memosOf(signed).find((memo) => memo.startsWith(MEMO_PREFIX)) ?? null;
 }
@@ -39,7 +42,7 @@ function memoIn(found: VersionedTransactionResponse, committer: PublicKey): stri
 const read = (app: App, signature: string, commitment: 'confirmed' | 'finalized') =>
   rpc(() => app.chain.connection.getTransaction(signature, { commitment, maxSupportedTransactionVersion: 1 }));
 
-/** Reads a commitment with its finalized block. Returns null while the RPC node lacks the transaction or the block. */
+/** Reads a commitment and the finalized block that contains it. Returns null while the RPC node lacks the transaction or the block. */
 export async function readLanded(app: App, signature: string, committer: PublicKey): Promise<LandedCommitment | null> {
   const found = await read(app, signature, 'finalized');
   const memo = found && memoIn(found, committer);
@@ -92,7 +95,7 @@ async function listMentions(app: App, committer: PublicKey, since: { readonly si
   for (let page = 0; page < MAX_PAGES; page++) {
     const options = { limit: PAGE, ...(since ? { until: since.signature } : {}), ...(before ? { before } : {}) };
     const listed = await rpc(() => app.chain.connection.getSignaturesForAddress(committer, options, 'confirmed'));
-    // An RPC node that does not know the `until` signature returns older transactions too, so they are removed here.
+    // An RPC node that does not know the `until` signature returns older transactions too. This filter removes the older transactions.
     const recent = listed.filter(({ slot, signature }) => since === null || (slot >= since.slot && signature !== since.signature));
     for (const { signature, slot, err, memo, confirmationStatus } of recent) {
       if (err === null && (memo === null || memo.includes(MEMO_PREFIX)))

@@ -10,16 +10,15 @@ import { commitmentsSince } from './chain.ts';
 import { isOpened, type OpenedRound, readDatabaseClock } from './rows.ts';
 import { assignPosition, readNewestPositions, readPosition } from './sequence.ts';
 
-/** Delay before a retry while another commitment is pending, ms. */
+/** Delay before a retry while an earlier commitment is not recorded or not finalized, ms. */
 const PENDING_RETRY_MS = 500;
 /** Delay before a retry after the chain rejected the commitment, ms. */
 const REJECTED_RETRY_MS = 15_000;
 
 /**
  * The transaction type that commits to a round's entries on the chain, with a memo that the committer signs. The subject of the transaction is the
- * round's id.
- * The chain would accept a second commitment to the same round, so two checks prevent it. The submission engine signs no new transaction for a round
- * while an earlier transaction may still land. Then `compose` looks for an existing commitment on the chain.
+ * round's id. The chain would accept a second commitment to the same round, so two checks prevent a second commitment. First, the submission engine
+ * signs no new transaction for a round while an earlier transaction may still land. Second, `compose` looks for an existing commitment on the chain.
  */
 export const drawCommitment: TransactionType = {
   name: 'draw-commitment',
@@ -84,8 +83,8 @@ export function commitmentMismatch(app: Pick<App, 'config'>, round: OpenedRound,
 }
 
 /**
- * Looks for commitments that are on the chain but not in the database (for example after the database was restored from a backup). Uses an existing
- * commitment to this round. Signs nothing while a commitment to another round is not recorded.
+ * Looks for the oldest commitment that is on the chain but not in the database (for example after the database was restored from a backup). If this
+ * commitment is for the given round, it is used. If it is for another round, the given round waits.
  * @returns null when the database contains all commitments on the chain
  */
 async function findOnChain(app: App, round: OpenedRound, since: Parameters<typeof commitmentsSince>[1]): Promise<ComposeOutcome | null> {

@@ -25,7 +25,7 @@ const commit = statement(
 );
 
 /**
- * Records a round's commitment as it is on the chain when its transaction is finalized. Until then, postpones the round.
+ * Copies a round's commitment from the chain to the database when the commitment's transaction is finalized. Until then, postpones the round.
  * @returns false when the round cannot advance now
  */
 export async function confirmCommitment(app: App, round: OpenedRound): Promise<boolean> {
@@ -39,8 +39,8 @@ export async function confirmCommitment(app: App, round: OpenedRound): Promise<b
     });
     return false;
   }
-  // Reads the key that signed the commitment from the round's position in the sequence, because the configured committer key may have been rotated
-  // since then.
+  // Uses the committer key that is stored with the round's position in the sequence, because this key signed the commitment. The configured committer
+  // key may have been replaced since then.
   const place = await readPosition(app.db, id);
   const committer = place ? new PublicKey(place.committer) : app.chain.address('committer');
   const landed = await readLanded(app, standing.signature, committer);
@@ -69,8 +69,8 @@ async function reportMismatch(app: App, round: string, why: string | null): Prom
 }
 
 /**
- * Records a commitment. Voids the round when the commitment's block is too late, because the beacon's value may have been known at the time of the
- * block.
+ * Records a commitment. Voids the round when the commitment's block is too late, because the value of the randomness beacon may already have been
+ * known at the time of the block.
  * @returns the reason why the commitment cannot be recorded, or null
  */
 async function recordCommitment(app: App, round: OpenedRound, commitment: Commitment, landed: CommitmentWithBeacon): Promise<string | null> {

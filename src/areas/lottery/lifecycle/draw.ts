@@ -14,15 +14,18 @@ import { lockInState, type OpenedRound, postponeRound, storeTree } from './rows.
 import { readLandedCommitment } from './sequence.ts';
 import { voidCommitted } from './void.ts';
 
-/** Delay before a retry while the beacon is unavailable, ms. */
+/** Delay before a retry while the randomness beacon cannot be read, ms. */
 const BEACON_RETRY_MS = 2_000;
 /** Delay before a retry when the stored entries are corrupt, ms. An operator must restore the entries. */
 const CORRUPT_RETRY_MS = 30_000;
-/** Maximum delay after the due time of the beacon round, ms. A round that still cannot be drawn after this delay becomes void. */
+/**
+ * Maximum delay after the time at which the randomness beacon should publish its value, ms. A lottery round that still cannot be drawn after this
+ * delay becomes void.
+ */
 const VOID_AFTER_MS = 24 * 3_600_000;
 /**
- * Minimum time for which this process must have failed to read the beacon before it voids a round, ms. A process that has just started may have no
- * network yet.
+ * Before this process voids a round, its attempts to read the beacon must have failed for at least this time, ms. A process that has just started may
+ * have no network yet.
  */
 const MIN_OBSERVED_OUTAGE_MS = 60_000;
 
@@ -30,11 +33,14 @@ const MIN_OBSERVED_OUTAGE_MS = 60_000;
 type CommittedRound = OpenedRound & { readonly beaconRound: number; readonly beaconDueAt: string };
 export const isCommitted = (round: OpenedRound): round is CommittedRound => round.beaconRound !== null && round.beaconDueAt !== null;
 
-/** Time of this process's first failed attempt to read the beacon for a round, ms since 1970, by round id. Deleted when an attempt succeeds. */
+/**
+ * Time of this process's first failed attempt to read the randomness beacon for a lottery round, ms since 1970, by the lottery round's id. Deleted
+ * when an attempt succeeds.
+ */
 const outages = perApp(() => new Map<string, number>());
 
 /**
- * Draws a round if the beacon has published the beacon round that the commitment names.
+ * Draws a lottery round if the randomness beacon has published the value that the commitment names.
  * @returns false when the round cannot advance now
  */
 export async function draw(app: App, round: CommittedRound): Promise<boolean> {
@@ -64,7 +70,8 @@ async function postpone(app: App, { id }: CommittedRound, ms: number): Promise<f
 
 /**
  * Voids a committed round that cannot be drawn.
- * @param tree new tree over the entries that the database contains, which replaces the stored tree; null deletes the stored tree; undefined keeps it
+ * @param tree levels of the tree over the entries in the database, to replace the stored tree; null deletes the stored tree; undefined keeps the
+ * stored tree
  */
 async function voidRound(
   app: App,

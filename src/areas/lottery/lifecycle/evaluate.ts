@@ -14,7 +14,7 @@ interface EvaluationInput {
   readonly parameters: RoundParameters;
   /** All entries of the round in the database, ordered by index. */
   readonly entries: readonly Entry[];
-  /** The commitment and the beacon's verified signature; null before the draw. */
+  /** The commitment and the verified signature that the randomness beacon published; null before the draw. */
   readonly committed: {
     readonly root: string;
     readonly commitment: LandedCommitment;

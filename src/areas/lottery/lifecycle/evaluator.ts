@@ -1,7 +1,7 @@
 import { type Entry, entryLeaves } from '#lib/draw/entry.ts';
 import { type Evaluation, type EvaluationRequest, evaluateRound } from './evaluate.ts';
 
-/** Evaluates one round whose entries arrive in chunks. Each chunk is hashed on arrival, while the caller reads the next one. */
+/** Evaluates one round whose entries arrive in chunks. Each chunk is hashed on arrival, while the caller reads the next chunk. */
 export class RoundEvaluator {
   readonly #entries: Entry[][] = [];
   readonly #leaves: Uint8Array[] = [];

@@ -21,9 +21,10 @@ const isSettling = statement<{ one: number }>(
 );
 
 /**
- * Closes a round: freezes its entries permanently, or voids the round when it has none. The row lock keeps out concurrent entries.
- * @param when time of the closing. `now`: immediately. `due`: after the closing time, as soon as no ticket that was requested in time is being
- * checked or the maximum wait (`SETTLING_SEC`) is over
+ * Closes a round: freezes its entries permanently, or voids the round when it has no entries. The lock on the round's row keeps out concurrent
+ * entries.
+ * @param when time of the closing. `now`: immediately. `due`: after the closing time, when all tickets that were requested in time are decided or the
+ * maximum wait (`SETTLING_SEC`) is over
  * @returns whether this call has closed the round
  */
 export async function closeRound(tx: Tx, id: string, when: 'now' | 'due' = 'now'): Promise<boolean> {

@@ -3,7 +3,9 @@ import { openThread } from '#platform/threads/worker-thread.ts';
 import { type Evaluation, type EvaluationRequest, evaluateRound } from './evaluate.ts';
 import type { RoundEvaluator } from './evaluator.ts';
 
-/** Maximum entries of a round that is evaluated without a worker thread. Starting a worker thread takes longer than evaluating so few entries. */
+/**
+ * Maximum entries of a round that is evaluated without a worker thread. Starting a worker thread takes longer than evaluating this number of entries.
+ */
 const MAX_INLINE = 2_000;
 
 /**
@@ -19,7 +21,7 @@ export async function evaluateInThread(expected: number, request: EvaluationRequ
     for await (const chunk of chunks) {
       await added;
       added = remote.add(request.parameters.round, chunk);
-      // The next `await added` throws the error. This handler prevents an unhandled rejection until then.
+      // An error of this call is thrown by the next `await added`. Until then, this empty handler prevents an unhandled rejection.
       added.catch(() => undefined);
     }
     await added;

@@ -4,15 +4,14 @@ import { buildAudit } from '#lib/draw/build.ts';
 import { auditText } from '../audits.ts';
 import type { OpenedRound } from './rows.ts';
 
-/** A finalized commitment, and the beacon chain that the commitment names. */
+/** A finalized commitment, and the chain of the randomness beacon that the commitment names. */
 export interface CommitmentWithBeacon {
   readonly commitment: LandedCommitment;
   readonly chain: BeaconChain;
 }
 
 /**
- * Returns the audit of a round that has no draw, as JSON text. Takes the root and the number of entries from the round, so it does not read the
- * entries.
+ * Returns the audit of a round that has no draw, as JSON text. Takes the root and the number of entries from `round` instead of reading the entries.
  */
 export function pendingAuditText(
   round: Pick<OpenedRound, 'parameters' | 'entries' | 'root'>,

@@ -38,8 +38,8 @@ export async function buildRoot(app: App, round: OpenedRound): Promise<boolean> 
 }
 
 /**
- * Voids a closed round that has no entries. Only the successor of a void round can be in this state, because it copies the entries of the void round,
- * which may have been lost.
+ * Voids a closed round that has no entries. Only a successor (a round that replaces a void round) can be closed without entries: it copies the
+ * entries of the void round, and these entries may have been lost.
  */
 async function voidEmptyRound(app: App, round: OpenedRound): Promise<boolean> {
   return await app.tx(async (tx) => {

@@ -24,7 +24,7 @@ export async function lockInState(tx: Tx, round: string, state: RoundState): Pro
 const postpone = statement('postpone_round', `update rounds set look_at = app_now() + make_interval(secs => $2::float8 / 1000) where id = $1`);
 
 /**
- * Sets the delay before the sweep enqueues a round again.
+ * Sets the delay before `sweepRounds` enqueues a job for a round again.
  * @param ms length of the delay, ms
  */
 export async function postponeRound(tx: Tx, round: string, ms: number): Promise<void> {

@@ -8,7 +8,7 @@ interface CommitmentPosition {
   readonly committer: string;
   readonly sequence: number;
   readonly round: string;
-  /** Hash of the previous commitment. */
+  /** Hash of the previous commitment in the sequence. */
   readonly previous: string;
   /** Hash of this commitment; null before it is finalized and recorded. */
   readonly hash: string | null;
@@ -24,7 +24,8 @@ const newest = statement<CommitmentPosition>(
 );
 const at = statement<CommitmentPosition>('read_commitment_at', `select ${COLUMNS} from commitments where committer = $1 and sequence = $2`);
 const lock = statement('lock_commitments', `select pg_advisory_xact_lock(hashtext('coinop-commitments'))`);
-// If the round has a position in the sequence of a former key, replaces this position, unless a commitment is recorded at it.
+// If the round already has a position in the sequence of an earlier committer key, the new position replaces that position. A position with a
+// recorded commitment is kept.
 const insert = statement(
   'insert_commitment',
   `insert into commitments (committer, sequence, round, previous) values ($1, $2, $3, $4)
@@ -38,9 +39,9 @@ export async function readPosition(db: Queryable, round: string): Promise<Commit
 }
 
 /**
- * Reads two positions in the sequence of a key.
+ * Reads two positions in the sequence of commitments that a committer key signs.
  * `last`: the newest position; undefined when the sequence is empty.
- * `landed`: the newest position whose commitment is recorded, which is `last` or the position directly before it; undefined when no commitment is
+ * `landed`: the newest position whose commitment is recorded, which is `last` or the position directly before `last`; undefined when no commitment is
  * recorded.
  */
 export async function readNewestPositions(
@@ -52,8 +53,8 @@ export async function readNewestPositions(
 }
 
 /**
- * Assigns the next position in the sequence of a key to a round. If the round has a position in this sequence already, returns that position.
- * Precondition: no transaction that was signed for the round can land any more.
+ * Assigns to a round the next position in the sequence of a committer key. If the round already has a position in this sequence, returns that
+ * position. Precondition: no transaction that was signed for the round can land any more.
  * @returns null while the previous commitment is not recorded, or when the round's own commitment is recorded already
  */
 export async function assignPosition(tx: Tx, round: string, committer: string): Promise<CommitmentPosition | null> {
@@ -115,7 +116,7 @@ const firsts = statement<{ committer: string }>(
   'select committer from commitments where sequence = 1 and slot is not null order by slot',
 );
 
-/** Reads all keys that have committed to rounds, ordered by their first commitment. */
+/** Reads all keys that have committed to rounds, ordered by the slot of each key's first commitment. */
 export async function readCommitters(db: Queryable): Promise<string[]> {
   return (await db.query(firsts)).map(({ committer }) => committer);
 }

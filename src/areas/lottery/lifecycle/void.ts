@@ -49,7 +49,7 @@ const copyEntries = statement(
 
 /**
  * Derives the id of a void round's successor: the first 16 bytes of sha256("coinop/successor/1" LF id), as a UUID of version 8. The id is
- * deterministic, so that a database restored from a backup creates the same successor and finds its commitment on the chain.
+ * deterministic, so that a database restored from a backup creates the same successor and finds the successor's commitment on the chain.
  */
 function successorId(round: string): string {
   const bytes = sha256(utf8(`coinop/successor/1\n${round}`)).subarray(0, 16);

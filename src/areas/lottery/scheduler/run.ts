@@ -11,7 +11,7 @@ import { titleOf } from './title.ts';
 /** Value of `created_by` in scheduled rounds. */
 const SCHEDULER = 'scheduler';
 
-/** Duration of the lease of the worker that starts the due round, seconds. */
+/** Duration of the lease that a worker holds while it starts the due round, seconds. */
 const LEASE_SEC = 5;
 /** Delay before a retry after a failed start, seconds. If the schedule's interval is shorter, the delay is the interval. */
 const RETRY_SEC = 30;
@@ -45,15 +45,16 @@ const setTerms = statement(
   `update rounds set title = $2, picks = $3, range = $4, prizes = $5, duration_sec = $6, max_entries_per_wallet = $7 where id = $1 and state = 'pending'`,
 );
 
-// Updates the schedule after a start. The next start time is the old start time plus a whole number of intervals, and is later than the start. So
-// several missed start times cause only one round. A later start time that an administrator has set is kept.
+// Updates the schedule after the start of a round. The next start time is the first time after this start that is a whole number of intervals after
+// the old start time. So several missed start times cause only one round. If an administrator has set a start time later than this start, that time
+// is kept.
 const advance = statement(
   'advance_schedule',
   `update round_schedule s set pending = null, last_round = r.id, last_started_at = r.opens_at, last_error = null, look_at = app_now(),
      next_at = s.next_at + s.interval_sec * interval '1 second' * greatest(0, floor(extract(epoch from r.opens_at - s.next_at) / s.interval_sec) + 1)
    from rounds r where s.pending = $1 and r.id = s.pending and r.state <> 'pending'`,
 );
-// Records a failed start and delays the retry. Changes nothing when the schedule's pending round is no longer this round.
+// Records a failed start and delays the retry. Changes nothing when the schedule's pending round is no longer the round `$1`.
 const refuse = statement<{ refused: boolean }>(
   'refuse_scheduled_round',
   `update round_schedule set last_error = $2, look_at = app_now() + make_interval(secs => least(${RETRY_SEC}, interval_sec))
@@ -88,7 +89,7 @@ export async function runScheduler(app: App): Promise<void> {
 async function takeRound(tx: Tx): Promise<string | null> {
   const due = (await tx.query(take))[0];
   if (!due) return null;
-  // The pending round was started, but the worker stopped before it updated the schedule. Only the update is missing.
+  // The pending round was started, but the worker stopped before it updated the schedule. Makes only the missing update.
   if (due.pending !== null && !due.isPending) {
     await tx.query(advance, [due.pending]);
     return null;

@@ -19,13 +19,13 @@ const INSUFFICIENT = 1;
 const failed = (error: ChainError, name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { ...error, name, message } });
 
 /**
- * Decides whether a batch waits or fails after its simulation failed. The error of the simulation names only the failed instruction, so this function
- * also reads the token accounts of the treasury and the wallet to find the reason.
+ * Decides whether a batch waits or fails after the simulation of the batch failed. The error names only the failed instruction, so this function also
+ * reads the token accounts of the treasury and the wallet to find the reason.
  */
 export async function diagnose(app: App, batch: Batch, error: ChainError): Promise<ComposeOutcome> {
   const found = memberOfInstruction(batch.members, error.instruction);
-  // No payment of the batch caused the error. The RPC node lags behind, the nonce has just advanced, or the fee payer lacks lamports. After the
-  // delay, `compose` checks the nonce again.
+  // No payment of the batch caused the error. The RPC node lags behind, the nonce of the lane has just advanced, or the fee payer lacks lamports. So
+  // the batch waits; then `compose` checks the nonce again.
   if (!found) return wait(app, error);
   if (found.what === 'opening' && error.code === INSUFFICIENT) return wait(app, error);
   return await diagnoseTransfer(app, batch, found.member, error);

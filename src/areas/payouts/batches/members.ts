@@ -12,10 +12,10 @@ export interface BatchMember {
   readonly opens: boolean;
 }
 
-/** The data of a batch without its members. The terms and the members together determine all instructions of the batch. */
+/** The terms of a batch: its data without the members. Terms and members together determine all instructions of the batch. */
 export interface BatchTerms {
   readonly id: string;
-  /** Address of the nonce account of the lane. */
+  /** Address of the nonce account that the batch uses. */
   readonly address: string;
   readonly feePayer: string;
   /** Wallet that owns the token account from which the batch pays. */
@@ -41,8 +41,8 @@ export function readPayoutMemo(text: string): { batch: string; hash: string } | 
 }
 
 /**
- * Builds the instructions of a batch: first the memo, then one transfer per member. If the batch opens the member's token account, the opening
- * instruction precedes the transfer.
+ * Builds the instructions of a batch: first the memo, then one transfer per member. If the batch opens the member's token account, the instruction
+ * that opens the account precedes the transfer.
  */
 export function batchInstructions(terms: BatchTerms, members: readonly BatchMember[]): TransactionInstruction[] {
   const [feePayer, owner, mint] = [new PublicKey(terms.feePayer), new PublicKey(terms.treasury), new PublicKey(terms.mint)];
@@ -60,8 +60,8 @@ export function batchInstructions(terms: BatchTerms, members: readonly BatchMemb
 }
 
 /**
- * Returns the member that an instruction of a batch pays, and whether the instruction opens the token account or transfers tokens. Returns null for
- * an instruction that concerns no member, such as the memo.
+ * Returns the member whose payment an instruction of a batch serves, and whether the instruction opens the member's token account or transfers
+ * tokens. Returns null for an instruction that concerns no member, for example the memo.
  */
 export function memberOfInstruction(
   members: readonly BatchMember[],
@@ -90,19 +90,19 @@ export function fits(terms: BatchTerms, members: readonly BatchMember[]): boolea
   ];
   const message = new TransactionMessage({
     payerKey: payer,
-    // Uses the mint instead of a blockhash, because only the length of the message is measured. Both have 32 bytes.
+    // Uses the mint as a placeholder for the blockhash. Both have 32 bytes, and only the length of the message is measured.
     recentBlockhash: terms.mint,
     instructions: [...before, ...batchInstructions(terms, members)],
   }).compileToLegacyMessage();
   try {
     return 1 + SIGNATURE_BYTES * message.header.numRequiredSignatures + message.serialize().length <= MAX_BYTES;
   } catch {
-    // web3.js throws when the message is longer than its buffer, so the batch does not fit.
+    // The message is longer than the buffer of web3.js, so web3.js throws. The batch does not fit.
     return false;
   }
 }
 
-/** Returns as many members, from the start of the list, as fit into one Solana transaction. */
+/** Returns the first members of the list: the maximum number that fits into one Solana transaction. */
 export function packMembers(terms: BatchTerms, members: readonly BatchMember[]): readonly BatchMember[] {
   let fitting = 0;
   while (fitting < members.length && fits(terms, members.slice(0, fitting + 1))) fitting++;

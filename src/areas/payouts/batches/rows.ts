@@ -9,8 +9,8 @@ export interface Batch extends BatchTerms {
   /** Rent of one token account, lamports. */
   readonly rent: bigint;
   /**
-   * Urgency of the transaction: each unit doubles the priority fee. The value is the number of expired batches that a payment was in before; the
-   * payment with the highest number determines it.
+   * Urgency of the transaction: each unit doubles the priority fee. Each member counts its earlier expired batches; the urgency is the highest of
+   * these counts.
    */
   readonly urgency: number;
   readonly members: readonly BatchMember[];

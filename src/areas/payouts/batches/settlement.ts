@@ -53,8 +53,8 @@ const complete = statement<{ id: string; wallet: string; currency: string; amoun
 );
 
 /**
- * Completes the payments of finalized batches and emits one event per payment. Idempotent. The lanes stay stale until a reconciliation has read their
- * new nonces.
+ * Completes the payments of finalized batches and emits one event per payment. Idempotent. The lanes of these batches stay stale until a
+ * reconciliation has read the new nonces of the lanes.
  */
 export async function settleFinalized(tx: Tx, landings: readonly LandedTransaction[]): Promise<void> {
   const ids = landings.map(({ subject }) => subject);
@@ -68,10 +68,10 @@ export async function settleFinalized(tx: Tx, landings: readonly LandedTransacti
   tx.enqueue(planPayouts, {});
 }
 
-/** Number of failed batches at which the payment that caused them is moved to `manual`. */
+/** When one payment has caused this number of batches to fail, the payment is moved to `manual`. */
 const MAX_REFUSALS = 3;
 
-/** Names of errors that are not counted as a failure of one payment. All payments of the failed batch return to `pending`. */
+/** Names of errors that no single payment causes. After one of these errors, all payments of the failed batch return to `pending`. */
 const SHARED_ERRORS: ReadonlySet<string> = new Set(['TreasuryShort', 'TreasuryFrozen', 'OverLimit', 'AccountGone']);
 /** Name of the error with which `diagnose` reports that one member cannot be paid. */
 export const MEMBER_ERROR = 'Unpayable';
@@ -91,7 +91,7 @@ const countRefusal = statement<{ refusals: number }>(
 const RETRY_MS = 1_000;
 
 /**
- * Closes batches that did not land, or that landed with an error. If a payment cannot be paid, moves it to `manual`. All other payments of the batch
+ * Closes batches that did not land, or that landed with an error. Moves a payment that cannot be paid to `manual`. All other payments of the batch
  * return to `pending`.
  */
 export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[]): Promise<void> {
@@ -105,15 +105,18 @@ export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[
     const unpayable = culprit !== null && (await isUnpayable(tx, culprit.payment, error));
     if (unpayable) await moveToManual(tx, [{ id: culprit.payment, reason: reasonOf(error) }]);
     const others = members.filter((id) => !unpayable || id !== culprit.payment);
-    // The payments of an expired batch are planned again at once, with a higher priority fee. They are also planned at once if one member caused the
-    // failure. Otherwise all payments wait, because an immediate retry would fail again.
+    // The payments of the closed batch are planned again at once in two cases: the batch expired (then with a higher priority fee), or one member
+    // caused the failure. In all other cases the payments wait, because an immediate retry would fail again.
     const givenUp = error.name === 'Dead';
     await tx.query(resetToPending, [others, givenUp || culprit ? 0 : RETRY_MS, givenUp ? 1 : 0]);
   }
   tx.enqueue(planPayouts, {});
 }
 
-/** Adds 1 to the number of failed batches of a payment. Returns whether the payment cannot be paid or has reached `MAX_REFUSALS`. */
+/**
+ * Adds 1 to the number of batches that failed because of a payment. Returns whether the error says that the payment cannot be paid, or the number has
+ * reached `MAX_REFUSALS`.
+ */
 async function isUnpayable(tx: Tx, payment: string, error: ChainError): Promise<boolean> {
   const refusals = (await tx.query(countRefusal, [payment]))[0]?.refusals ?? 0;
   return error.name === MEMBER_ERROR || refusals >= MAX_REFUSALS;

@@ -37,7 +37,10 @@ function spendsOf(batch: Batch): Spend[] {
   ];
 }
 
-/** Builds the transaction of a stored batch. Fails the batch when another transaction has used its nonce, because then the batch can never land. */
+/**
+ * Builds the transaction of a stored batch. Fails the batch when another transaction has used the nonce of the batch, because then the batch can
+ * never land.
+ */
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const batch = await readBatch(app.db, subject);
   if (batch?.state !== 'live') return { do: 'manual', reason: 'the batch does not exist or is closed' };
@@ -51,7 +54,8 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   ]);
   if (decodeNonce(nonce.value)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction has used the nonce of the batch already');
   const spends = spendsOf(batch);
-  // Fails the batch instead of waiting for the next day. Its payments return to `pending`, and a smaller batch may still fit into the daily limit.
+  // Fails the batch instead of waiting for the next day, because its payments then return to `pending`, and a smaller batch may still fit into the
+  // daily limit.
   const isOver = spends.some(({ asset, amount }) => (asset === batch.mint && amount > limits[0]) || (asset === TOKEN_ACCOUNTS && amount > limits[1]));
   if (isOver) return failed('OverLimit', 'the daily limit is reached');
   return {
@@ -96,7 +100,10 @@ export const payoutBatch: TransactionType = {
   retracted: markRetracted,
   finalized: settleFinalized,
   failed: settleFailed,
-  /** Submits a transaction that only advances the nonce of the lane. When that transaction is finalized, the overdue batch can never land. */
+  /**
+   * Submits, for each overdue batch, a transaction that only advances the nonce of the batch's lane. When this transaction is finalized, the overdue
+   * batch can never land.
+   */
   async overdue(tx, subjects) {
     const advances = (await tx.query(noncesOf, [subjects])).map(({ lane, nonce }) => advanceSubject(lane, nonce));
     await submit(tx, advanceNonce, advances);

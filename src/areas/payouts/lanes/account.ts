@@ -4,16 +4,16 @@ import { PublicKey, SystemProgram } from '@solana/web3.js';
 /** Size of a nonce account, bytes. */
 export const NONCE_BYTES = 80;
 
-/** The part of an account in an RPC response that is needed here; null when the account does not exist. */
+/** Owner and data of an account, as the RPC node returned them; null when the account does not exist. */
 export type FetchedAccount = { readonly owner: PublicKey; readonly data: Buffer } | null;
 
-/** Authority and nonce of an initialized nonce account. Layout of its data: version u32, state u32, authority, nonce, fee. */
+/** Authority and nonce of an initialized nonce account. Layout of the account's data: version u32, state u32, authority, nonce, fee. */
 export interface NonceAccount {
   readonly authority: string;
   readonly value: string;
 }
 
-/** Decodes a nonce account. Returns null when the account is missing, is of another kind or is not initialized. */
+/** Decodes a nonce account. Returns null when the account is missing, is not a nonce account, or is not initialized. */
 export function decodeNonce(account: FetchedAccount): NonceAccount | null {
   if (!account?.owner.equals(SystemProgram.programId) || account.data.length !== NONCE_BYTES || account.data.readUInt32LE(4) !== 1) return null;
   const key = (at: number) => new PublicKey(account.data.subarray(at, at + 32)).toBase58();

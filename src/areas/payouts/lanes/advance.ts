@@ -16,7 +16,7 @@ const WAIT_MS = 1_000;
  */
 const URGENCY = 3;
 
-/** Returns the subject of the transaction that advances a nonce: `<lane>:<nonce>`. */
+/** Returns the subject, which identifies a transaction that advances a nonce: `<lane>:<nonce>`. */
 export const advanceSubject = (lane: number, nonce: string): string => `${lane}:${nonce}`;
 
 const laneOf = (subject: string): number => Number(subject.slice(0, subject.indexOf(':')));
@@ -49,8 +49,8 @@ async function markLanesStale(tx: Tx, subjects: readonly string[]): Promise<void
 }
 
 /**
- * The transaction type that advances the nonce of a lane and does nothing else. When it lands, an older batch with the same nonce can never land. Its
- * pause scope is not the scope of payouts, so it is signed even while payouts are paused.
+ * The transaction type that advances the nonce of a lane and does nothing else. When this transaction lands, an older batch with the same nonce can
+ * never land. The type has its own pause scope, so the transaction is signed even while payouts are paused.
  */
 export const advanceNonce: TransactionType = {
   name: 'advance-nonce',

@@ -10,7 +10,7 @@ import type { Lane } from './rows.ts';
 /** Signatures per page. RPC nodes return at most 1,000 per request. */
 const PAGE = 1_000;
 const MAX_PAGES = 20;
-/** Maximum unknown transactions that one reconciliation reads per lane. */
+/** Maximum transactions missing in the database that one reconciliation reads per lane. */
 const MAX_READ = 100;
 const MAX_CONCURRENT_READS = 8;
 
@@ -33,8 +33,8 @@ export interface Transfer {
 }
 
 /**
- * A finalized transaction that names the nonce account of a lane but is not among the attempts in the database. It is read from the RPC node once and
- * then stored.
+ * A finalized transaction that names the nonce account of a lane but is not among the attempts in the database. The service reads the transaction
+ * from the RPC node once and then stores it.
  */
 export interface UnknownTransaction {
   readonly signature: string;
@@ -48,26 +48,28 @@ export interface UnknownTransaction {
   readonly harmless: string | null;
 }
 
-/** The use of a lane's nonce by a transaction: an attempt in the database, or an unknown transaction. */
+/** A transaction that used a nonce of a lane: either an attempt in the database, or an unknown transaction. */
 interface NonceUse {
   readonly signature: string;
   readonly slot: number;
   readonly nonce: string;
   readonly by: 'attempt' | 'unknown';
   /**
-   * Whether the database has the result of the transaction: the attempt is in the state `finalized` or `failed`, or the unknown transaction has
-   * another verdict than `unmatched`.
+   * Whether the database has the result of the transaction. For an attempt: its state is `finalized` or `failed`. For an unknown transaction: it has
+   * a verdict other than `unmatched`.
    */
   readonly settled: boolean;
 }
 
-/** The transactions that name the nonce account of a lane and are newer than the transaction `lane.landed`. */
+/** The transactions that name the nonce account of a lane and are newer than `lane.landed`, the newest transaction of the lane in the database. */
 export interface LaneHistory {
   /** Uses of nonces, oldest first. */
   readonly uses: readonly NonceUse[];
   /** Unknown transactions that are not in the database yet. */
   readonly fresh: readonly UnknownTransaction[];
-  /** Whether all listed transactions were read. If false, the caller stores `fresh`, and the next reconciliation reads the other transactions. */
+  /**
+   * Whether all transactions of the history were read. If false, the caller stores `fresh`, and the next reconciliation reads the other transactions.
+   */
   readonly complete: boolean;
 }
 
@@ -103,8 +105,8 @@ function classifyTransaction(address: PublicKey, signature: string, found: Versi
 }
 
 /**
- * Reads the finalized transactions that name a lane's nonce account and are newer than the transaction `lane.landed`. Any wallet can name the nonce
- * account, but only the fee payer can use its nonce.
+ * Reads the finalized transactions that name a lane's nonce account and are newer than `lane.landed`, the newest transaction of the lane in the
+ * database. Any wallet can name the nonce account, but only the fee payer can use its nonce.
  * @param slot minimum slot that the RPC node must have reached
  */
 export async function readLaneHistory(app: App, lane: Lane, slot: number): Promise<LaneHistory> {
@@ -127,8 +129,8 @@ export async function readLaneHistory(app: App, lane: Lane, slot: number): Promi
     const { nonce, by, settled } = known.get(signature) ?? { nonce: null, by: 'unknown', settled: false };
     return nonce === null ? [] : [{ signature, slot: at, nonce, by, settled }];
   });
-  // The list contains at least the transaction that created the nonce account. If the list is empty and no nonce is stored yet, the RPC node lags
-  // behind.
+  // The list contains at least the transaction that created the nonce account. If the list is empty and the lane has no stored nonce yet, the RPC
+  // node lags behind.
   const isPlausible = listed.length > 0 || lane.nonce !== null;
   return { uses, fresh, complete: isPlausible && fresh.length === unknown.length };
 }
@@ -139,8 +141,8 @@ interface ListedSignature {
 }
 
 /**
- * Lists the signatures of the transactions that name a lane's nonce account and are newer than the transaction `lane.landed`, oldest first. Returns
- * null when there are more than 20 pages of signatures.
+ * Lists the signatures of the transactions that name a lane's nonce account and are newer than `lane.landed`, the newest transaction of the lane in
+ * the database. The oldest comes first. Returns null when there are more than 20 pages of signatures.
  */
 async function listSignatures(app: App, lane: Lane, minContextSlot: number): Promise<ListedSignature[] | null> {
   const found: ListedSignature[] = [];
@@ -148,7 +150,8 @@ async function listSignatures(app: App, lane: Lane, minContextSlot: number): Pro
   for (let page = 0; page < MAX_PAGES; page++) {
     const options = { limit: PAGE, minContextSlot, ...(before ? { before } : {}), ...(lane.landed ? { until: lane.landed } : {}) };
     const rows = await rpc(() => app.chain.connection.getSignaturesForAddress(new PublicKey(lane.address), options, 'finalized'));
-    // A lane's nonce can be used at most once per slot. So only transactions in slots after `landedSlot` can have used a later nonce.
+    // A lane's nonce can be used at most once per slot. So only transactions in slots after `landedSlot`, the slot of `lane.landed`, can have used a
+    // later nonce.
     const recent = rows.filter((row) => row.slot > lane.landedSlot);
     found.push(...recent.map(({ signature, slot }) => ({ signature, slot })));
     if (rows.length < PAGE || recent.length < rows.length) return found.reverse();

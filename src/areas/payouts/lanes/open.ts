@@ -14,8 +14,9 @@ const FUNDS_MS = 5_000;
 const laneOf = (subject: string): number => Number(subject.slice(0, subject.indexOf(':')));
 
 /**
- * Builds the transaction that opens the nonce account of a lane. It uses the instructions transfer, allocate and initialize instead of
- * CreateAccountWithSeed, because CreateAccountWithSeed fails when a stranger has sent lamports to the address.
+ * Builds the transaction that opens the nonce account of a lane. Uses the instructions transfer, allocate and initialize instead of
+ * CreateAccountWithSeed, because CreateAccountWithSeed fails when the address already holds lamports, and any wallet can send lamports to the
+ * address.
  */
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const feePayer = app.chain.key('feePayer').publicKey;
@@ -50,8 +51,8 @@ async function markLanesStale(tx: Tx, lanes: readonly number[]): Promise<void> {
 }
 
 /**
- * The transaction type that opens the nonce account of a lane. The chain allows one account per address, so a repeated transaction cannot open it
- * twice.
+ * The transaction type that opens the nonce account of a lane. The chain allows one account per address, so a repeated transaction cannot open the
+ * account twice.
  */
 export const openPayoutLane: TransactionType = {
   name: 'open-payout-lane',

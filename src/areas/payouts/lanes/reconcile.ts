@@ -11,8 +11,8 @@ export interface LaneReconciliation {
   /** Whether the database has every transaction that used a nonce of the lanes, and the result of each of these transactions. */
   readonly clear: boolean;
   /**
-   * Differences between the chain and the database, one sentence each. An operator must resolve each difference, unless the lost payment of an
-   * unmatched transaction is created again.
+   * Differences between the chain and the database, one sentence each. If the database lost a payment, the difference disappears when the payment is
+   * created again. An operator must resolve all other differences.
    */
   readonly problems: readonly string[];
 }
@@ -61,7 +61,7 @@ async function reconcileLane(app: App, lane: Lane, value: string | null, slot: n
   });
   if (problems.length > 0) return problems;
   if (!history.complete || history.uses.some(({ by, settled }) => by === 'attempt' && !settled)) return 'waiting';
-  // Searches all uses and not only the last one, because the history of an accepted lane also contains uses of earlier nonces.
+  // Searches all uses in the history, not only the last use, because the history of a lane with `accepted` also contains uses of earlier nonces.
   if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await freeLane(app, lane, value, slot, history);
   // The nonce advanced, but no listed transaction used it. The RPC node's transaction history may lag behind its accounts, so the lane waits before a
   // difference is reported.

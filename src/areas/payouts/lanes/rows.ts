@@ -32,8 +32,8 @@ export const selectStaleLanes = statement<Lane>('select_stale_payout_lanes', `se
 export const selectLane = statement<Lane>('select_payout_lane', `select ${COLUMNS} from payout_lanes where lane = $1`);
 
 /**
- * Inserts a lane. If the lane exists with the account of an earlier fee payer, stores the account of the present fee payer instead. Does not change a
- * lane that is stale or that a batch uses.
+ * Inserts a lane. If the lane exists with the nonce account of an earlier fee payer, stores the nonce account of the present fee payer instead. Does
+ * not change a lane that is stale or that a batch uses.
  */
 export const insertLane = statement(
   'insert_payout_lane',
@@ -46,7 +46,10 @@ export const insertLane = statement(
 /** Marks lanes as stale, because a transaction may have used their nonce since the nonce was read. */
 export const markStale = statement('mark_payout_lanes_stale', `update payout_lanes set stale = true where lane = any($1::smallint[]) and not stale`);
 
-/** Stores the present nonce of the account and clears `stale`. Skips a lane that a batch uses, or whose row changed after it was read. */
+/**
+ * Stores the present nonce of the lane's account and sets `stale` to false. Skips a lane that a batch uses, and a lane whose account or nonce has
+ * changed since the caller read the row.
+ */
 export const settleLane = statement<{ lane: number }>(
   'settle_payout_lane',
   `update payout_lanes set nonce = $3, nonce_slot = $4::int8, landed = coalesce($5, landed), landed_slot = greatest(landed_slot, $6::int8),
@@ -65,7 +68,7 @@ export const selectLanesInDemand = statement<{ lane: number }>(
    order by 1`,
 );
 
-/** Locks a lane if no batch uses it, it is not stale, and its nonce still equals the nonce of the planned batch. */
+/** Locks a lane if no batch uses the lane, the lane is not stale, and its nonce still equals the nonce of the planned batch. */
 export const lockLane = statement<{ lane: number }>(
   'lock_payout_lane',
   `select lane::int from payout_lanes where lane = $1 and address = $2 and nonce = $3 and batch is null and not stale for update skip locked`,

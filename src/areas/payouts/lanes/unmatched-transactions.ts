@@ -9,7 +9,7 @@ import type { Currency } from '../payments.ts';
 import type { Transfer, UnknownTransaction } from './history.ts';
 import type { Lane } from './rows.ts';
 
-/** Maximum orders of payments that are tried to find the order whose hash equals the hash in a memo. */
+/** Maximum sequences of payments that are tried to find the sequence whose hash equals the hash in a memo. */
 const MAX_ORDERS = 20_000;
 
 const insertUnknown = statement(
@@ -59,8 +59,8 @@ interface MatchCandidate {
   currency: Currency;
   completed: boolean;
 }
-// Includes the payments in the states `batched` and `confirmed`. Their batch can no longer land, because the unknown transaction has used the nonce
-// of the lane.
+// Includes payments in the states `batched` and `confirmed`, although they have a batch. This batch can no longer land, because the unmatched
+// transaction has used the nonce of the lane.
 const selectMatchCandidates = statement<MatchCandidate>(
   'select_payments_that_may_be_paid',
   `select p.id::text, p.wallet, p.amount::text, p.currency, false as completed from payments p
@@ -107,7 +107,7 @@ export async function matchTransactions(app: App, tx: Tx, lane: Pick<Lane, 'lane
   return problems;
 }
 
-/** Returns the payments that a transaction paid, in batch order. If there is no match, returns the reason. */
+/** Returns the payments that a transaction paid, in the order of their batch. If no payments match, returns the reason. */
 async function matchTransaction(app: App, tx: Tx, transaction: UnmatchedTransaction): Promise<MatchCandidate[] | string> {
   const { members_hash: hash, transfers } = transaction;
   if (hash === null || transfers.length === 0) return 'it has no batch memo or no transfers';
@@ -144,7 +144,7 @@ function tokenAccountOf(app: App, wallet: string, currency: Currency): string {
 /**
  * Selects one payment per transfer so that the hash of the selected payment ids equals `hash`. Selects each payment at most once.
  * @param choices one list per transfer, in batch order: the ids of the payments that the transfer may have paid
- * @returns the selected payment ids; null when no selection has this hash, or when `MAX_ORDERS` orders were tried
+ * @returns the selected payment ids; null when no selection has this hash, or when `MAX_ORDERS` selections were tried
  */
 export function findMemberOrder(choices: readonly (readonly string[])[], hash: string): string[] | null {
   let left = MAX_ORDERS;

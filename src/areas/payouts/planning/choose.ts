@@ -38,7 +38,7 @@ const REOPEN: Delay = {
 
 const OPENING: Delay = { reason: 'waits until another transaction has opened the token account of the wallet', ms: 1_000, alert: false };
 
-/** The decision about each candidate. It becomes a member of the batch, cannot be paid, or is delayed. */
+/** The decision about each candidate: the candidate becomes a member of the batch, cannot be paid, or is delayed. */
 export interface BatchChoice {
   readonly members: readonly BatchMember[];
   readonly unpayable: readonly { readonly id: string; readonly reason: string }[];
@@ -48,7 +48,8 @@ export interface BatchChoice {
 /**
  * Chooses the members of the next batch from the candidates, in the given order. If a payment exceeds a limit, only this payment is delayed. The
  * batch opens a wallet's token account only if the service has never opened it before.
- * @param opened one entry per wallet whose token account the service has opened; false while the batch that opens the account is in flight
+ * @param opened one entry per wallet whose token account the service has opened; the value is false while the batch that opens the account is in
+ * flight
  */
 export function chooseMembers(
   candidates: readonly Candidate[],

@@ -27,12 +27,12 @@ import {
 const UNAVAILABLE_DELAY_MS = 5_000;
 
 /**
- * Thrown when another transaction, such as a claim, opens the token account of a member at the same time. The batch is rolled back, and its payments
- * are planned again.
+ * Thrown when a concurrent database transaction, for example of a claim, has recorded that it opens the token account of a member. The batch is
+ * rolled back, and its payments are planned again.
  */
 class OpenedConcurrently extends Error {}
 
-/** The payments of a lane in one currency that may go into its next batch. */
+/** The payments of a lane in one currency that may go into the lane's next batch. */
 interface Plan {
   readonly lane: Lane & { readonly nonce: string };
   readonly currency: Currency;
@@ -107,7 +107,7 @@ async function planBatch(app: App, plan: Plan): Promise<boolean> {
 }
 
 /**
- * Stores a batch and its members, and submits its transaction.
+ * Stores a batch and its members, and submits the transaction of the batch.
  * @returns the decision about each candidate; null when the lane is no longer free or payouts are paused
  */
 async function storeBatch(

@@ -27,8 +27,8 @@ function mintsOf(app: App): Map<Currency, PublicKey> {
 }
 
 /**
- * Reconciles stale lanes, and plans batches for free lanes. Several processes may run it concurrently. Raises an alert and returns false when the RPC
- * node does not answer.
+ * Reconciles stale lanes, and plans batches for free lanes. Several processes may run this function concurrently. Raises an alert and returns false
+ * when the RPC node does not answer.
  * @returns whether another run is needed soon
  */
 export async function runPlanner(app: App): Promise<boolean> {
@@ -70,7 +70,7 @@ async function plan(app: App): Promise<boolean> {
 
 const isPaused = async (app: App): Promise<boolean> => (await app.db.query(selectLaneStatus))[0]?.paused ?? true;
 
-/** Plans a batch on a lane. If the lane has no nonce account of the present fee payer, opens the account instead. */
+/** Plans a batch on a lane. If the lane has no nonce account for the present fee payer, opens this account instead. */
 async function serveLane(app: App, number: number, mints: ReadonlyMap<Currency, PublicKey>): Promise<void> {
   const lane = (await app.db.query(selectLane, [number]))[0];
   if (!lane?.nonce || lane.address !== currentLaneAddress(app, number)) await openLane(app, number);

@@ -29,10 +29,10 @@ const acceptLanes = statement<{ lane: number }>(
 );
 
 /**
- * Removes the pause that an operator set. If the next reconciliation finds a difference, it pauses payouts again.
+ * Removes the pause that an operator set. If the next reconciliation finds a difference between the database and the chain, it pauses payouts again.
  * @param acknowledge signatures of all unmatched transactions; the full list proves that the operator has seen each of them
  * @param lanes numbers of the lanes that continue with the present nonce of their account
- * @throws 409 when `acknowledge` differs from the unmatched transactions; 400 when a lane does not exist
+ * @throws 409 when `acknowledge` is not the full list of unmatched transactions; 400 when a lane does not exist
  */
 export async function resumePayouts(app: App, by: string, acknowledge: readonly string[], lanes: readonly number[]): Promise<void> {
   await app.tx(async (tx) => {

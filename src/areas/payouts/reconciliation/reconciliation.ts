@@ -41,15 +41,15 @@ const isSame = (state: ReconciliationState, identity: DatabaseIdentity | null): 
 const DATABASE_CHANGED = 'the database was restored or failed over; payouts are paused until all transactions on the chain are matched with payments';
 
 /**
- * Compares the lanes in the database with the chain, and the identity of the database with the stored identity. Pauses payouts when there is a
- * difference. Resumes payouts when there is no difference and no operator has paused them.
+ * Compares the lanes in the database with the chain, and the current identity of the database with the identity that an earlier run stored. Pauses
+ * payouts when there is a difference. Resumes payouts when there is no difference and no operator has paused them.
  */
 export async function reconcile(app: App): Promise<void> {
   const identity = await readIdentity(app);
   const before = (await app.db.query(selectReconciliation))[0];
   if (!before) throw new Error('the table payout_watch is empty');
   const same = isSame(before, identity);
-  // Pauses payouts before reading the chain, so that no transaction is signed while the RPC node answers slowly.
+  // Pauses payouts before the chain is read, so that no transaction is signed while the RPC node answers slowly.
   if (!same && before.mismatchReason === null) await app.tx((tx) => storeMismatch(tx, DATABASE_CHANGED));
   const lanes = await reconcileLanes(app, 'all');
   await app.tx((tx) => storeResult(app, tx, identity, lanes));
@@ -66,13 +66,14 @@ async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, 
       { reason: now.mismatchReason },
       'all transactions on the chain are matched with the database; payouts resume unless an operator paused them',
     );
-  // Stores the new identity only when there is no difference. If the process crashes before, the next run still finds that the identity has changed.
+  // Stores the new identity of the database only when the database and the chain agree. If the process crashes before, the next run still finds that
+  // the identity has changed.
   const known = reason === null && identity !== null ? identity : { system: now.system, timeline: now.timeline };
   await tx.query(updateReconciliation, [known.system, known.timeline, reason]);
   await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
-/** Stores the reason of a difference between the database and the chain, and pauses payouts. */
+/** Stores the sentence that describes a difference between the database and the chain, and pauses payouts. */
 async function storeMismatch(tx: Tx, reason: string): Promise<void> {
   const now = (await tx.query(lockReconciliation))[0];
   if (!now) return;
@@ -90,7 +91,7 @@ export async function applyPause(
   if (await resume(tx, PAYOUTS_SCOPE)) tx.enqueue(planPayouts, {});
 }
 
-/** Alerts operators about differences that were found on stale lanes, and pauses payouts. Does nothing when there are none. */
+/** Alerts operators about differences that were found on stale lanes, and pauses payouts. Does nothing when there are no differences. */
 export async function reportProblems(app: App, { problems }: LaneReconciliation): Promise<void> {
   if (problems.length === 0) return;
   const reason = problems.slice(0, 3).join('; ');

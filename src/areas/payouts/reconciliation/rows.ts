@@ -6,7 +6,7 @@ export interface DatabaseIdentity {
   readonly timeline: number;
 }
 
-/** The identity of the database that was stored last, and the reasons why payouts are paused. */
+/** The last stored identity of the database, and the reasons why payouts are paused. */
 export interface ReconciliationState {
   system: string | null;
   timeline: number | null;

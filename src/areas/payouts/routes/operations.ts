@@ -47,7 +47,10 @@ export const postResume = route({
   },
 });
 
-/** Converts the row of a transaction to the form that the API returns. Parses the jsonb columns, because their static type is `unknown`. */
+/**
+ * Converts the row of a transaction to the form that the API returns. Parses the jsonb columns `error` and `evidence`, because their static type is
+ * `unknown`.
+ */
 const transactionView = (row: ListedTransaction) => ({ ...row, error: z.json().parse(row.error), evidence: z.json().parse(row.evidence) });
 
 export const getTransactions = route({

@@ -1,6 +1,6 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 
-// Jumps in the primary key from one board to the next, so the cost does not depend on the number of wallets.
+// Runs one index lookup per board instead of one scan of all standings, so the cost does not depend on the number of wallets.
 const selectBoards = statement<{ board: string }>(
   'select_boards',
   `with recursive hop (board) as (

@@ -8,8 +8,8 @@ export interface PageEntries {
 }
 
 /**
- * Lines to read from a board by SQL: a range of positions, or the lines around a wallet. `reach`: number of lines above the wallet, and below it. For
- * a wallet, SQL also reads the line with the next better score.
+ * Lines to read from a board by SQL: a range of positions, or the lines around a wallet. `reach`: number of lines above the wallet, and the same
+ * number below the wallet. For a wallet, SQL also reads the line with the next better score.
  */
 export type PositionQuery = { offset: number; limit: number } | { wallet: string; reach: number };
 

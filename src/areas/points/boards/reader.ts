@@ -51,8 +51,8 @@ function scopeOf(app: App, board: string, { span, at }: PeriodChoice): BoardScop
 }
 
 /**
- * Reads a page of a board: of an ended period from the stored final ranks, otherwise from Redis. Reads by SQL when no final ranks are stored yet, or
- * when the board in Redis is not complete.
+ * Reads a page of a board. The page of an ended period comes from the stored final ranks; any other page comes from Redis. Reads by SQL when no final
+ * ranks are stored yet, or when the board in Redis is not complete.
  * @throws 400 when `at` is in the future
  */
 export async function readPage(app: App, board: string, request: PageRequest): Promise<BoardPage> {
@@ -85,8 +85,8 @@ export async function readRank(app: App, board: string, request: PeriodChoice & 
 }
 
 /**
- * Reads all-time ranks of wallets from Redis. Null for a wallet that is not on the board. Null for all wallets when Redis is down or the board is not
- * complete there.
+ * Reads all-time ranks of wallets from Redis. The rank is null for a wallet that is not on the board. All ranks are null when Redis is down or the
+ * board in Redis is not complete.
  */
 export async function readRanks(app: App, board: string, wallets: readonly string[]): Promise<(number | null)[]> {
   if (wallets.length === 0) return [];
@@ -108,8 +108,8 @@ async function readRedisPage(app: App, scope: BoardScope, { offset, limit, aroun
 }
 
 /**
- * Reads a board from Redis with `read`. Requests a rebuild of the board if it is not complete.
- * @param read function whose result begins with the value of the board's key `ready`
+ * Reads a board from Redis with `read`. Requests a rebuild of the board if the board is not complete.
+ * @param read function whose result begins with the value of the key `ready`, which marks the board as complete
  * @returns null when Redis is down or the board is not complete
  */
 async function readRedis<T extends [ready: string, ...unknown[]]>(app: App, board: string, read: () => Promise<T>): Promise<T | null> {

@@ -10,14 +10,14 @@ import { redisRunId } from './redis-run-id.ts';
 import { beginRebuild, finishRebuild, invalidateBoard } from './scripts.ts';
 
 /**
- * Standings per database query. They are sorted by total before they are sent to Redis, because Redis adds neighbouring entries to a sorted set
+ * Standings per database query. They are sorted by total before they are sent to Redis, because Redis inserts sorted entries into a sorted set
  * faster.
  */
 const ROWS_PER_QUERY = 20_000;
 /** Standings per Redis call. The number is small, because Redis serves no other client during a call. */
 const ROWS_PER_CALL = 200;
 
-// Reads the current day after the rows, so that no row has a later day than `currentDay`, by which the Redis keys are chosen.
+// Reads the current day (`currentDay`) after the rows, so that no row has a later day. The Redis keys are chosen by this day.
 const selectChunk = statement<StandingRow & { currentDay: number }>(
   'select_board_chunk',
   `select ${STANDING_COLUMNS}, (select app_day()) as "currentDay" from standings s
@@ -35,8 +35,8 @@ export async function readToday(app: App): Promise<number> {
 
 /**
  * Fills a board in Redis from its standings, and marks the board as complete. Does nothing if the board is complete already. Scores may be recorded
- * meanwhile: Redis keeps the newer version of each standing.
- * @throws when Redis lost the board during the rebuild, for example by a restart; the job then retries
+ * during the rebuild: Redis keeps the newer version of each standing.
+ * @throws when Redis lost the board during the rebuild, for example by a restart; the job that called this function then retries
  */
 export async function rebuildBoard(app: App, board: string): Promise<void> {
   const started = performance.now();
@@ -62,7 +62,7 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
   }
   const outcome = await finishRebuild(app.redis, claim, [token]);
   if (outcome === 'lost') throw new Error(`Redis lost the board ${board} during its rebuild`);
-  // Logs nothing for 'taken', because another rebuild owns or completed the board.
+  // Logs nothing for the outcome 'taken', because another rebuild owns or completed the board.
   if (outcome === 'done') app.log.info({ board, wallets, ms: Math.round(performance.now() - started) }, 'a board in Redis is rebuilt');
 }
 

@@ -120,7 +120,7 @@ for i = 6 + n * 7, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
 return out
 `);
 
-/** Lua: sets `run_id` to the run id of this Redis server. */
+/** Lua: sets the local variable `run_id` to the run id of this Redis server. */
 const RUN_ID = `local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
 
 /**
@@ -143,7 +143,7 @@ return 1
  *   KEYS[1]  the key that marks the board as complete
  *   KEYS[2]  the key that stores the claim
  *   ARGV[1]  random token of the rebuild
- * Returns 'taken' when another rebuild has the claim or completed the board, 'lost' when Redis lost the board.
+ * Returns 'done' on success, 'taken' when another rebuild has the claim or completed the board, 'lost' when Redis lost the board.
  */
 export const finishRebuild = script<'done' | 'taken' | 'lost'>(`${RUN_ID}
 if redis.call('GET', KEYS[1]) == run_id then return 'taken' end

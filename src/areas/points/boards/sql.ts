@@ -23,8 +23,8 @@ const topSql = (values: string) => `
     on r.position <@ $3::int4multirange`;
 
 /**
- * Returns SQL for three sets of lines: the positions $2; the wallets $3 with $4 lines above and below each wallet; and, for each of these wallets, a
- * line with the next better score.
+ * Returns SQL for three sets of lines: the lines at the positions $2; the lines of the wallets $3, with $4 lines above and below each wallet; and,
+ * for each of these wallets, a line with the next better score.
  */
 const aroundSql = (values: string) => `
   with ranked as materialized (select ${LINE} from (${values}) v),
@@ -85,7 +85,7 @@ async function rankBySql(app: App, scope: BoardScope, queries: readonly Position
 export interface SqlBoards {
   /** Returns a page that is at most one second old. */
   page(scope: BoardScope, query: { offset: number; limit: number }): Promise<BoardPositions>;
-  /** Returns positions that are read from the database after the call. */
+  /** Returns positions from a database query that starts after the call, never from the cached pages. */
   read(scope: BoardScope, queries: readonly PositionQuery[]): Promise<BoardPositions>;
 }
 

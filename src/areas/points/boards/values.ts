@@ -21,8 +21,9 @@ export interface BoardScope {
 const daysOf = (period: Period, bucket: number): [first: number, last: number] => [bucketStart(period, bucket), bucketStart(period, bucket + 1) - 1];
 
 /**
- * SQL by board kind that recomputes the values of an ended bucket from the ledger or the scores. The SQL relation `overwritten` contains the wallets
- * whose standings do not store this bucket any more. `first` and `last` are the days of the bucket, both inclusive.
+ * For each board kind, the SQL that recomputes the values of an ended bucket from the ledger or the scores. The SQL relation `overwritten` contains
+ * the wallets whose standings do not store this bucket any more. `first` and `last` are the first and the last day of the bucket; both days are
+ * included.
  */
 const RECOMPUTED: Record<BoardKind, (first: string, last: string) => string> = {
   global: (first, last) => summed(`l.kind <> 'conversion'`, first, last),

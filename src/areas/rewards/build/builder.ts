@@ -4,7 +4,7 @@ import { buildTree, HASH_BYTES, hashLeaves, rootOf, WALLET_BYTES } from '#lib/me
 import { subtreeRoots } from '../epochs/tree-chunks.ts';
 import { type CurvePoint, distributionCurve } from '../projection/curve.ts';
 
-/** Number of wallets and leaves of an epoch, and the sum of their amounts. */
+/** Number of wallets and leaves of an epoch, and the sum of the leaf amounts in base units. */
 export interface BuildResult {
   readonly wallets: number;
   readonly leaves: number;
@@ -62,7 +62,9 @@ export class EpochBuilder {
     this.#count += numbers.length;
   }
 
-  /** Allocates a pool to the added wallets by their points. Precondition: the wallets were added in ascending order of their addresses. */
+  /**
+   * Allocates the pool in `rules` to the added wallets by their points. Precondition: the wallets were added in ascending order of their addresses.
+   */
   allocate(rules: Rules): AllocationResult {
     this.#expectAscending();
     const points = new BigInt64Array(this.#flat().buffer);
@@ -74,8 +76,8 @@ export class EpochBuilder {
   }
 
   /**
-   * Uses the values that were added with the wallets as their amounts. An import gives amounts instead of points, so it calls this method instead of
-   * `allocate`.
+   * Uses the values that `add` received as the amounts of the wallets. An import gives amounts instead of points, so the computation of an import
+   * calls this method instead of `allocate`.
    */
   useValuesAsAmounts(): BuildResult {
     this.#amounts = this.#flat();
@@ -85,8 +87,8 @@ export class EpochBuilder {
   }
 
   /**
-   * Returns the leaf indexes and amounts of each page. The paid wallets get the first indexes, in the order in which they were added. The unpaid
-   * wallets get the next indexes.
+   * Returns the leaf indexes and amounts of each page. Paid wallets (amount above 0) get the first indexes, in the order in which the wallets were
+   * added. The unpaid wallets get the next indexes.
    */
   pages(): BuiltPage[] {
     let at = 0;
@@ -152,8 +154,8 @@ export class EpochBuilder {
   }
 
   /**
-   * Throws when the wallets are not in ascending order. The order determines the leaf index of each wallet. If two amounts have equal remainders, the
-   * order also determines which of them is rounded up.
+   * Throws when the wallets are not in ascending order. The order determines the leaf index of each wallet. If the amounts of two wallets have the
+   * same remainder before rounding, the order also determines which amount is rounded up.
    */
   #expectAscending(): void {
     let last = '';

@@ -27,14 +27,14 @@ const accountReaders = perApp((app) => ({
   finalized: coalesce((requests: readonly AccountsRequest[]) => readAll(app, 'finalized', requests)),
 }));
 
-/** Cache of rent-exempt minimum balances by account size in bytes. */
+/** Cache of rent-exempt minimum balances in lamports, keyed by account size in bytes. */
 const rents = perApp((app) =>
   ttlCache(RENT_AGE_MS, async (bytes: number) => BigInt(await rpc(() => app.chain.connection.getMinimumBalanceForRentExemption(bytes)))),
 );
 
 /**
- * Reads the accounts of several requests with as few RPC requests as possible. One `AccountsRequest` is never split over two RPC requests, so all its
- * accounts have the same slot.
+ * Reads the accounts for several callers with as few RPC requests as possible. All accounts of one `AccountsRequest` (one caller) are read by the
+ * same RPC request, so that they have the same slot.
  */
 async function readAll(app: App, commitment: Commitment, requests: readonly AccountsRequest[]): Promise<Map<AccountsRequest, AccountsAtSlot>> {
   const batches: { requests: AccountsRequest[]; keys: Map<string, PublicKey> }[] = [];

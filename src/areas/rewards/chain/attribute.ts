@@ -10,13 +10,13 @@ import { readAccounts } from './accounts.ts';
 import { addressesOf, type FollowedEpoch } from './epoch-accounts.ts';
 import { type AccountHistory, claimedIndexes, readHistory, readTransaction } from './history.ts';
 
-/** Maximum transactions of other senders that one run reads from the RPC node. */
+/** Maximum transactions that one run reads from the RPC node. Claims that this service sent are not read. */
 const MAX_READ = 500;
 const MAX_CONCURRENT_READS = 8;
 /**
- * Gap score of an epoch at which a run reads the bitmap. A run that finds a missing claim sets the score to 0. Any other run adds 10 if it read the
- * whole history, or 1 if it read a part. So the bitmap is read after several runs without a missing claim, even if a wallet fills the history with
- * other transactions.
+ * Gap score of an epoch at which `attributeClaims` reads the bitmap of claimed leaves. A call that finds a missing claim in the history sets the
+ * score to 0. Any other call adds 10 if it read the whole history, or 1 if it read a part. So the bitmap is read after several calls without a
+ * missing claim, even if a wallet fills the history with other transactions.
  */
 const MAX_GAP_SCORE = 20;
 const GAP_SCORE = { wholeHistory: 10, partOfHistory: 1 };
@@ -31,7 +31,7 @@ const selectUnclaimed = statement<{ index: number }>(
   `select i as index from unnest($2::int[]) as i
    where not exists (select 1 from claims c where c.epoch = $1 and c.index = i and c.state = 'claimed') order by i`,
 );
-// Compares the stored cursor with the cursor that the caller read. If another process has moved the cursor since, the statement changes nothing.
+// Moves the cursor only if the stored cursor still equals the cursor that the caller read ($2). So a move by another process is not overwritten.
 const moveCursor = statement(
   'move_epoch_cursor',
   `update epoch_accounts set cursor = $3, cursor_slot = $4::int8, gaps = $5::int, cursor_claims = claims
@@ -42,8 +42,8 @@ const moveCursor = statement(
 const MAX_COMPARED = 100;
 
 /**
- * Moves the history cursor of an epoch to its newest transaction at or before the slot, without reading the transactions.
- * Precondition: the database has all claims of the epoch up to the slot.
+ * Moves the history cursor of an epoch to the newest transaction of the epoch account at or before `slot`, without reading the transactions.
+ * Precondition: the database has all claims of the epoch up to `slot`.
  * @param slot a finalized slot
  */
 export async function skipHistory(app: App, row: FollowedEpoch, slot: number): Promise<void> {
@@ -54,7 +54,7 @@ export async function skipHistory(app: App, row: FollowedEpoch, slot: number): P
 
 /**
  * Finds and stores the claims that are on the chain but not in the database. The transaction history gives the claimed leaves and the signatures of
- * the claims. If several runs find no missing claim in the history, the bitmap gives the claimed leaves, but no signatures.
+ * the claims. If several calls find no missing claim in the history, the bitmap on the chain gives the claimed leaves, but no signatures.
  */
 export async function attributeClaims(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
   const addresses = addressesOf(row);
@@ -110,7 +110,8 @@ async function matchHistory(
 }
 
 /**
- * Returns the leaf indexes that transactions of other senders claimed, keyed by signature. Leaves out transactions that the RPC node does not have.
+ * Returns the leaf indexes that the given transactions claimed, keyed by signature. These transactions are not claims that this service sent. Leaves
+ * out transactions that the RPC node does not have.
  */
 async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly ConfirmedSignatureInfo[]): Promise<Map<string, number[]>> {
   const addresses = addressesOf(row);
@@ -127,7 +128,7 @@ async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly
   return indexes;
 }
 
-/** Records a claim without a signature for each leaf whose bit is set in the finalized bitmap and whose claim is not in the database. */
+/** Reads the finalized bitmap. Records a claim without a signature for each claimed leaf whose claim is not in the database. */
 async function readBitmap(app: App, row: FollowedEpoch, { leaves }: EpochAccount): Promise<void> {
   const { program, account } = addressesOf(row);
   const pages = Array.from({ length: Math.ceil(leaves / CLAIMS_PER_PAGE) }, (_, page) => page);

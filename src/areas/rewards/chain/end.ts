@@ -8,7 +8,7 @@ import { SETTLE } from './settlement.ts';
 
 /** Delay before a retry when the chain state is not finalized yet, ms. */
 const RETRY_MS = 1_000;
-/** Delay before a retry when the simulation failed, ms. */
+/** Delay before a retry when the simulation of the transaction failed, ms. */
 const REFUSED_RETRY_MS = 30_000;
 
 /** Returns the subject of the transaction that closes a bitmap page: `<epoch>:<page>`. */
@@ -53,8 +53,8 @@ function draft({ addresses }: EpochChainState, { vault, refund }: EpochAccount, 
 }
 
 /**
- * The transaction type that settles an epoch before its expiry. The unclaimed tokens in the vault return to the treasury. The transaction waits while
- * the root is not finalized yet.
+ * The transaction type that settles an epoch before its expiry. The unclaimed tokens in the vault return to the treasury. The transaction is not sent
+ * before the root of the epoch is finalized on the chain.
  */
 export const epochSettle: TransactionType = {
   ...SETTLE,
@@ -73,7 +73,7 @@ export const epochSettle: TransactionType = {
     return draft(found, account, settleEpoch);
   },
   simulationFailed: refused,
-  // The transaction does not settle the epoch in the database. `followEpochs` settles it there, after it has stored all claims of the epoch.
+  // The epoch is not settled in the database here. `followEpochs` settles the epoch in the database, after it has stored all claims of the epoch.
   finalized: async (tx) => tx.enqueue(followEpochs, {}),
   failed: async () => undefined,
 };

@@ -11,7 +11,7 @@ export interface EpochAddresses {
   readonly vault: PublicKey;
 }
 
-/** The addresses of an epoch, as the database stores them. They stay the same when the keys in the configuration change. */
+/** The addresses of an epoch, as the database stores them. The stored addresses stay the same when the keys in the configuration change. */
 export interface EpochAddressesRow {
   epoch: number;
   program: string;

@@ -4,7 +4,7 @@ import { retry, submit } from '#platform/solana/submission/index.ts';
 import { epochClose, epochPageClose, epochSettle } from './end.ts';
 import { epochRoot } from './root.ts';
 
-/** Maximum epochs that one run expires. It is also the maximum number of failed transactions that one run retries. */
+/** Maximum epochs that one run expires, and maximum failed transactions that one run retries. */
 const MAX_PER_RUN = 100;
 
 const expire = statement<{ epoch: number }>(
@@ -14,7 +14,7 @@ const expire = statement<{ epoch: number }>(
    returning epoch`,
 );
 
-// Selects transactions that failed at least 10 minutes ago. An operator can correct the reason of the failure during these 10 minutes.
+// Selects transactions that failed at least 10 minutes ago, so that an operator has 10 minutes to correct the cause before the retry.
 const selectFailed = statement<{ kind: string; subject: string }>(
   'select_failed_epoch_transactions',
   `select t.kind, t.subject from chain_transactions t

@@ -6,7 +6,7 @@ import { epochClose, epochPageClose, pageSubject } from './end.ts';
 import type { FollowedEpoch } from './epoch-accounts.ts';
 import { markSettled } from './settlement.ts';
 
-// A settlement request locks the same row, so no settlement request can be stored between this read and the commit.
+// Locks the row of the epoch. A settlement request needs the same lock, so no settlement request can be stored between this statement and the commit.
 const lockEpoch = statement<{ settling: boolean }>(
   'lock_epoch_to_finish',
   'select settle_requested_at is not null as settling from epochs where epoch = $1 for update',

@@ -11,7 +11,9 @@ import { finishEpoch } from './finish.ts';
 const MAX_FOLLOWED = 1_000;
 const ACCOUNTS_PER_REQUEST = 100;
 const MAX_CONCURRENT_EPOCHS = 4;
-/** Number of stored claims after which the history cursor of an epoch is moved forward. The count starts at 0 after each move of the cursor. */
+/**
+ * Number of newly stored claims of an epoch at which the history cursor of the epoch is moved forward. After each move, the count starts at 0 again.
+ */
 const MAX_UNREAD = 500;
 
 const selectFollowed = statement<FollowedEpoch>(
@@ -68,7 +70,7 @@ async function followSafely(app: App, row: FollowedEpoch, seen: FetchedEpoch): P
 
 async function follow(app: App, row: FollowedEpoch, { slot, raw }: FetchedEpoch): Promise<void> {
   const account: EpochAccount | null = decodeEpoch(addressesOf(row).program, raw);
-  // The transaction that opened the account is finalized. So if the account is missing, this RPC node lags behind.
+  // The epoch account exists on the finalized chain. So if this RPC node does not return the account, the node lags behind.
   if (!account) return;
   if (!account.root.equals(row.root) || account.total !== BigInt(row.total)) {
     app.log.error(
@@ -82,6 +84,7 @@ async function follow(app: App, row: FollowedEpoch, { slot, raw }: FetchedEpoch)
     await attributeClaims(app, row, account);
     known = BigInt((await app.db.query(selectClaimed, [row.epoch]))[0]?.claimed ?? '0');
   } else if (account.claimed === known && row.unread >= MAX_UNREAD) await skipHistory(app, row, slot);
-  // The database may be ahead of this RPC node. So the epoch is finished only when the database and the account have the same claimed amount.
+  // The database may have newer claims than this RPC node. So the epoch is finished only when the database and the account have the same claimed
+  // amount.
   if (account.claimed === known && account.state !== 'open') await finishEpoch(app, row, account);
 }

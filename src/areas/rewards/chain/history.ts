@@ -7,7 +7,9 @@ import type { EpochAddresses } from './epoch-accounts.ts';
 
 /** Signatures per page. RPC nodes return at most 1,000 per request. */
 const PAGE = 1_000;
-/** Maximum pages that one run reads from the history of an account. If the history has more pages, the run also reads the bitmap. */
+/**
+ * Maximum pages that one run reads from the history of an account. If the history has more pages, the run also reads the bitmap of claimed leaves.
+ */
 const MAX_PAGES = 20;
 /** Maximum transactions of an epoch account, oldest first, that are checked to find the transaction that opened the account. */
 const MAX_SEARCHED = 20;

@@ -7,13 +7,13 @@ import { rpc } from '#platform/solana/solana.ts';
 
 const FILE = join(import.meta.dirname, '../../../../programs/distributor/distributor.so');
 
-/** Maximum age of a cached positive result, ms. The check is repeated, because an upgradeable program can be replaced later. */
+/** Time for which the result `true` is cached, ms. Then the check is repeated, because an upgradeable program can be replaced. */
 const MAX_AGE_MS = 600_000;
 
 const programCheck = perApp((app) => ttlCache(MAX_AGE_MS, (_key: 'program') => compareProgram(app)));
 
 /**
- * Returns whether the program on the chain equals the committed file `distributor.so` byte for byte. Caches only a positive result.
+ * Returns whether the program on the chain equals the committed file `distributor.so` byte for byte. Caches only the result `true`.
  * @throws 503 when the RPC node does not answer
  */
 export async function isProgramOurs(app: App): Promise<boolean> {

@@ -40,8 +40,8 @@ const selectEpoch = statement<EpochRow>(
   `select state, root, total::text, leaves, settle_requested_at is not null as settling, commit_signature as signature from epochs where epoch = $1`,
 );
 
-// Adds 3 hours to the configured days, because the expiry is rounded down to the hour and the epoch opens some time after this statement. Keeps a
-// stored expiry that is at most one hour before the new expiry, so that two concurrent processes use the same expiry.
+// Adds 3 hours to the configured days, because the expiry is rounded down to the hour and the epoch opens some time after this statement. Keeps the
+// stored expiry if it is at most one hour earlier than the newly computed expiry, so that two concurrent processes use the same expiry.
 const upsertEpochAccounts = statement<EpochAddressesRow & { expiry: number }>(
   'upsert_epoch_accounts',
   `insert into epoch_accounts as a (epoch, program, authority, mint, address, vault, expires_at)
@@ -82,15 +82,15 @@ const commitEpochs = statement<Committed>(
 );
 
 /**
- * The transaction type that opens an epoch on the chain. One transaction creates the vault, transfers the total to it and stores the root. Each epoch
- * has one account address, so the epoch cannot be opened twice.
+ * The transaction type that opens an epoch on the chain. One transaction creates the vault, transfers the total of the epoch to the vault and stores
+ * the Merkle root. Each epoch has one account address, so the epoch cannot be opened twice.
  */
 export const epochRoot: TransactionType = {
   name: 'epoch-root',
   scope: 'roots',
   afterFailure: 'again',
   compose,
-  // The root is retried until it lands, because every computed epoch must reach the chain. The log line alerts operators.
+  // The root transaction is retried until it lands, because every computed epoch must reach the chain. The error in the log alerts operators.
   async simulationFailed(app, subject, error) {
     app.log.error({ epoch: subject, error }, 'the simulation of the root transaction of an epoch failed; the transaction is retried');
     return { do: 'wait', ms: REFUSED_RETRY_MS, reason: error.message };
@@ -156,8 +156,8 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
 }
 
 /**
- * The check of each composed transaction draft. It runs in the database transaction that signs the draft. It throws 409 when a round or payment has
- * reserved the tokens since the draft was composed.
+ * The check of each composed transaction draft. The check runs in the database transaction that signs the draft. It throws 409 when a lottery round
+ * or a payment has reserved tokens that the epoch needs since the draft was composed.
  */
 const checksBeforeSigning = new WeakMap<TransactionDraft, (tx: Tx) => Promise<void>>();
 

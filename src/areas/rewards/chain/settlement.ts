@@ -6,8 +6,8 @@ import { submissionStatuses, submit } from '#platform/solana/submission/index.ts
 import { epochSettled } from '../events.ts';
 
 /**
- * Names of transaction types. They are declared in this file, because the files of the two types import this file, so an import from those files
- * would be circular.
+ * Names of transaction types. They are declared in this file, because the files that define these two types import this file. An import in the other
+ * direction would be circular.
  */
 const ROOT = { name: 'epoch-root' };
 export const SETTLE = { name: 'epoch-settle' };

@@ -37,7 +37,7 @@ const statements = {
 
 /**
  * Returns one page of a wallet's unclaimed, unexpired rewards in the order of their epochs, and the total number of these rewards.
- * @param which `all` includes epochs that were settled off-chain; `unsettled` excludes them
+ * @param which `all` includes epochs that were settled off-chain; `unsettled` leaves these epochs out
  */
 export async function listClaimable(
   db: Queryable,

@@ -54,8 +54,8 @@ const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', m
 const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { name, message, instruction: null, code: null } });
 
 /**
- * Builds the transaction of a claim. If there is no transaction to sign, returns the next step of the claim instead: it waits, fails, is finished or
- * is left to an operator.
+ * Builds the transaction of a claim. If there is no transaction to sign, returns the next step of the claim instead: the claim waits, fails, is
+ * finished or is left to an operator.
  */
 export async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const claim = (await app.db.query(selectToCompose, [subject]))[0];
@@ -81,7 +81,10 @@ function isBitSet({ program }: EpochAddresses, raw: FetchedAccount, index: numbe
   return page !== null && isClaimed(page, index);
 }
 
-/** Handles a claim whose leaf a transaction has claimed already. When that transaction is finalized, `followEpoch` finds and stores its signature. */
+/**
+ * Handles a claim whose leaf is already claimed on the chain. When the transaction that claimed the leaf is finalized, `followEpoch` finds and stores
+ * the signature of this transaction.
+ */
 async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochAddresses, pageKey: PublicKey): Promise<ComposeOutcome> {
   const { accounts } = await readAccounts(app, 'finalized', [pageKey]);
   if (!isBitSet(addresses, accounts[0] ?? null, claim.index)) return wait('the leaf is claimed but not finalized yet');
@@ -149,7 +152,10 @@ async function draft(
   };
 }
 
-/** Returns whether an address has no account, or only an account without data that a stranger created by sending lamports. */
+/**
+ * Returns whether an address has no account, or only an account without data. Any wallet can create an account without data by sending lamports to
+ * the address.
+ */
 const isVacant = (account: FetchedAccount) => account === null || (account.owner.equals(SystemProgram.programId) && account.data.length === 0);
 
 const nodesOf = (proof: Buffer): Buffer[] =>

@@ -3,8 +3,8 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CLAIMS_PER_PAGE, pageOf } from '#platform/solana/distributor/index.ts';
 
-// Selects only claims that changed in the last 3 seconds. So a claim that does not land blocks the other claims of its bitmap page only until 3
-// seconds after its last change.
+// Selects only claims that changed in the last 3 seconds. So a claim that does not land blocks the other claims of its bitmap page for at most 3
+// seconds.
 const selectOpener = statement<{ id: string }>(
   'select_page_opener',
   `select id::text from claims where epoch = $1 and index between $2 and $3 and id <> $4
@@ -25,8 +25,8 @@ export async function isBeingOpened(db: Queryable, { id, epoch, index }: OnPage)
 }
 
 /**
- * Checks that no other claim is creating the bitmap page. The caller must call it before it sends the claim. The lock makes the claims of an epoch
- * run this check one after another.
+ * Checks that no other claim is creating the bitmap page. Must be called before the claim is sent. A lock on the row of the epoch makes the claims of
+ * the epoch run this check one after another.
  * @throws 409 when another claim is creating the page
  */
 export async function recordPageOpening(tx: Tx, claim: OnPage): Promise<void> {

@@ -33,7 +33,8 @@ export interface ClaimRequest {
 }
 
 /**
- * Creates and submits the claim of a wallet's leaf. If a claim is in flight already, returns its id. If the earlier claim failed, retries it.
+ * Creates and submits the claim of a wallet's leaf. If a claim of the leaf is in flight already, returns its id. If the earlier claim of the leaf
+ * failed, retries that claim.
  * @returns the id of the claim
  * @throws 404 when the wallet has no leaf in this epoch; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
  * expired or not committed

@@ -14,7 +14,7 @@ const Node = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digit
 /** Maximum number of hashes in a proof that the program accepts. */
 const MAX_NODES = 32;
 
-/** The body of a claim request. The proof endpoint returns both values. */
+/** The body of a claim request: the epoch and the proof. The proof endpoint returns both values. */
 export const ClaimBody = z
   .strictObject({
     epoch: EpochNumber.meta({ description: 'The epoch: UTC days since 1970-01-01.', example: 20_777 }),

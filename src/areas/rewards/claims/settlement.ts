@@ -81,14 +81,14 @@ export async function finishClaims(tx: Tx, landings: readonly LandedTransaction[
   await tx.query(setSignatures, [ids(landings), signatures(landings)]);
 }
 
-/** A leaf that is claimed on the finalized chain. `signature` is null when the transaction that claimed it is not known. */
+/** A leaf that is claimed on the finalized chain. `signature` is null when the transaction that claimed the leaf is not known. */
 export interface ClaimedIndex {
   readonly index: number;
   readonly signature: string | null;
 }
 
 /**
- * Marks leaves of an epoch as claimed. Any wallet may have sent the transactions.
+ * Marks leaves of an epoch as claimed. The transactions that claimed the leaves may come from any sender.
  * @returns the number of leaves that were not marked before
  */
 export async function finishLeaves(tx: Tx, epoch: number, claimed: readonly ClaimedIndex[]): Promise<number> {

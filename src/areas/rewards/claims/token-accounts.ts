@@ -23,7 +23,8 @@ const openFirst: ComposeOutcome = { do: 'fail', error: { name: 'NoDestination', 
 
 /**
  * Decides whether the service opens a wallet's token account and pays its rent. The claim must have at least the minimum amount, and the daily budget
- * must cover the rent. The service opens one account per wallet and mint, because a wallet could close its account repeatedly to collect the rent.
+ * must cover the rent. The service opens only one account per wallet and mint, because otherwise a wallet could close its account repeatedly to
+ * collect the rent.
  * @returns null when the service may open the account; otherwise the outcome with which the claim waits or fails
  */
 export async function checkOpening(
@@ -41,16 +42,16 @@ export async function checkOpening(
 }
 
 /**
- * Records that a claim opens the wallet's token account. The caller must call it before it sends the claim.
- * @throws 409 when another claim opens the account
+ * Records that a claim opens the wallet's token account. Must be called before the claim is sent.
+ * @throws 409 when another claim opens the same token account
  */
 export async function recordOpening(tx: Tx, claimId: string, mint: string): Promise<void> {
   if ((await tx.query(insertOpened, [claimId, mint])).length === 0) throw fail(409, 'another claim of the wallet is opening the token account');
 }
 
 /**
- * Deletes the row that an earlier attempt of a claim stored with `recordOpening`. Precondition: that attempt has expired, so it can no longer open
- * the token account.
+ * Deletes the row that an earlier attempt of a claim stored with `recordOpening`. Precondition: the earlier attempt has expired, so this attempt can
+ * no longer open the token account.
  */
 export async function deleteOpening(tx: Tx, claimId: string): Promise<void> {
   await tx.query(deleteOpened, [claimId]);

@@ -31,7 +31,7 @@ const submitClaim = statement<Submitted>(
    where c.id = b.id and a.epoch = c.epoch returning c.epoch, c.index, c.wallet, c.amount::text, a.mint, b.state = 'queued' as first`,
 );
 
-/** Texts that clients see, by the name of the program error. Each error concerns the wallet's token account or the epoch. */
+/** Error texts for clients, keyed by the name of the error that the program returned. Each error concerns the wallet's token account or the epoch. */
 const REASONS: Readonly<Record<string, string>> = {
   NoDestination: OPEN_FIRST,
   BadDestination: 'the token account of the wallet has another owner',

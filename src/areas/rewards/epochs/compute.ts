@@ -12,8 +12,8 @@ import { onComputed } from './on-computed.ts';
 import { pagesOfImport, pointsOfDay, type WalletPage } from './snapshot.ts';
 
 /**
- * Time after the end of a day without points at which the day counts as closed, because by then no database transaction can still add points to it. A
- * day without points has no row in `closed_periods`.
+ * Minimum time between the end of a day without points and the moment at which the day counts as closed. After this time, no database transaction can
+ * add points to the day. The table `closed_periods` has no row for a day without points.
  */
 const EMPTY_DAY_GRACE = '10 minutes';
 
@@ -45,8 +45,8 @@ const finishEpoch = statement<{ undistributed: string }>(
 );
 const analyze = { text: 'analyze reward_leaves, reward_trees' };
 /**
- * Minimum number of wallets of an epoch for an immediate `analyze`. The command `analyze` updates the table statistics, so that PostgreSQL chooses
- * good query plans for the larger tables.
+ * Minimum number of wallets of a computed epoch for which `analyze` runs at once. The command `analyze` updates the table statistics, so that
+ * PostgreSQL chooses good query plans for the larger tables.
  */
 const ANALYZE_FROM_WALLETS = 1_000;
 
@@ -59,7 +59,8 @@ interface ComputeResult {
 
 /**
  * Computes and stores the amounts, the leaves and the Merkle tree of an epoch in the state `computing`. Does nothing while the day is not closed. One
- * database transaction stores all data, so a crash stores nothing. If two workers call it at the same time, only one of them computes the epoch.
+ * database transaction stores all data, so a crash stores nothing. If two workers call this function at the same time, only one of them computes the
+ * epoch.
  */
 export async function computeEpoch(app: App, epoch: number): Promise<void> {
   const begin = performance.now();

@@ -29,7 +29,7 @@ interface ProofRequest {
   wallet: string;
 }
 
-// Needs three index lookups per request: the row of the epoch, the wallet's leaf, and the leaf hashes of its subtree.
+// Needs three index lookups per request: the row of the epoch, the wallet's leaf, and the leaf hashes of the subtree that contains this leaf.
 const selectProofs = statement<ProofRow & { n: number }>(
   'select_proofs',
   `select a.n::int as n, e.state, e.root, l.index, l.amount::text as amount, t.hashes
@@ -58,7 +58,9 @@ const selectRoots = statement<{ hashes: Buffer }>(
   `select hashes from reward_trees where epoch = $1 and level = ${CHUNK_LEVELS} and chunk = 0`,
 );
 
-/** Maximum trees of subtree roots that one process caches. The tree of an epoch with a million leaves takes 2 MB. */
+/**
+ * Maximum upper trees that one process caches. The upper tree of an epoch is the tree above its stored subtrees; for a million leaves it takes 2 MB.
+ */
 const MAX_CACHED_TREES = 16;
 type UpperTree = readonly Uint8Array[];
 const upperTrees = perApp(() => new Map<number, Promise<UpperTree>>());

@@ -11,7 +11,7 @@ export interface WalletPage {
 const PAGE_WALLETS = 16_384;
 
 /**
- * SQL condition for the ledger rows whose points an epoch counts. Rows of the kind `conversion` are excluded, because their points count only for the
+ * SQL condition for the ledger rows whose points an epoch counts. Rows of the kind `conversion` do not match, because their points count only for the
  * all-time points.
  */
 export const COUNTED = `mode = 'regular' and rewards and kind <> 'conversion'`;
@@ -36,7 +36,7 @@ const closeCursor = { text: 'close day_points' };
 export async function* pointsOfDay(tx: Tx, day: number): AsyncGenerator<WalletPage> {
   await tx.query(memory);
   await tx.query(openDayCursor(day));
-  // Fetches the next page while the caller works on the present page.
+  // Fetches the next page while the caller works on the current page.
   let next = tx.query<WalletPage>(fetchPage);
   for (;;) {
     const page = (await next)[0];

@@ -2,8 +2,8 @@ import { buildTree, HASH_BYTES, proofOf, rootOf } from '#lib/merkle.ts';
 
 /**
  * Levels of a stored subtree, which has 32 leaves. A Merkle tree is stored as one row per subtree with its leaf hashes, and one row with the roots of
- * all subtrees. PostgreSQL stores the leaf hashes of 32 leaves (1 KB) in the row. It would move the hashes of 64 leaves to a TOAST table, so each
- * read would need a second lookup.
+ * all subtrees. PostgreSQL stores 32 leaf hashes (1 KB) in the row. PostgreSQL would move 64 leaf hashes to a TOAST table (a separate table for large
+ * values), so each read would need a second lookup.
  */
 export const CHUNK_LEVELS = 5;
 export const CHUNK_LEAVES = 2 ** CHUNK_LEVELS;

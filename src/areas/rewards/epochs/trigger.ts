@@ -7,7 +7,7 @@ import { readRules } from '../config.ts';
 import { IS_DAY_CLOSED } from './compute.ts';
 import { createEpochs, currentDay, readEpoch } from './epochs.ts';
 
-/** Maximum epochs that one sweep creates. It is also the maximum number of computations that one sweep enqueues. */
+/** Maximum epochs that one sweep creates, and maximum computations that one sweep enqueues. */
 const MAX_PER_SWEEP = 10;
 
 const selectClosed = statement<{ closed: boolean }>('select_epoch_closed', `select ${IS_DAY_CLOSED} as closed from epochs e where e.epoch = $1`);
@@ -23,7 +23,7 @@ export async function triggerEpoch(tx: Tx, requested: number | undefined): Promi
   const epoch = requested ?? today - 1;
   if (epoch >= today) throw fail(400, 'epoch must be a day that has ended');
   const created = (await createEpochs(tx, [epoch], 'computed')).length > 0;
-  // An epoch in another state than `computing` is not computed again, because the points of a closed day never change.
+  // An epoch in a state other than `computing` is not computed again, because the points of a closed day never change.
   const existing = created ? null : await readEpoch(tx, epoch);
   if (existing?.source === 'import') throw fail(409, `epoch ${epoch} was imported, so it cannot be computed from points`);
   if (created || existing?.status === 'computing') tx.enqueue(computeEpoch, { epoch });

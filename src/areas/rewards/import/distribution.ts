@@ -121,8 +121,8 @@ export class DistributionReader {
   }
 
   /**
-   * Checks one row and adds it to the pages, or records why it is invalid.
-   * @param number position of the row, as error sentences name it
+   * Checks one row and adds it to the pages, or records why the row is invalid.
+   * @param number position of the row in the distribution, for error sentences
    */
   row(value: unknown, number: number): void {
     const row = readRow(value);
@@ -132,7 +132,7 @@ export class DistributionReader {
     else this.#take(row, number);
   }
 
-  /** Parses the last line, if it has no line break, and returns the result. */
+  /** Parses the last line if the text does not end with a line break. Returns the result. */
   finish(): Distribution {
     this.#rest += this.#decoder.decode();
     if (this.#rest !== '' || this.#isTooLong) this.#takeLine(this.#rest);

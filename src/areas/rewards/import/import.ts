@@ -8,7 +8,10 @@ import { awaitEpoch, createEpochs, currentDay, type Epoch, readEpoch } from '../
 import { type Distribution, type DistributionPage, MAX_ERRORS } from './distribution.ts';
 import { findAcceptedImport, insertImportRows, readImport } from './rows.ts';
 
-/** The result of an import. Either this request created the epoch, an earlier request created it, or the epoch is still being computed. */
+/**
+ * The result of an import. `created`: this request created the epoch. `existing`: an earlier request with the same rows created the epoch.
+ * `building`: the epoch is still being computed.
+ */
 export interface ImportResult {
   outcome: 'created' | 'existing' | 'building';
   epoch: Epoch;
@@ -31,10 +34,10 @@ function checkDistribution({ header, rows, errors, errorCount }: Distribution): 
 
 /**
  * Creates an epoch from a distribution that the caller computed. Each row becomes a leaf, in the given order. Waits at most `waitMs` for the
- * computation of the epoch. If the computation takes longer, the job completes it after the response.
+ * computation of the epoch. If the computation takes longer, the job `computeEpoch` completes the epoch after the response.
  * @param page function that returns one page of the rows; the first page has the number 0
- * @throws 400 when the distribution is invalid or exceeds the pool, when its day has not ended, or when its root is not the announced root; 409 when
- * the epoch exists with another distribution or was computed from points
+ * @throws 400 when the distribution is invalid or exceeds the pool, when the day of the epoch has not ended, or when the root of the distribution is
+ * not the announced root; 409 when the epoch exists with another distribution or was computed from points
  */
 export async function importDistribution(
   app: App,

@@ -25,7 +25,7 @@ const selectAccepted = statement<ImportRow>(
 );
 const selectImport = statement<ImportRow>('select_import', `select ${COLUMNS} from reward_imports where id = $1`);
 
-/** Returns the import of an epoch while the epoch is being computed from it, or null. */
+/** Returns the import from which an epoch is being computed, or null when there is none. */
 export const findBuildingImport = async (db: Queryable, epoch: number): Promise<ImportRow | null> =>
   (await db.query(selectBuilding, [epoch]))[0] ?? null;
 /** Returns the import of an epoch that was not refused, or null. The epoch can still be computing. */

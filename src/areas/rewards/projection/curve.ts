@@ -1,22 +1,19 @@
-/**
- * Points of the curve as percentages of all wallets with points, counted from the best-paid wallet (5 stands for the best-paid 5 percent of the
- * wallets).
- */
+/** Percentages for which the distribution curve has an entry. A percentage of 5 stands for the best-paid 5 percent of all wallets with points. */
 const TOP_PERCENTS = [1, 5, 10, 25, 50, 75, 100] as const;
 
-/** One point of the distribution curve: the sum of the amounts that the best-paid wallets get. */
+/** One entry of the distribution curve: the sum of the amounts that the best-paid wallets get. */
 export interface CurvePoint {
-  /** Percentage of all wallets with points that this curve point includes, counted from the best-paid wallet. */
+  /** Percentage of all wallets with points that this entry includes, counted from the best-paid wallet. */
   top: number;
   wallets: number;
-  /** Sum of the amounts of these wallets, base units as text. */
+  /** Sum of the amounts of the included wallets, base units as text. */
   amount: string;
-  /** Percentage of the pool that these wallets get, rounded down to two decimals. */
+  /** Percentage of the pool that the included wallets get, rounded down to two decimals. */
   share: number;
 }
 
 /**
- * Returns the points of the distribution curve of a pool.
+ * Returns the distribution curve of a pool.
  * @param amounts amounts of all wallets with points; 0 for a wallet that gets nothing
  */
 export function distributionCurve(amounts: BigUint64Array, pool: bigint): CurvePoint[] {

@@ -9,7 +9,7 @@ import { allocationRules, RewardRules } from '../rules.ts';
 import { distributionCurve } from './curve.ts';
 
 /**
- * Factor by which the duration of a computation is multiplied to get the minimum pause after it. After a computation of 1 s, the next one starts at
+ * Minimum pause after a computation, as a multiple of the duration of this computation. After a computation of 1 s, the next computation starts at
  * least 20 s later.
  */
 const COST_FACTOR = 20;
@@ -39,16 +39,16 @@ export const Projection = z.object({
 });
 export type Projection = z.output<typeof Projection>;
 
-/** The projection of the current day that the database has, and whether it is stale. */
+/** The stored projection of the current day, and whether this projection is stale. */
 export interface ProjectionStatus {
   day: number;
-  /** Present number of ledger rows of the day, as text. The projection is stale when this number has changed. */
+  /** Current number of ledger rows of the day, as text. The projection is stale when this number has changed. */
   entries: string;
   /** Null when no projection of the day is stored. */
   projection: z.input<typeof Projection> | null;
   at: string | null;
   tookMs: number;
-  /** Whether points or rules have changed since the computation, or no projection is stored. */
+  /** Whether points or rules have changed since the projection was computed, or no projection is stored. */
   stale: boolean;
   /** Whether the minimum pause after the latest computation has passed, so that a new computation may start. */
   due: boolean;
@@ -82,7 +82,7 @@ const deleteOldProjections = statement('delete_old_projections', 'delete from re
 
 /**
  * Computes and stores the projection of the current day, with the same formula as the final computation of the epoch. Does nothing when the stored
- * projection is not stale or the minimum pause has not passed.
+ * projection is up to date, or while the minimum pause after the latest computation lasts.
  */
 export async function projectDay(app: App): Promise<void> {
   // Reads the number of ledger rows before it reads the points. Points that are added between the two reads make the projection stale, so a later

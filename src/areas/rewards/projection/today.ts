@@ -14,13 +14,13 @@ import { emptyProjection, Projection, type ProjectionStatus, readProjectionStatu
 const MAX_AGE_MS = 500;
 /** Maximum time that a request waits for a new projection, ms. */
 const WAIT_MS = 1_000;
-/** Maximum duration of the latest computation, ms. If the latest computation took longer, requests do not wait for the next one. */
+/** If the latest computation took longer than this time (ms), requests do not wait for the next computation. */
 const MAX_AWAITED_MS = 400;
 
 interface TodayProjection {
   day: number;
   projection: Projection;
-  /** Time at which the projection was computed; null when none is stored. */
+  /** Time at which the projection was computed; null when no projection is stored. */
   asOf: string | null;
 }
 
@@ -34,7 +34,7 @@ const todayCache = perApp((app) =>
 /** Returns the projection of the current day from the cache of this process. */
 const projectionOfToday = (app: App): Promise<TodayProjection> => app.state(todayCache).get('today');
 
-/** Polls until a newer projection replaces the stale projection. The polled id is the computation time of the stale projection. */
+/** Polls until a newer projection replaces the stale projection. The computation time of the stale projection is the id that is polled. */
 const pollProjection = pollUntil(
   async (app, ids) => {
     const status = await readProjectionStatus(app.db);
@@ -95,8 +95,8 @@ export async function projectReward(app: App, wallet: string): Promise<Projected
   const { shares, rules, participants } = projection;
   const points = await pointsOf(app.db, wallet, day);
   const amount = amountOf(shares, wallet, points);
-  // The wallet's points may be newer than the stored sum of all points. Uses the wallet's points as the sum if they are larger, so that the wallet's
-  // share is at most 100 percent.
+  // The wallet's points may be newer than the stored sum of all points, and may exceed this sum. Then the wallet's points replace the sum, so that
+  // the wallet's share is at most 100 percent.
   let all = projection.points;
   if (points > all) all = points;
   const counted = points > 0n;

@@ -14,9 +14,9 @@ const PLATFORM = 'x';
 const MAX_VERDICT_LENGTH = 500;
 
 /**
- * Parses a delivery of X and returns the function that applies it. This function credits engagements to the wallets of linked accounts, and stores
- * engagements of other accounts as pending. Accepts the payloads of the X Activity API and the Account Activity API, which may report the same
- * engagement. Lists ignored events in the verdict.
+ * Parses a delivery of X and returns the function that applies it. The returned function credits engagements to the wallets of linked accounts, and
+ * stores engagements of other accounts as pending. Accepts the payloads of the X Activity API and the Account Activity API, which may report the same
+ * engagement. The verdict lists ignored events.
  * @param body parsed JSON of the delivery
  */
 export async function prepareEngagement(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
@@ -49,7 +49,7 @@ async function apply(
 ): Promise<DeliveryVerdict> {
   const actors = [...new Set(engagements.map(({ accountId }) => accountId))].sort();
   await lockAccounts(tx, PLATFORM, actors);
-  // Reads the links after taking the locks, so that a link that was committed before is seen.
+  // Reads the links only after taking the locks of the accounts, so that links that earlier holders of the locks committed are seen.
   const ids = [...new Set([...actors, ...handles.keys()])].sort();
   const linked = await findLinkedAccounts(tx, PLATFORM, ids);
   const { credited, pending, skipped } = await creditOrStore(tx, PLATFORM, engagements, linked);

@@ -6,9 +6,9 @@ const MAX_DAYS_LATE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * Selects the follows, reposts and mentions of the arcade's account by other accounts from a delivery.
- * Gives each of these engagements a source id that limits how often it counts. A follow counts once per account. A repost counts once per account and
- * original post. A mention counts once per post.
+ * Selects from a delivery the engagements of other accounts with the arcade's account: follows, reposts and mentions. Gives each engagement a source
+ * id that limits how often the engagement counts. A follow counts once per account. A repost counts once per account and original post. A mention
+ * counts once per post.
  * @param arcadeAccountId X id of the arcade's own account
  * @param receivedAt time of the delivery's receipt, ms since 1970
  */

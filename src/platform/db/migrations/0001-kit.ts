@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables of the platform: the clock, the outbox of events, idempotency keys, and the audit log of admin actions. */
+/** Creates the tables of src/platform: the shift of the clock, the outbox of events, idempotency keys, and the audit log of admin actions. */
 export class Migration0001Kit extends Migration {
   override up(): void {
     // Wallet addresses are compared byte by byte, so that wallets with equal points have the same order in every locale of the database.
@@ -15,8 +15,8 @@ export class Migration0001Kit extends Migration {
       create function app_day() returns int language sql volatile as
       $$ select floor(extract(epoch from app_now()) / 86400)::int $$`);
 
-    // The outbox of events. A transaction inserts its events here; the publisher then assigns the publication numbers. Rows are inserted and deleted
-    // all day, so autovacuum runs when 5 % of the table's rows are dead (deleted but still stored).
+    // The outbox of events. A transaction inserts its events here; the publisher (src/platform/events) then assigns the publication numbers. Rows are
+    // inserted and deleted all day, so autovacuum runs when 5 % of the table's rows are dead (deleted but still stored).
     this.addSql(`
       create table outbox (
         id bigint generated always as identity primary key,
@@ -27,8 +27,8 @@ export class Migration0001Kit extends Migration {
         at timestamptz not null default app_now()
       ) with (autovacuum_vacuum_scale_factor = 0.05)`);
     this.addSql(`create index outbox_unnumbered on outbox (id) where publication is null`);
-    // `publication` is the last publication number that the publisher has assigned. `published_at` is the time at which it last assigned numbers.
-    // `appended` is the last publication number that is known to be in the Redis stream.
+    // `publication` is the last publication number that the publisher (src/platform/events) has assigned. `published_at` is the time at which the
+    // publisher last assigned numbers. `appended` is the last publication number that is known to be in the Redis stream.
     this.addSql(`
       create table outbox_counter (
         singleton boolean primary key default true check (singleton),

@@ -7,8 +7,8 @@ const PERIODS = ['day', 'week', 'month', 'year'];
  */
 export class Migration0002Points extends Migration {
   override up(): void {
-    // One row per wallet that has ever signed in. A transaction that records scores of a wallet locks this row, so such transactions run one after
-    // the other.
+    // One row per wallet that has ever signed in. A transaction that records scores of a wallet locks the wallet's row, so that transactions for the
+    // same wallet run one after the other.
     this.addSql(`
       create table players (
         wallet wallet primary key,
@@ -72,8 +72,8 @@ export class Migration0002Points extends Migration {
         primary key (day, shard, mode, kind)
       ) with (fillfactor = 50)`);
 
-    // Versions of standings that Redis may not contain yet. A transaction inserts the row when it writes the standing. The row is deleted when the
-    // board in Redis contains this version of the standing.
+    // Versions of standings that Redis may not contain yet. A transaction that writes a standing inserts a row with the new version of the standing.
+    // The row is deleted when the board in Redis contains this version.
     this.addSql(`
       create table board_refreshes (
         board text collate "C" not null, wallet wallet not null, version bigint not null, at timestamptz not null default app_now(),

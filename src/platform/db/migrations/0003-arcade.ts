@@ -39,8 +39,8 @@ export class Migration0003Arcade extends Migration {
         game_id text not null,
         started_at timestamptz not null
       )`);
-    // The index includes `id`, so that PostgreSQL can find the plays of a wallet in the last hour from the index alone. The query compares each `id`
-    // with the table `scores`, because a play counts as used when a row of `scores` has the id of the play.
+    // The index includes `id`, so that the query for a wallet's plays in the last hour can read the index without the table `plays`. This query also
+    // compares each `id` with the table `scores`, because a play counts as used when a row of `scores` has the id of the play.
     this.addSql(`create index plays_wallet on plays (wallet, started_at desc) include (id)`);
     this.addSql(`
       create table scores (

@@ -3,7 +3,8 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the tables for sign-in nonces and sessions. */
 export class Migration0004Auth extends Migration {
   override up(): void {
-    // The row of a nonce contains every value of the sign-in text, so that the nonce stays valid when the configuration changes.
+    // The row of a nonce contains every value of the text that the wallet signs to sign in, so that the nonce stays valid when the configuration
+    // changes.
     this.addSql(`
       create table nonces (
         nonce text collate "C" primary key,
@@ -17,8 +18,8 @@ export class Migration0004Auth extends Migration {
       )`);
     this.addSql(`create index nonces_expires_at on nonces (expires_at)`);
 
-    // `key` is the SHA-256 of the session id in the cookie. A person who reads this table cannot compute the id from it, and so cannot take over a
-    // session.
+    // `key` is the SHA-256 of the session id in the cookie. A person who reads this table cannot compute the session id from `key`, and so cannot
+    // take over a session.
     this.addSql(`
       create table sessions (
         key bytea primary key,

@@ -19,7 +19,7 @@ export class Migration0005Webhooks extends Migration {
         primary key (source, id),
         check ((state = 'received') = (settled_at is null))
       )`);
-    // Index of deliveries that wait for processing. The sweep enqueues these deliveries again, and operators list them.
+    // Index of deliveries that wait for processing. A recurring sweep enqueues the jobs of these deliveries again, and operators list the deliveries.
     this.addSql(`create index webhook_deliveries_waiting on webhook_deliveries (received_at) where state = 'received'`);
     this.addSql(`create index webhook_deliveries_received_at on webhook_deliveries (received_at)`);
   }

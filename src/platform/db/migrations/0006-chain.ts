@@ -3,8 +3,8 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the tables for transactions to submit, their attempts, and the amounts that count against the daily spending limits. */
 export class Migration0006Chain extends Migration {
   override up(): void {
-    // A transaction that must land exactly once (a claim, an epoch root or a batch of payouts). In the state `manual`, the outcome was unclear for
-    // too long, so an operator must decide; the service still polls the attempts of the transaction.
+    // A transaction that must land exactly once (a claim, an epoch root or a batch of payouts). State `manual`: the outcome of the transaction was
+    // unclear for too long, so an operator must decide; the service still polls the attempts of the transaction.
     this.addSql(`
       create table chain_transactions (
         id uuid primary key default gen_random_uuid(),
@@ -26,8 +26,8 @@ export class Migration0006Chain extends Migration {
     this.addSql(`create index chain_transactions_unclear on chain_transactions (changed_at) where state in ('manual', 'failed')`);
 
     // An attempt to submit a transaction. The signed bytes of the attempt are committed to the database before they are sent. An attempt expires with
-    // its blockhash (after the block height `last_valid_height`) or with its nonce. `preamble` is the number of instructions that the signer added
-    // before the transaction's own instructions.
+    // its blockhash (after the block height `last_valid_height`) or with its nonce. `preamble` is the number of instructions that the service added
+    // before the transaction's own instructions when it signed the attempt.
     this.addSql(`
       create table chain_attempts (
         transaction_id uuid not null references chain_transactions,

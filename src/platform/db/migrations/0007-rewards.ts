@@ -55,10 +55,10 @@ export class Migration0007Rewards extends Migration {
       )`);
     this.addSql(`create index epochs_state on epochs (state, epoch)`);
 
-    // One row per wallet that has points on the day, or that the import contains. Rows with an amount above 0 come first:
-    //   Their `index` runs from 0 to `epochs.leaves` − 1, and is also the index of their leaf in the tree.
-    //   They are sorted by wallet address in ascending order; the rows of an import keep the order of the import.
-    // The rows with amount 0 follow. The table has no foreign key, because checking it would cost more than inserting the row.
+    // One row per wallet that has points on the day of the epoch, or that the imported rewards of the epoch contain. Rows with an amount above 0 come
+    // first: Their `index` runs from 0 to `epochs.leaves` − 1, and is also the index of their leaf in the tree. They are sorted by wallet address in
+    // ascending order; imported rows keep the order of the import. The rows with amount 0 follow. The table has no foreign key, because checking it
+    // would cost more than inserting the row.
     this.addSql(`
       create table reward_leaves (
         epoch int not null,
@@ -103,7 +103,8 @@ export class Migration0007Rewards extends Migration {
         check ((state = 'refused') = (reason is not null))
       )`);
     this.addSql(`create unique index reward_imports_standing on reward_imports (epoch) where state <> 'refused'`);
-    // The rows of an import. They are deleted when the import is done or refused. `wallets` and `amounts` are comma-separated lists of equal length.
+    // The imported rewards, many per table row. `wallets` and `amounts` are comma-separated lists of equal length. The table rows are deleted when
+    // the import is done or refused.
     this.addSql(`
       create table reward_import_pages (
         import uuid not null references reward_imports, page int not null,
@@ -113,7 +114,7 @@ export class Migration0007Rewards extends Migration {
     for (const column of ['wallets', 'amounts']) this.addSql(`alter table reward_import_pages alter column ${column} set storage external`);
 
     // A cache of the rewards that wallets would get if the current day ended now. The service recomputes the cache while points are added. `entries`
-    // is the number of ledger rows that the cached rewards include.
+    // is the number of ledger rows from which the cached rewards were computed.
     this.addSql(`
       create table reward_projections (
         day int primary key,

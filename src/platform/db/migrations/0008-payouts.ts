@@ -9,8 +9,8 @@ export class Migration0008Payouts extends Migration {
   }
 
   private payments(): void {
-    // One row per cause of a payment, which is the event that the payment pays for (such as a claimed prize). A row is never deleted. The amount, the
-    // wallet and the payer never change. States:
+    // One row per cause. A cause is the event that a payment pays for (such as a claimed prize). A row is never deleted. The amount, the wallet and
+    // the payer never change. States:
     //   `pending`: The payment is owed, and no transaction is in flight.
     //   `batched`: The payment is in the one live batch of its lane (only payer `treasury`).
     //   `confirmed`: The batch is confirmed, but a fork may still drop it (only payer `treasury`).
@@ -20,7 +20,7 @@ export class Migration0008Payouts extends Migration {
     //   `reversed`: The payment was reported as reversed after it was completed, and is no longer owed (only payer `orchestrator`).
     // Columns:
     //   `lane`: the payout lane; it never changes, so that all transactions that are ever signed for the cause use one nonce account.
-    //   `next_at`: the earliest time at which the planner may put the payment into a batch.
+    //   `next_at`: the earliest time at which a worker may put the payment into a batch.
     //   `give_ups`: the number of expired batches that contained the payment.
     //   `refusals`: the number of batches that failed because of the payment.
     this.addSql(`
@@ -51,7 +51,7 @@ export class Migration0008Payouts extends Migration {
         check (state <> 'completed' or completed_at is not null),
         check (state not in ('confirmed', 'completed') or signature is not null or payer = 'orchestrator')
       ) with (fillfactor = 70)`);
-    // The planner reads the pending payments of each lane with this index.
+    // The worker that plans batches reads the pending payments of each lane with this index.
     this.addSql(`create index payments_pending on payments (lane, currency, next_at, id) where state = 'pending' and payer = 'treasury'`);
     // Index of the payments that the treasury still owes. When the service finds a transaction that it did not sign, it searches these payments,
     // because the transaction may have paid one of them.
@@ -79,7 +79,7 @@ export class Migration0008Payouts extends Migration {
     // One durable nonce account per lane. Columns:
     //   `nonce`: the value that the next batch uses, as finalized in slot `nonce_slot`; null until the worker has read the account.
     //   `landed`: the signature of the last transaction that is known to have used the nonce.
-    //   `stale`: whether a transaction may have used the nonce since the worker read it.
+    //   `stale`: whether a transaction may have used the nonce since the worker read the account.
     //   `accepted`: whether an operator has accepted the nonce that the account has now.
     this.addSql(`
       create table payout_lanes (
@@ -132,8 +132,8 @@ export class Migration0008Payouts extends Migration {
     this.addSql(`create trigger payout_batches_fixed before update on payout_batches for each row execute function guard_payout_batch()`);
     this.addSql(`create trigger payout_batches_kept before delete on payout_batches for each row execute function refuse_change()`);
 
-    // The payments of a batch. `opens` says whether the transaction of the batch first opens the token account of the wallet; the service pays for
-    // the account.
+    // The payments of a batch. `opens` says whether the transaction of the batch opens a token account for the wallet before it pays the wallet; the
+    // service pays for the account.
     this.addSql(`
       create table payout_batch_members (
         batch uuid not null references payout_batches,
@@ -173,8 +173,8 @@ export class Migration0008Payouts extends Migration {
     this.addSql(`create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'`);
 
     // `system_identifier` and `timeline` identify the database server, as of the last reconciliation. `doubt` is the reason why payouts are paused
-    // until the database matches the chain. `held` is the reason why an operator paused payouts. Each of the two is null while payouts are not paused
-    // for its reason.
+    // until the database matches the chain; null when they are not paused for this reason. `held` is the reason why an operator paused payouts; null
+    // when no operator has paused them.
     this.addSql(`
       create table payout_watch (
         singleton boolean primary key default true check (singleton),

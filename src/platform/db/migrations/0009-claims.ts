@@ -9,9 +9,9 @@ export class Migration0009Claims extends Migration {
     //   `opened_at`: the time at which the worker learned that the root was finalized.
     //   `ended_at`: the time at which no more claims were possible and all claims were known.
     //   `closed_at`: the time at which the unclaimed tokens were returned to the treasury.
-    //   `cursor`: the signature of the last transaction that the worker read from the history of the account.
+    //   `cursor`: the signature of the last transaction that the worker read from the transaction history of the account.
     //   `cursor_claims`: the value of `claims` when the worker read this transaction.
-    //   `gaps`: a counter that grows with each run in which the account shows more claims than its history.
+    //   `gaps`: a counter that grows with each run of the worker in which the account shows more claims than its transaction history.
     this.addSql(`
       create table epoch_accounts (
         epoch int primary key references epochs,

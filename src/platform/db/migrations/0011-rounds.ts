@@ -22,7 +22,7 @@ export class Migration0011Rounds extends Migration {
     // Columns:
     //   `prizes`: a list of { amount, mint }; `mint` is `reward` or `usdc`.
     //   `parameters`: the draw parameters (src/lib/draw); `parameters_hash` is their hash.
-    //   `entries`: the number of entries. It is also the index of the next entry, because the indexes start at 0.
+    //   `entries`: the number of entries. This number is also the index of the next entry, because the indexes start at 0.
     //   `audit`: the JSON text of the audit (the data that proves the draw, src/lib/draw) from the root on, without the hashes of the entries.
     //   `look_at`: the time of the next check by a worker.
     this.addSql(`
@@ -64,11 +64,12 @@ export class Migration0011Rounds extends Migration {
         check ((state in ('finalized', 'void')) = (ended_at is not null))
       ) with (fillfactor = 70)`);
     this.addSql(`create unique index rounds_one_active on rounds (kind) where kind = 'chat' and state = 'active'`);
-    // Index of rounds in progress. The sweep reads these rounds, and the treasury keeps the amounts of their prizes reserved.
+    // Index of rounds in progress. A recurring sweep reads these rounds, and the service reads the amounts of their prizes, which the treasury keeps
+    // reserved.
     this.addSql(`create index rounds_open on rounds (state, closes_at) where state in ('active', 'closing', 'committed')`);
     this.addSql(`create index rounds_ended on rounds (kind, state, ended_at desc) where state in ('finalized', 'void')`);
     this.addSql(`create index rounds_created_by on rounds (created_by, kind) where state in ('pending', 'active')`);
-    // Rejects updates of frozen parameters, of a stored root, of the number of entries after the close, and of rounds that have ended.
+    // Rejects updates of frozen parameters, of a stored root, of the number of entries after the round has closed, and of rounds that have ended.
     this.addSql(`
       create function guard_round() returns trigger language plpgsql as $$ begin
         if old.state in ('finalized', 'void') and (to_jsonb(new) - 'look_at') <> (to_jsonb(old) - 'look_at') then
@@ -121,8 +122,8 @@ export class Migration0011Rounds extends Migration {
   }
 
   private draws(): void {
-    // The commitments to lottery draws. `sequence` numbers them 1, 2, 3, … without gaps. A round gets its number just before its commitment is
-    // submitted; at that time, the previous commitment is finalized. The columns from `memo` to `block_time` are set when the round's own commitment
+    // The commitments to lottery draws. `sequence` numbers them 1, 2, 3, … without gaps. A round gets its `sequence` just before its commitment is
+    // submitted, when the previous commitment is already finalized. The columns from `memo` to `block_time` are set when the round's own commitment
     // is finalized.
     this.addSql(`
       create table commitments (
@@ -151,7 +152,8 @@ export class Migration0011Rounds extends Migration {
         unique (round, wallet),
         foreign key (round, index) references entries (round, index)
       )`);
-    // Index of completed payments of the treasury, by time. The functions that compute the balance of the treasury read the recent ones.
+    // Index of completed payments of the treasury, by time. The functions that compute the balance of the treasury read the recent payments with this
+    // index.
     this.addSql(`create index payments_completed on payments (currency, completed_at) where payer = 'treasury' and state = 'completed'`);
     this.addSql('create trigger round_winners_kept before update or delete on round_winners for each row execute function keep_rounds()');
   }

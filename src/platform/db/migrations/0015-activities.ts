@@ -1,10 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Adds to each activity the marks of its consumers. A consumer sets its mark in the same transaction in which it processes the activity. */
+/**
+ * Adds to each activity one mark per consumer (a part of the service that processes every activity once). A consumer sets its mark in the same
+ * transaction in which it processes the activity.
+ */
 export class Migration0015Activities extends Migration {
   override up(): void {
-    // `consumed` has one bit per consumer that has processed the activity (1 = referrals, 2 = quests). Activities from before this migration count as
-    // processed.
+    // `consumed` has one bit per consumer (1 = referrals, 2 = quests). A bit is set when its consumer has processed the activity. Activities from
+    // before this migration count as processed.
     this.addSql('alter table activities add column consumed smallint not null default 3');
     this.addSql('alter table activities alter column consumed set default 0');
     this.addSql('create index activities_open on activities (at) where consumed <> 3');

@@ -17,7 +17,7 @@ export class Migration0016Referrals extends Migration {
     // The referrer of a wallet. A wallet has at most one row, which is never deleted. Columns:
     //   `verified_at`: the time from which scores of the wallet earn points for the referrer.
     //   `last_scored_at`: the time of the wallet's last accepted score since `bound_at`.
-    //   `points`, `beta_points`: the points that the referrer earned from this wallet's scores, minus voided points. They are sums of ledger rows;
+    //   `points`, `beta_points`: the points that the referrer earned from this wallet's scores, minus voided points. Both are sums of ledger rows;
     //   they are stored, so that no query has to add up the rows.
     this.addSql(`
       create table referrals (

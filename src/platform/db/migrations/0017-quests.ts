@@ -37,7 +37,7 @@ export class Migration0017Quests extends Migration {
         sum numeric not null,
         primary key (wallet, span, first_day, kind, subject)
       ) with (fillfactor = 70)`);
-    // Fills the counts from the activities that the quest consumer has already processed.
+    // Fills the counts from the activities that were already processed for quests.
     this.addSql(`
       insert into wallet_metrics (wallet, span, first_day, kind, subject, count, best, sum)
       select a.wallet, s.span, case s.span when 1 then a.day else a.day - (a.day + 3) % 7 end, a.kind, coalesce(a.game_id, ''),
@@ -47,8 +47,8 @@ export class Migration0017Quests extends Migration {
         and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void' and a.kind = 'score' and (v.consumed & 2) = 2)
       group by 1, 2, 3, 4, 5`);
 
-    // The quest consumer takes one number from this sequence for each batch of activities. A process that gets two consecutive numbers knows that no
-    // other process consumed a batch in between.
+    // Each batch of activities that is processed for quests takes one number from this sequence. A process that gets two consecutive numbers knows
+    // that no other process consumed a batch in between.
     this.addSql('create sequence quest_turns');
 
     // Completed quests. `version` is the version of the quest when the wallet completed it. `by` is the name of the operator who recorded the

@@ -28,8 +28,8 @@ export class Migration0019Battles extends Migration {
     this.addSql(`create index battles_active_game on battles (game_id, created_at desc, id desc) where state in ('open', 'running')`);
     this.addSql(`create index battles_creator on battles (created_by) where state in ('open', 'running')`);
 
-    // `best` and `scores` are the best score and the number of scores of the wallet in the battle, among the scores that the battle consumer has
-    // processed. When the battle ends, the service recomputes both columns and sets `place`.
+    // `best` and `scores` are the best score and the number of scores of the wallet in the battle, among the scores that were already processed for
+    // battles. When the battle ends, the service recomputes both columns and sets `place`.
     this.addSql(`
       create table battle_seats (
         battle_id uuid not null references battles,

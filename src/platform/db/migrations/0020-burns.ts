@@ -32,8 +32,8 @@ export class Migration0020Burns extends Migration {
     this.addSql(`create index burn_events_begun on burn_events (activated_at desc) where state <> 'pending'`);
     this.addSql(`create index burn_events_pending on burn_events (created_by, created_at) where state = 'pending'`);
 
-    // One row per burn instruction. `named` is the source that the memo of the transaction names. `source` is the same value if the service has
-    // verified the source, otherwise null.
+    // One row per burn instruction. `named` is the source (referral, game or social) that the memo of the transaction names. `source` is the same
+    // value if the service has verified the source, otherwise null.
     this.addSql(`
       create table burns (
         signature text collate "C" not null,
@@ -58,9 +58,9 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, wallet)
       )`);
     this.addSql(`create index burn_standings_order on burn_standings (event_id, board, amount, wallet)`);
-    // Number of standings per range of a board, so that the service computes a rank without counting all higher standings. The key of a range is
-    // (`amount`, `wallet`). A range contains the standings from its own key (included) down to the key of the next lower range (excluded). The
-    // highest range of a board has the `amount` infinity.
+    // Number of standings per range of a board, so that the service computes a rank without counting all higher standings. Each range has a key
+    // (`amount`, `wallet`). A standing is counted in the range with the lowest key among the keys that equal the standing or are higher. The highest
+    // range of a board has the `amount` infinity, so that every standing has a range.
     this.addSql(`
       create table burn_ranges (
         event_id uuid not null references burn_events,
@@ -71,8 +71,8 @@ export class Migration0020Burns extends Migration {
         primary key (event_id, board, amount, wallet)
       ) with (fillfactor = 50)`);
 
-    // Transactions that may contain a burn. `likely` says whether the memo names a burn event; it is always false when the RPC node does not return
-    // memos.
+    // Transactions that may contain a burn. `likely` says whether the memo of the transaction names a burn event; it is always false when the RPC
+    // node does not return memos.
     this.addSql(`
       create table burn_transactions (
         signature text collate "C" primary key,
@@ -91,8 +91,8 @@ export class Migration0020Burns extends Migration {
     //   `slot`: the slot of the newest signature that the worker knows; each older signature was read or lies in a gap (table `burn_gaps`).
     //   `deep_at`: the time at which the worker reads the newest part of the history again.
     this.addSql(`create table burn_cursors (mint wallet primary key, slot bigint not null, deep_at timestamptz not null)`);
-    // A gap in the history that the worker has read. It contains the signatures that are older than the signature `before`, down to the slot `floor`.
-    // `next_at` is the time of the next attempt to read the gap; it is set to a later time when no RPC node has these signatures.
+    // A gap: signatures of a mint's transaction history that the worker has not read yet. They are older than the signature `before` and go back to
+    // the slot `floor`. `next_at` is the time of the next attempt to read the gap; it is set to a later time when no RPC node has these signatures.
     this.addSql(`
       create table burn_gaps (
         mint wallet not null,

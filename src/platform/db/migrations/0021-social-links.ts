@@ -3,8 +3,8 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the tables for pending account links, unlinked accounts, and engagement of accounts that are not linked yet. */
 export class Migration0021SocialLinks extends Migration {
   override up(): void {
-    // `confirmed_at` is the last time at which the handle was known to belong to the account. It shows which report is newer, because a handle may
-    // move to another account and reports about the move arrive in any order.
+    // `confirmed_at` is the last time at which the handle was known to belong to the account. A handle may move to another account, and reports about
+    // the move arrive in any order; this time shows which report is newer.
     this.addSql(`alter table linked_accounts add column confirmed_at timestamptz not null default app_now()`);
     this.addSql(`update linked_accounts set confirmed_at = linked_at`);
 

@@ -3,13 +3,13 @@ import { Migration } from '@mikro-orm/migrations';
 /** Creates the tables for clips. The media files of clips are in the object storage. */
 export class Migration0022Clips extends Migration {
   override up(): void {
-    // A row is inserted before a media file is stored under the id of the clip. It is not deleted while a file is left. States:
+    // A row is inserted before a media file is stored under the id of the clip. The row is not deleted while a file is left. States:
     //   `uploading`: The upload is in progress; a file may exist.
     //   `abandoned`: The upload will not continue; a file may exist.
     //   `ready`: The upload is complete.
     //   `removing`: A moderator removed the clip; a file exists.
     //   `removed`: No file exists. The row still counts against the daily limits of the wallet, and keeps its idempotency key.
-    // `sweep_at` is the time of the next check by the sweep.
+    // `sweep_at` is the time at which a recurring sweep checks the clip next.
     this.addSql(`
       create table clips (
         id uuid primary key,

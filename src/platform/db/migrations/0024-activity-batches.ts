@@ -7,7 +7,8 @@ import { Migration } from '@mikro-orm/migrations';
 export class Migration0024ActivityBatches extends Migration {
   override up(): void {
     // `activities` is an array of [kind, source id, wallet, game, amount as text, battle]; consumers need no other table. `consumed` has one bit per
-    // consumer that has processed the batch (1 = referrals, 2 = quests, 4 = battles). A batch with all bits is deleted.
+    // consumer (1 = referrals, 2 = quests, 4 = battles). A bit is set when its consumer has processed the batch. A batch with all bits set is
+    // deleted.
     this.addSql('create sequence activity_batches_id as bigint');
     this.addSql(`
       create table activity_batches (

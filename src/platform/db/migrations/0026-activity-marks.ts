@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * Stores batches of activities uncompressed, because they are deleted too soon for compression to pay off. Rejects activities without a batch,
- * because no consumer would process them.
+ * Stores batches of activities uncompressed, because they are deleted so soon that compression would cost more than it saves. Rejects activities
+ * without a batch, because no consumer would process them.
  */
 export class Migration0026ActivityMarks extends Migration {
   override up(): void {

@@ -4,8 +4,8 @@ import { Migration } from '@mikro-orm/migrations';
 export class Migration0027Committers extends Migration {
   override up(): void {
     this.addSql('alter table commitments drop constraint commitments_check, drop constraint commitments_pkey');
-    // If the newest commitment is not finalized, its committer is unknown. The migration then sets the last signer of the latest attempt to submit
-    // it. Without an attempt, it sets the committer of the newest finalized commitment.
+    // If the newest commitment is not finalized, its committer (the key that signs it) is unknown. The migration then takes the last signer of the
+    // newest attempt to submit the commitment. If there is no attempt, it takes the committer of the newest finalized commitment.
     this.addSql(`
       update commitments c set committer = coalesce(
         (select a.signers[array_upper(a.signers, 1)] from chain_transactions t join chain_attempts a on a.transaction_id = t.id

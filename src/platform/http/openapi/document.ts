@@ -169,7 +169,7 @@ const ERROR_RESPONSES: ReadonlyMap<string, ZodOpenApiResponseObject> = new Map(
   ]),
 );
 
-/** Adds an example to every JSON request body and JSON response. It is made from the examples in the schemas. */
+/** Adds an example to every JSON request body and JSON response. Each example is made from the examples in the schemas. */
 function addExamples(document: OpenApi): void {
   const components = document.components?.schemas ?? {};
   const fill = (content: Readonly<Record<string, object>> | undefined, optional: boolean) => {

@@ -4,8 +4,8 @@ import { eventStreamKey, readTail } from '#platform/events/redis-stream.ts';
 import { ageSeconds, countRows, type GaugeRow, MAX_COUNTED, queryForGauges, readSamples } from './sql-gauges.ts';
 
 /**
- * Counts unpublished events: events without a publication number, and events whose publication number is higher than the last one in the Redis stream
- * ($1).
+ * Counts unpublished events: events without a publication number, and events whose publication number is higher than the last publication number in
+ * the Redis stream ($1).
  */
 const unpublishedEvents = statement<GaugeRow>(
   'metrics_events',

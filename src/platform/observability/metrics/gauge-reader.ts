@@ -2,7 +2,10 @@ import { coalesce } from '#lib/coalesce.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import type { App, GaugeReader, GaugeSample } from '#platform/app.ts';
 
-/** Timeout for reading one group of gauges during a scrape, ms. It is longer than the timeout of a readiness check. */
+/**
+ * Timeout for reading one group of gauges during a scrape, ms. It is longer than the timeout of a readiness check, so that a failed check is still
+ * reported as a gauge.
+ */
 const READ_TIMEOUT_MS = 1_500;
 
 const withTimeout = <T>(work: Promise<T>): Promise<T | null> =>

@@ -52,7 +52,10 @@ export const traceRpc = <T>(method: string, host: string, send: () => Promise<T>
 export const traceBatch = <T>(name: string, carried: readonly (string | undefined)[], work: () => Promise<T>): Promise<T> =>
   tracing === null ? work() : tracing.batch(name, carried, work);
 
-/** Stores the trace context of the current request under its id, so that `exportTrace` can find it when one job serves several requests. */
+/**
+ * Stores the trace context of the current request under the id of the request, so that `exportTrace` can find the context when one job serves several
+ * requests.
+ */
 export const registerRequestTrace = (id: string): void => tracing?.registerRequest(id);
 
 /**

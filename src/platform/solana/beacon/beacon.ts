@@ -26,8 +26,8 @@ export type BeaconResult =
 /** The randomness beacon (drand) that decides lottery draws. The service does not trust the mirrors: it verifies each response. */
 export interface Beacon {
   /**
-   * Returns the public key and the timing of the beacon chain. The values of quicknet are built in; the values of any other chain are requested from
-   * the mirrors once.
+   * Returns the public key and the timing of the configured beacon chain. For the chain quicknet these values are built in; for any other chain they
+   * are requested from the mirrors once.
    * @throws 503 while no mirror answers
    */
   chain(): Promise<BeaconChain>;
@@ -42,7 +42,7 @@ interface BeaconSettings {
   readonly publicKey: string;
 }
 
-/** Default timeouts. With them, a query to eight mirrors (the maximum) that never respond takes 4 + 7 × 0.7 s. */
+/** Default timeouts. If none of eight mirrors (the maximum) responds, a query takes 7 × 0.7 s until the last mirror is queried, and then 4 s. */
 const DEFAULT_TIMEOUTS: MirrorTimeouts = { timeoutMs: 4_000, hedgeAfterMs: 700 };
 
 const RoundResponse = z.object({ round: z.int(), signature: z.string() });

@@ -34,7 +34,7 @@ export interface EpochAccount {
   readonly vault: PublicKey;
   /** The token account that receives the unclaimed tokens. */
   readonly refund: PublicKey;
-  /** The wallet that owns `refund`, its associated token account. */
+  /** The wallet whose associated token account is `refund`. */
   readonly refundOwner: PublicKey;
   readonly bump: number;
 }

@@ -7,10 +7,10 @@ export const UPGRADEABLE_LOADER = new PublicKey('BPFLoaderUpgradeab1e11111111111
 /** Solana's older loaders. They store the bytes of a program in the program account itself. */
 const FINAL_LOADERS = [new PublicKey('BPFLoader2111111111111111111111111111111111'), new PublicKey('BPFLoader1111111111111111111111111111111111')];
 
-/** First u32 of an account of the upgradeable loader: the type of the account. */
+/** Types of the accounts of the upgradeable loader. The first u32 of an account is its type. */
 const PROGRAM_STATE = 2;
 const PROGRAM_DATA_STATE = 3;
-/** Number of bytes (state, slot, authority) before the program in a program data account. */
+/** Number of bytes (type, slot, authority) before the bytes of the program in a program data account. */
 const PROGRAM_DATA_HEADER_BYTES = 45;
 
 /** Derives the address of the account that stores the bytes of an upgradeable program. */

@@ -13,7 +13,7 @@ const NAME_SERVICE = new PublicKey('namesLPneVptA9Z5rqUDD9tMTWEJwofgaYwp8cawRkX'
 const ROOT = new PublicKey('58PwtjSDuFHuUkYjH9BYnnQKHfwo9reZhC2zMJv9JPkx');
 /** Address of the tokenizer, the program that wraps names in tokens. */
 const TOKENIZER = new PublicKey('nftD3vbNkNqfj2Sd3HZwbpw4BxxKWr4AjGb9X38JeZk');
-/** The class of certified records. It is the address of the central state account of the records program. */
+/** The class of the name accounts that hold certified records. The class is the address of the records program's central state account. */
 const CERTIFIED = new PublicKey('2pMnqHvei2N5oDcVGCRdZx48gqti199wr5CsyTTafsbo');
 
 /** Bytes before the content of a name account: parent, owner and class, 32 bytes each. */
@@ -21,14 +21,14 @@ const HEADER_BYTES = 96;
 /** First byte of a tokenizer record while its name is wrapped. */
 const ACTIVE = 2;
 const NFT_RECORD_BYTES = 98;
-/** Validation method of a certified record: a signature on Solana. */
+/** Code in a certified record for the validation method "signature on Solana". */
 const BY_SOLANA = 1;
 
 /** The addresses of all accounts that decide to which wallet a name resolves. */
 interface NameAddresses {
   readonly name: PublicKey;
   readonly parent: PublicKey;
-  /** The tokenizer's record of the name. It owns the name while the name is wrapped. */
+  /** The tokenizer's record of the name. This record owns the name while the name is wrapped (represented by a token). */
   readonly nftRecord: PublicKey;
   /** The mint of the token that wraps the name. */
   readonly mint: PublicKey;
@@ -45,8 +45,8 @@ function addressOf(label: string, parent: PublicKey, nameClass = PublicKey.defau
 }
 
 /**
- * Derives the addresses of a name and its records. The label of a subdomain or record starts with a type byte: 0 for a subdomain, 1 or 2 for a record
- * of that version.
+ * Derives the addresses of a name and its records. The label of a subdomain or record starts with a type byte: 0 for a subdomain, 1 for a record of
+ * version 1, 2 for a record of version 2.
  */
 export function nameAddresses({ labels }: Name): NameAddresses {
   const [label, above] = labels;
@@ -79,7 +79,7 @@ function readName(account: NameAccount, parent: PublicKey, nameClass: PublicKey)
  * Resolves a name by the rules of the name service (SNS-IP 5): to the holder of the token when the name is wrapped; otherwise to the wallet in a
  * valid SOL record; otherwise to the owner. Rejects an owner that is a program. Also rejects a name that has a stale certified record and a valid
  * signed record.
- * @param accounts the accounts of the addresses from `accountsOf`, in the same order, all read in one request
+ * @param accounts on-chain accounts at the addresses that `accountsOf` returned, in the same order, all read in one request
  */
 export async function resolveBySns(app: App, at: NameAddresses, accounts: readonly NameAccount[]): Promise<NameResolution> {
   const [nameAccount = null, nftRecord = null, recordV2 = null, recordV1 = null] = accounts;
@@ -101,9 +101,9 @@ export async function resolveBySns(app: App, at: NameAddresses, accounts: readon
 export const accountsOf = (at: NameAddresses): PublicKey[] => [at.name, at.nftRecord, at.recordV2, at.recordV1];
 
 /**
- * Decodes a certified record (version 2, SNS-IP 3): two validation methods (u16 each), length of the content (u32), two wallets, the content. The
- * first wallet certified that the record is not stale; it must be the owner of the name. The second wallet certified that it is the wallet in the
- * content; it must equal the content.
+ * Decodes a certified record (version 2, SNS-IP 3). Layout: two validation methods (u16 each), length of the content (u32), two wallets, content (a
+ * wallet). The first wallet must be the owner of the name; otherwise the record is stale. The second wallet must equal the wallet in the content;
+ * otherwise the record is rejected.
  */
 function readCertifiedRecord(record: ReturnType<typeof readName>, owner: PublicKey): NameResolution | 'stale' | null {
   if (record === null) return null;
@@ -120,8 +120,8 @@ function readCertifiedRecord(record: ReturnType<typeof readName>, owner: PublicK
 }
 
 /**
- * Decodes a signed record (version 1): a wallet, then the owner's signature of the hex text of the wallet and the record address. Returns null when
- * the record is not valid.
+ * Decodes a signed record (version 1). Layout: a wallet, then a signature of the name's owner. The signed text is the wallet followed by the record
+ * address, as hex. Returns null when the record is not valid.
  */
 function readSignedRecord(record: ReturnType<typeof readName>, address: PublicKey, owner: PublicKey): PublicKey | null {
   if (record === null || record === 'unreadable' || record.content.length < HEADER_BYTES) return null;

@@ -7,7 +7,7 @@ import { type NameResolution, NO_SUCH_NAME, resolvesToOwner, UNREADABLE_NAME } f
 
 /** Program address of the Solana Record Service. */
 const RECORD_SERVICE = new PublicKey('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
-/** The class of the records of `.sol` names. It belongs to the registrar of these names (soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht). */
+/** The class of the records of `.sol` names. The registrar of `.sol` names (soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht) owns this class. */
 export const SOL_CLASS = new PublicKey('Dqc9TrYg1AZLEa6UkZUqCDrr9zsHQveo1szGTE1BTW5');
 
 /**
@@ -38,7 +38,8 @@ export async function resolveBySrs(app: App, name: Name, account: AccountInfo<Bu
   const key = (at: number) => new PublicKey(data.subarray(at, at + 32));
   if (!key(AT.class).equals(SOL_CLASS) || data[AT.seedLength] !== SEED_BYTES) return UNREADABLE_NAME;
   if (!data.subarray(AT.seed, AT.seed + SEED_BYTES).equals(seedOf(name))) return UNREADABLE_NAME;
-  // The record service stores the expiry without enforcing it, so this function checks it. Unix time in seconds; 0 means that the name never expires.
+  // The record service stores the expiry time but does not enforce it, so this function checks the expiry time. Unix time in seconds; 0 means that
+  // the name never expires.
   const expiry = data.readBigInt64LE(AT.expiry);
   if (expiry !== 0n && expiry * 1_000n <= BigInt(app.clock.now().getTime())) return { refused: 'the name has expired' };
   const owner = key(AT.owner);

@@ -9,8 +9,8 @@ export const NO_SUCH_NAME: NameResolution = { refused: 'no such name' };
 export const UNREADABLE_NAME: NameResolution = { refused: 'the name cannot be read: its account has an unexpected layout' };
 
 /**
- * Resolves a name to an address that the owner has set. The address of a program is accepted. The zero address is rejected, because it marks an
- * abandoned name.
+ * Resolves a name to an address that the owner of the name has set. The address of a program is accepted. The zero address is rejected, because it
+ * marks an abandoned name.
  */
 export const resolvesTo = (wallet: PublicKey): NameResolution =>
   wallet.equals(PublicKey.default) ? { refused: 'the name has no owner: it points to the zero address' } : { wallet };

@@ -24,5 +24,5 @@ export function chainError(error: TransactionError, before: number): ChainError 
   };
 }
 
-/** The error of an attempt that is proven to have expired, so it can never land. */
+/** The error that is stored for an attempt after its expiry is proven. This attempt can never land. */
 export const EXPIRED_ERROR: ChainError = { name: 'Dead', message: 'the transaction expired without landing', instruction: null, code: null };

@@ -58,7 +58,7 @@ async function checkAttempt(app: App, types: ReadonlyMap<string, TransactionType
 
 /**
  * Returns whether the effect of an attempt's transaction is on the chain already. The attempt can then end although its expiry is unproven. Returns
- * false for types whose `afterFailure` is not `again`, because only types with `again` must check the chain in `compose`.
+ * false for types with `afterFailure: 'over'`, because only types with `afterFailure: 'again'` must check the chain in `compose`.
  */
 async function isDoneAlready(app: App, type: TransactionType | undefined, { subject }: PendingAttempt): Promise<boolean> {
   return type?.afterFailure === 'again' && (await type.compose(app, subject)).do === 'done';

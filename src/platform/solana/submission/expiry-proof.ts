@@ -28,7 +28,7 @@ export async function readFinalized(connection: Connection): Promise<FinalizedHe
 /**
  * Checks whether an attempt with a blockhash can never land. A missing status alone is no proof. The proof has three conditions:
  *   The chain is finalized `depthBlocks` beyond the last valid block of the attempt.
- *   The RPC node that reports the missing status knows that block height and has the history since the signing.
+ *   The RPC node that has no status of the attempt has reached this block height, and its block history includes the time of the signing.
  *   The second RPC node, if configured, agrees.
  */
 export async function checkBlockhashExpiry(app: App, attempt: PendingAttempt): Promise<ExpiryCheck> {
@@ -79,7 +79,8 @@ export async function checkNonceExpiry(app: App, attempt: PendingAttempt & { non
 }
 
 /**
- * Returns the signature of the finalized transaction that used the nonce of the attempt; null when none is found. The attempt itself does not count.
+ * Returns the signature of the finalized transaction that used the nonce of the attempt; null when none is found. The attempt's own transaction does
+ * not count.
  */
 async function findNonceUse(app: App, account: PublicKey, attempt: PendingAttempt): Promise<string | null> {
   const { connection } = app.chain;

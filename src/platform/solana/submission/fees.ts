@@ -60,8 +60,8 @@ export async function priorityPrice(app: App, attemptsBefore: number): Promise<n
 export const unitsFor = (used: number): number => Math.min(MAX_UNITS, Math.ceil(used * UNITS_MARGIN) + UNITS_SPARE);
 
 /**
- * Returns the compute budget instructions. The signer puts them before the draft's own instructions. A priority price of 0 needs no price
- * instruction.
+ * Returns the compute budget instructions, which set the limit of compute units and the priority price. They come before the draft's own
+ * instructions. A priority price of 0 needs no price instruction.
  */
 export function computeBudget(units: number, price: number): TransactionInstruction[] {
   const limit = ComputeBudgetProgram.setComputeUnitLimit({ units });

@@ -46,6 +46,6 @@ export async function retryManual(tx: Tx, id: string): Promise<ListedTransaction
     tx.enqueue(signTransaction, { id });
   }
   const listed = await readTransaction(tx, id);
-  if (!listed) throw new Error('the locked transaction was not found');
+  if (!listed) throw new Error('the row of the transaction disappeared between two statements');
   return listed;
 }

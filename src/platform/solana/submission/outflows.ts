@@ -4,8 +4,8 @@ import type { Tx } from '#platform/db/transaction.ts';
 import type { Spend, TransactionType } from './transaction-type.ts';
 
 /**
- * Asset name for the lamports that the service spends on opening token accounts of wallets. They have their own daily limit and also count against
- * the limit of `sol`.
+ * Asset name for the lamports that the service spends on opening token accounts of wallets. This asset has its own daily limit, and its amounts also
+ * count against the limit of `sol`.
  */
 export const TOKEN_ACCOUNTS = 'token-accounts';
 

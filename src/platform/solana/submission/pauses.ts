@@ -9,7 +9,8 @@ const insert = statement(
   'insert into chain_pauses (scope, reason) values ($1, $2) on conflict (scope) do update set reason = excluded.reason',
 );
 const remove = statement<{ scope: string }>('delete_chain_pause', 'delete from chain_pauses where scope = $1 returning scope');
-// This statement also makes the transactions of other paused scopes due. This is harmless, because the signer postpones these transactions again.
+// This statement makes the paused transactions of all scopes due, also of scopes that are still paused. This is harmless, because signTransaction
+// postpones the transactions of a paused scope again.
 const requeuePaused = statement(
   'requeue_paused_transactions',
   `update chain_transactions set next_at = app_now() where state = 'queued' and error->>'name' = 'Paused'`,

@@ -18,7 +18,7 @@ const RECENT_SLOTS = 140;
 interface AttemptStatus {
   readonly attempt: PendingAttempt;
   readonly status: SignatureStatus | null;
-  /** The slot of the RPC node at the time of its response. */
+  /** The slot that the RPC node had reached when it responded. */
   readonly at: number;
 }
 
@@ -69,7 +69,8 @@ async function requestStatuses(app: App, attempts: readonly PendingAttempt[], se
 /** Returns the state change of an attempt that follows from its status; undefined when the state does not change. */
 function transitionFor({ attempt, status, at }: AttemptStatus): Transition | undefined {
   if (status === null) {
-    // An RPC node that has not reached the slot of the transaction cannot know its status, so a missing status from this node is ignored.
+    // An RPC node that has not reached the slot of the transaction cannot know the transaction's status, so a missing status from this node is
+    // ignored.
     return attempt.state === 'confirmed' && attempt.slot !== null && at > attempt.slot ? { attempt, to: 'sent', slot: null, error: null } : undefined;
   }
   const error: ChainError | null = status.err ? chainError(status.err, attempt.preamble) : null;

@@ -7,7 +7,7 @@ const MAX_CONCURRENT = 32;
 /**
  * Sends attempts. The signed bytes are read from the database, so only committed attempts are sent. An attempt that the RPC node accepts is marked
  * `sent`. The response proves nothing more: a rejected attempt may still land through another node, and an accepted attempt may be dropped.
- * @param slot the current slot; it is stored with the attempts as the slot of sending
+ * @param slot current slot, which is stored with the attempts as the slot of sending
  */
 export async function send(app: App, signatures: readonly string[], slot: number): Promise<void> {
   if (signatures.length === 0) return;

@@ -51,8 +51,8 @@ export async function signAndSend(app: App, types: ReadonlyMap<string, Transacti
     if (!(error instanceof HttpError))
       app.log.error({ err: error, type: type.name, subject: row.subject }, 'composing a transaction failed; it is retried');
     const reason = error instanceof Error ? error.message : String(error);
-    // Counts the error in `tries`, which also makes the next retry delay longer. These errors count only up to half of MAX_SIMULATIONS, so that the
-    // transaction does not end as failed at the first failed simulations after an outage.
+    // Adds 1 to `tries`, which also makes the next retry delay longer. Errors raise `tries` only up to half of MAX_SIMULATIONS, so that the first
+    // failed simulations after an outage do not end the transaction as failed.
     const tries = Math.max(row.tries, Math.min(row.tries + 1, MAX_SIMULATIONS / 2));
     await write(app, postpone, [
       row.id,

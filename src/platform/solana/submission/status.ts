@@ -15,7 +15,7 @@ const selectStatuses = statement<SubmissionStatus>(
    from chain_transactions t where t.kind = $1 and t.subject = any($2::text[])`,
 );
 
-/** Returns the states of the transactions of some subjects, for one type of transaction. Subjects without a transaction are left out. */
+/** Returns the state of the transaction of each subject, for one type of transaction. Subjects without a transaction are left out. */
 export async function submissionStatuses(
   db: Queryable,
   type: Pick<TransactionType, 'name'>,

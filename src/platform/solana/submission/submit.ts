@@ -10,7 +10,7 @@ const insert = statement<{ id: string }>(
   `insert into chain_transactions (kind, subject) select $1, s from unnest($2::text[]) as s order by s on conflict (kind, subject) do nothing returning id::text`,
 );
 
-/** Maximum jobs per sweep. */
+/** Maximum jobs that one call of `enqueueDue` enqueues. */
 const MAX_DUE = 500;
 
 const nextDue = statement<{ ms: number | null }>(
@@ -19,7 +19,7 @@ const nextDue = statement<{ ms: number | null }>(
 );
 
 /**
- * Enqueues signTransaction for queued transactions that are due, because their job was lost with Redis or their retry delay has passed.
+ * Enqueues signTransaction for queued transactions that are due, because Redis lost their job or their retry delay has passed.
  * @returns time until the next queued transaction is due, ms (0 or less = one is due); null when no transaction is queued
  */
 export async function enqueueDue(app: App): Promise<number | null> {

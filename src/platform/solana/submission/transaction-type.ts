@@ -22,8 +22,8 @@ export interface TransactionDraft {
   /** Signers besides the fee payer. */
   readonly signers?: readonly Role[];
   /**
-   * Amounts that are reserved against the daily limits. They are released when the attempt expires or fails, except that `sol` stays reserved after a
-   * failure. Rent that this service pays counts as `sol`.
+   * Amounts that are reserved against the daily limits. An expired attempt releases all its amounts; a failed attempt releases all its amounts except
+   * `sol`. Rent that this service pays counts as `sol`.
    */
   readonly spends?: readonly Spend[];
   /**
@@ -31,7 +31,7 @@ export interface TransactionDraft {
    * authority.
    */
   readonly nonce?: { readonly account: PublicKey; readonly value: string };
-  /** Number of attempts that the priority price counts in addition to the attempts of this transaction (such as the attempts of an expired batch). */
+  /** Number that is added to the number of earlier attempts when the priority price is computed. A higher number gives a higher price. */
   readonly urgency?: number;
 }
 
@@ -80,8 +80,8 @@ export interface FailedTransaction {
 
 /**
  * A type of transaction. It composes the transaction of a subject (such as a claim or a payout batch), and its hooks update the rows that depend on
- * the transaction. The hooks run inside the database transaction that changes the state; one call receives all transactions of a batch. A hook may
- * receive the same subject again, so hooks must be idempotent.
+ * the transaction. The hooks run inside the database transaction that changes the state; one call receives all transactions whose state this database
+ * transaction changes. A hook may receive the same subject again, so hooks must be idempotent.
  */
 export interface TransactionType {
   readonly name: string;

@@ -21,7 +21,7 @@ const MAX_CHAIN_FAILURES = 4;
 
 /**
  * Changes the states of attempts and runs the hooks of their types, for many attempts in one database transaction. If this database transaction
- * fails, the attempts are applied one by one, so that one failing hook does not block the other attempts.
+ * fails, the state changes are applied one by one, so that one failing hook does not block the other attempts.
  * @returns the state changes that took effect
  */
 export async function applyTransitions(
@@ -87,8 +87,8 @@ async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batc
  */
 async function settleFailures(tx: Tx, type: TransactionType, applied: readonly Transition[]): Promise<void> {
   for (const { attempt, to } of applied) {
-    // A failed attempt has paid its fee, so its SOL stays reserved. Not even the SOL beyond the fee is released, because only the sum of the
-    // attempt's SOL spends is stored.
+    // A failed attempt has paid its fee, so its SOL stays reserved. The SOL beyond the fee stays reserved too, because only the sum of the attempt's
+    // SOL spends is stored.
     const spends = spendsOf(attempt).filter(({ asset }) => to === 'dead' || asset !== 'sol');
     await releaseOutflows(tx, attempt.spend_day, spends);
   }

@@ -22,8 +22,8 @@ const MAX_CACHED = 64;
 const MAX_PENDING = 32;
 
 /**
- * Creates a cache of rendered cards. Concurrent requests for one round share one rendering. The cache evicts the least recently requested card. One
- * thread renders at a time; it renders all waiting cards as one batch.
+ * Creates a cache of rendered cards. Concurrent requests for one round share one rendering. The cache evicts the least recently requested card. Only
+ * one batch is rendered at a time; cards that are requested meanwhile form the next batch.
  * @returns a function that returns the card of a round; the function throws 404 when the round does not exist, 503 when too many cards wait or the
  * decimals of a prize cannot be read
  */

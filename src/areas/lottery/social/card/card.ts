@@ -16,7 +16,7 @@ export interface Card {
   readonly balls: readonly string[];
   /** The index of the winning ticket of a legacy round, or a question mark before the draw; null in a chat round. */
   readonly ticket: string | null;
-  /** Whether the round is drawn, so that the balls or the ticket are lit. */
+  /** Whether the round is drawn. Then the card shows the balls or the ticket as lit. */
   readonly isLit: boolean;
   readonly stats: readonly { readonly label: string; readonly value: string }[];
   readonly winners: readonly { readonly place: number; readonly wallet: string; readonly prize: string }[];

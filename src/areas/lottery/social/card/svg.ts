@@ -198,7 +198,7 @@ function winners({ winners }: Card): string {
   const medals = [INK.gold, '#d7dcec', '#e8a06a'];
   const after = winners.map(({ wallet }) => 40 + widthOf(wallet, style) + 14);
   const prizes = winners.map(({ prize }, i) => shrink(prize, { ...style, weight: 800 }, wide - 16 - (after[i] ?? 0), 17));
-  // All prizes have the same font size: the smallest size that any of them needs.
+  // All prizes have the same font size: the size of the prize that was reduced most.
   const size = Math.min(...prizes.map((prize) => prize.style.size));
   const shown = winners.map(({ place, wallet }, i) => {
     const x = LEFT + i * wide;

@@ -83,7 +83,7 @@ export function cut(text: string, style: Style, width: number): string {
   return head(min);
 }
 
-/** Fits a text on one line: reduces the font size, but not below `smallest` px, and then shortens a text that is still too wide. */
+/** Fits a text on one line: reduces the font size down to `smallest` px if necessary, and shortens the text if it is still too wide. */
 export function shrink(text: string, style: Style, width: number, smallest: number): { text: string; style: Style } {
   const natural = widthOf(text, style);
   const size = natural <= width ? style.size : Math.max(smallest, Math.floor((style.size * width) / natural));
