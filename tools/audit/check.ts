@@ -20,7 +20,7 @@ export interface Scope {
    * / 10 manual payments.
    */
   readonly sample: number;
-  /** Whether to compare everything and ignore all other limits. */
+  /** Whether to compare all rows. The limits in the other fields are then ignored. */
   readonly all: boolean;
 }
 

@@ -71,7 +71,7 @@ const Keys = z.object({
 });
 export type Keys = z.output<typeof Keys>;
 
-/** Downloads the public keys and the beacon that the service reports. */
+/** Downloads the public keys of the service and the parameters of its beacon. */
 export const downloadKeys = (base: string): Promise<Keys> => page(new URL('/.well-known/coinop-keys', base).href, 'the keys', Keys);
 
 const Info = z.object({

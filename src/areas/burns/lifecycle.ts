@@ -96,10 +96,7 @@ export async function endBurnEvents(app: App): Promise<void> {
   if (await isDue(app.db)) await app.tx(endDue);
 }
 
-/**
- * Ends an active event now. Burns from before the end count, even if they are read from the chain later.
- * @throws 404 when the event does not exist; 409 when the event is not active
- */
+/** Ends an active event now. Burns that happened before the end are counted, even if the service reads them from the chain later. */
 export async function endEvent(app: App, id: string): Promise<BurnEventRow> {
   return await app.tx(async (tx) => {
     await endDue(tx);

@@ -1,8 +1,8 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 
 /**
- * Minimum interval between two ticks, ms. In a tick, a publisher publishes one group of outbox rows. The interval applies to all publishers together,
- * so there are fewer than 20 ticks per second, even with jitter.
+ * Minimum interval between two ticks of all publishers together, ms. In a tick, a publisher publishes one group of outbox rows. The interval keeps
+ * the rate below 20 broadcasts per second, the limit that the API promises.
  */
 export const TICK_MS = 55;
 

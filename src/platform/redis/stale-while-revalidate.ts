@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HttpError, unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 
-/** A value of a source, and the time at which the value was requested, ms since 1970. */
+/** A value that was read from a source, and the time at which the read started, ms since 1970. */
 export interface Reading<Value> {
   readonly value: Value;
   readonly at: number;

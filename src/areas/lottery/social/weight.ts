@@ -23,7 +23,10 @@ function weightOfCharacter(character: string): number {
 }
 const count = (text: string): number => [...text].reduce((sum, character) => sum + weightOfCharacter(character), 0);
 
-/** Returns the weight of a text as X counts it. Where X may count a name as a link or as text, the greater weight is used. */
+/**
+ * Returns the weight of a text as the network X counts it. X counts some domain names as links and others as text; this function uses the greater of
+ * the two weights.
+ */
 export function weightOf(text: string): number {
   let weight = 0;
   const rest = text

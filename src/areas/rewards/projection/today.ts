@@ -80,7 +80,7 @@ export interface ProjectedReward {
     dust: string;
     totalPoints: number;
     participants: number;
-    /** Percentage of the points of all wallets that this wallet has, rounded down to four decimals. */
+    /** This wallet's points as a percentage (0 to 100) of the points of all wallets, rounded down to four decimals. */
     shareOfPoints: number;
     capped: boolean;
     belowDust: boolean;

@@ -79,7 +79,7 @@ function transitionFor({ attempt, status, at }: AttemptStatus): Transition | und
   return { attempt, to: 'confirmed', slot: status.slot, error: null };
 }
 
-/** Sends attempts without a status again. Sends each attempt at most once per `resendSlots` slots. */
+/** Resends the attempts whose status the RPC node does not know, each at most once per `resendSlots` slots. */
 async function sendAgain(app: App, missing: readonly AttemptStatus[]): Promise<void> {
   const { resendSlots } = app.config.chain.submission;
   const at = missing.reduce((newest, one) => Math.max(newest, one.at), 0);
