@@ -3,6 +3,7 @@ import { Wallet } from './lib/scalars.ts';
 import { TracingEnvironment, tracingConfig } from './platform/observability/tracing/config.ts';
 import { ChainEnvironment, chainConfig } from './platform/solana/config.ts';
 import { StorageEnvironment, storageConfig } from './platform/storage/config.ts';
+import type { WebhookSource } from './platform/webhooks/config.ts';
 import { XEnvironment, xConfig } from './platform/x/config.ts';
 
 const DEVELOPMENT_SESSION_KEY = 'development-session-key-not-secret';
@@ -44,10 +45,6 @@ function parseAdminToken(text: string, index: number): AdminToken {
   if (entry.token.length < 16) throw new Error(`ADMIN_TOKENS: the token of ${entry.name} is shorter than 16 characters`);
   return entry;
 }
-
-/** The services that send webhooks. */
-export const WEBHOOK_SOURCES = ['payment-status', 'chat-bridge', 'x'] as const;
-export type WebhookSource = (typeof WEBHOOK_SOURCES)[number];
 
 /** Returns the HMAC key in a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. Errors do not contain the secret. */
 function parseStandardSecret(variable: string, text: string): Buffer {

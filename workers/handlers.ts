@@ -13,8 +13,8 @@ import { computeEpoch, expireEpochs, projectDay, sweepEpochs } from '#areas/rewa
 import { prepareEngagement } from '#areas/social';
 import type { jobs } from '#jobs/index.ts';
 import { signAndSend } from '#platform/solana/submission/index.ts';
+import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { enqueueDueDeliveries, processDelivery } from '#platform/webhooks/inbox.ts';
-import { PROCESSED_SOURCES } from '#platform/webhooks/jobs.ts';
 import { followEpochs, planPayouts, pollTransactions } from './chain-polling.ts';
 import type { Handler } from './handler.ts';
 import { purgeExpired } from './purge-expired.ts';
@@ -59,7 +59,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
 
   processWebhook: (app, { source, id }) => processDelivery(app, { source, id }, (body, received) => PREPARE_BY_SOURCE[source](app, body, received)),
   async sweepWebhooks(app) {
-    await Promise.all(PROCESSED_SOURCES.map((source) => enqueueDueDeliveries(app, source)));
+    await Promise.all(WEBHOOK_SOURCES.map((source) => enqueueDueDeliveries(app, source)));
   },
 
   advanceRound: (app, { round }) => advanceRound(app, round),

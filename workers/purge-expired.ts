@@ -5,8 +5,8 @@ import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { purgeOutbox } from '#platform/events/outbox.ts';
 import { purgeIdempotencyKeys } from '#platform/http/idempotency.ts';
+import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { purgeDeliveries } from '#platform/webhooks/inbox.ts';
-import { PROCESSED_SOURCES } from '#platform/webhooks/jobs.ts';
 import type { Handler } from './handler.ts';
 
 /** Maximum batches per kind of row in one run. The next run deletes the rest. */
@@ -18,7 +18,7 @@ export const purgeExpired: Handler<typeof job> = async (app) => {
   await repeat(app, purgeOutbox);
   await repeat(app, purgeIdempotencyKeys);
   await repeat(app, purgeExpiredSocial);
-  for (const source of PROCESSED_SOURCES) await repeat(app, (tx) => purgeDeliveries(tx, source));
+  for (const source of WEBHOOK_SOURCES) await repeat(app, (tx) => purgeDeliveries(tx, source));
 };
 
 /**

@@ -91,7 +91,7 @@ test('imports go lib ← platform ← jobs ← areas ← app, workers; other roo
 
 test('the platform takes only the type of the configuration; the configuration takes only the settings of the platform', () => {
   const wrong = imports.filter(({ from, to, isType }) => {
-    if (roomOf(from) === 'platform' && roomOf(to) === 'config') return !isType && !/WEBHOOK_SOURCES/.test(textOf.get(from) ?? '');
+    if (roomOf(from) === 'platform' && roomOf(to) === 'config') return !isType;
     return roomOf(from) === 'config' && roomOf(to) === 'platform' && basename(to) !== 'config.ts';
   });
   expect(wrong).toEqual([]);

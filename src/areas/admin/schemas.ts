@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FreeJson, FreeObject, GameDefinition, GameId } from '#areas/arcade';
-import { WEBHOOK_SOURCES } from '#config';
 import { Id, Instant, line, Slug } from '#lib/scalars.ts';
+import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { DELIVERY_STATES } from '#platform/webhooks/inbox.ts';
 
 const MAX_DISPLAY_BYTES = 16 * 1024;

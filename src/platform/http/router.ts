@@ -1,13 +1,13 @@
 import findMyWay from 'find-my-way';
 import type Koa from 'koa';
 import { z } from 'zod';
-import type { WebhookSource } from '#config';
 import { fail, HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { recordAdminAction, requireAdminToken, requireInternalToken } from '#platform/auth/admin-tokens.ts';
 import { requireBasic } from '#platform/auth/basic-auth.ts';
 import { checkOrigin } from '#platform/auth/origin.ts';
 import { type SessionMiddleware, walletOf } from '#platform/auth/sessions.ts';
+import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { countDelivery, readDelivery, storeOnce, type VerifiedDelivery } from '#platform/webhooks/receive.ts';
 import { boundedStream, hasBody, isJson, MAX_JSON_BYTES, readJson } from './body.ts';
 import { CachedBody, encodeBody } from './cached-body.ts';

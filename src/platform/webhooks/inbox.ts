@@ -1,10 +1,10 @@
-import type { WebhookSource } from '#config';
 import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { parseJson } from '#platform/http/body.ts';
 import { countDeliveryAttempt } from '#platform/observability/metrics/metrics.ts';
-import { type ProcessedSource, processWebhook } from './jobs.ts';
+import type { WebhookSource } from './config.ts';
+import { processWebhook } from './jobs.ts';
 
 /** Key of a row of `webhook_deliveries`. The job that processes the row has this key as its payload. */
 export interface Delivery {
@@ -110,7 +110,7 @@ const limitAttempts = ({ outcome, verdict }: DeliveryVerdict, attempts: number):
     : { outcome, verdict };
 
 /** Enqueues jobs for deliveries of a source whose next attempt is due, including deliveries whose job was lost. */
-export async function enqueueDueDeliveries(app: App, source: ProcessedSource): Promise<void> {
+export async function enqueueDueDeliveries(app: App, source: WebhookSource): Promise<void> {
   const waiting = await app.db.query(selectDue, [source, MAX_SWEPT]);
   if (waiting.length > 0) await app.queues.add(waiting.map(({ id }) => ({ job: processWebhook, payload: { source, id } })));
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { WebhookSource } from '#config';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { enforceRateLimit, type RateLimit } from '#platform/auth/rate-limit.ts';
@@ -10,6 +9,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { isJson, MAX_JSON_BYTES, parseJson, readBytes } from '#platform/http/body.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
 import { type Reply, reply } from '#platform/http/route.ts';
+import type { WebhookSource } from './config.ts';
 import type { Delivery } from './inbox.ts';
 import { STANDARD_SIGNATURE, usesStandardWebhooks, verifyStandard, verifyX, X_SIGNATURE } from './signature.ts';
 

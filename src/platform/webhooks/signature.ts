@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { WebhookSource } from '#config';
 import { constantTimeEqual } from '#lib/constant-time-equal.ts';
+import type { WebhookSource } from './config.ts';
 
 /** Maximum difference between the timestamp of a delivery and the current time, s. */
 const TOLERANCE_SEC = 300;

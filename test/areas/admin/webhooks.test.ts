@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { DeliveryBody, DeliveryView } from '#areas/admin/schemas.ts';
 import { postRetry } from '#areas/payouts/routes/payments.ts';
 import { linkAccount } from '#areas/social';
-import type { WebhookSource } from '#config';
+import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { enqueueDueDeliveries } from '#platform/webhooks/inbox.ts';
 import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';

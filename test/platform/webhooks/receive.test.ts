@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import type { WebhookSource } from '#config';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import { openApi } from '#platform/http/openapi/document.ts';
 import { route } from '#platform/http/route.ts';
 import { job } from '#platform/jobs/job.ts';
+import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 import { createSecret, deliver, hashOf, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';

@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { readConfig, WEBHOOK_SOURCES, type WebhookSource } from '#config';
+import { readConfig } from '#config';
 import { statement } from '#platform/db/sql.ts';
 import { route } from '#platform/http/route.ts';
+import { WEBHOOK_SOURCES, type WebhookSource } from '#platform/webhooks/config.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { verifyStandard } from '#platform/webhooks/signature.ts';
 import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';

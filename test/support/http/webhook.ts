@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import type { WebhookSource } from '#config';
+import type { WebhookSource } from '#platform/webhooks/config.ts';
 
 /** Creates a secret in the format of Standard Webhooks. */
 export const createSecret = (bytes = 32): string => `whsec_${randomBytes(bytes).toString('base64')}`;

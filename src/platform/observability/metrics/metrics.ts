@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { WEBHOOK_SOURCES } from '#config';
+import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 
 /**
  * Counters and histograms of this process, shared by all applications that run in it. Label values are route templates, names and outcomes, never
