@@ -13,12 +13,23 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
+/** Every declared statement by its name. A test prepares each of them on a migrated database and compares the columns with the declared row. */
+const declared = new Map<string, Statement<unknown>>();
+
+/** Returns every statement that the loaded modules have declared, by its name. */
+export const declaredStatements = (): ReadonlyMap<string, Statement<unknown>> => declared;
+
 /**
  * Declares a named statement. node-postgres decodes bigint columns as text, so cast them to `int`, `float8` or `text` in the SQL.
  * @param name must be unique in the service, because PostgreSQL stores the plan under this name
+ * @throws Error when another statement has this name
  */
 export function statement<Row>(name: string, text: string): Statement<Row> {
-  return { name, text };
+  const earlier = declared.get(name);
+  if (earlier && earlier.text !== text) throw new Error(`two statements have the name ${name}`);
+  const value: Statement<Row> = { name, text };
+  declared.set(name, value);
+  return value;
 }
 
 /**
