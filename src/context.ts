@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { QUEUES } from '#jobs/queues.ts';
-import { entities, eventCatalog, gauges } from './areas/registry.ts';
+import { eventCatalog, gauges, managed } from './areas/registry.ts';
 import type { Config } from './config.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { type App, AppStates } from './platform/app.ts';
@@ -37,7 +37,7 @@ export const JOB_TIMEOUTS: Timeouts = { ...REQUEST_TIMEOUTS, sqlMs: 120_000 };
 export async function openContext(config: Config, name: string, options: { clock?: Clock; log?: Logger; timeouts?: Timeouts } = {}): Promise<App> {
   const log = options.log ?? openLog(config, name);
   const timeouts = options.timeouts ?? REQUEST_TIMEOUTS;
-  const orm = await openOrm(config, entities, timeouts.sqlMs);
+  const orm = await openOrm(config, managed, timeouts.sqlMs);
   const connections: Redis[] = [];
   const connect = (options = PATIENT) => {
     const redis = openRedis(config, log, options);

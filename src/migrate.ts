@@ -1,4 +1,4 @@
-import { entities } from './areas/registry.ts';
+import { managed } from './areas/registry.ts';
 import { seed, seedInitialQuests } from './areas/seeds.ts';
 import { readConfig } from './config.ts';
 import { JOB_TIMEOUTS } from './context.ts';
@@ -9,7 +9,7 @@ import { openLog } from './platform/observability/log.ts';
 /** Applies the migrations, fills empty tables with seed data, and exits. Several processes may run it at the same time. */
 const config = readConfig();
 const log = openLog(config, 'migrate');
-const orm = await openOrm(config, entities, JOB_TIMEOUTS.sqlMs);
+const orm = await openOrm(config, managed, JOB_TIMEOUTS.sqlMs);
 try {
   const applied = await orm.migrator.up();
   await shiftDatabaseClock(orm, config.clockOffsetMs);

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { entities } from '#areas/registry.ts';
+import { managed } from '#areas/registry.ts';
 import { seed } from '#areas/seeds.ts';
 import { readConfig } from '#config';
 import { openOrm } from '#platform/db/orm.ts';
@@ -53,7 +53,7 @@ async function template(client: pg.Client): Promise<string> {
       const building = `${name}_building`;
       await client.query(`drop database if exists ${building} with (force)`);
       await client.query(`create database ${building}`);
-      const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }), entities, 60_000);
+      const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }), managed, 60_000);
       try {
         await orm.migrator.up();
         await seed(orm);
@@ -66,6 +66,13 @@ async function template(client: pg.Client): Promise<string> {
     await client.query(`select pg_advisory_unlock(hashtext('coinop-template'))`);
   }
   return name;
+}
+
+/** Creates a database without tables for one caller. */
+export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await withServer(async (client) => void (await client.query(`create database ${name}`)));
+  return { url: urlOf(name), drop: () => withServer(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))) };
 }
 
 /** Creates a migrated and seeded database for one caller. */

@@ -3,7 +3,7 @@ import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { CabinetRow } from './entities.ts';
+import { CabinetsTable } from './entities.ts';
 import { cabinetPossessed, cabinetReleased } from './events.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from './versions.ts';
 
@@ -52,7 +52,7 @@ export async function putCabinet(
   if (matchesExpected(expected, 0) && (await tx.query(insertCabinet, [id, gameId, JSON.stringify(display)])).length > 0) {
     return { cabinet: present({ id, gameId, display, possessedBy: null, version: 1 }), created: true };
   }
-  const row = await tx.em.findOne(CabinetRow, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const row = await tx.em.findOne(CabinetsTable, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!row || !matchesExpected(expected, row.version)) throw staleVersion();
   if (row.gameId !== gameId || canonicalize(row.display) !== canonicalize(display)) {
     row.version += 1;

@@ -1,5 +1,6 @@
 /** The public API of the arcade: the registry of games, plays and their sessions, scores, bans, cabinets, the theme and one-time events. */
 export { listCabinets, possessCabinet, putCabinet, releaseCabinet } from './cabinets.ts';
+export { GamesTable } from './entities.ts';
 export { earnsRewards, type Game, GameDefinition, GameId } from './games/definition.ts';
 export { findGame, invalidateGames, loadGames, putGame } from './games/registry.ts';
 export { observeScores } from './metrics.ts';

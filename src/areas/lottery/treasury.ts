@@ -32,13 +32,13 @@ export async function lockTreasury(tx: Tx): Promise<void> {
  * that these transactions spend.
  */
 export interface OutflowMarker {
-  /** Time of the marker by the database's clock. */
-  readonly at: Date;
+  /** Time of the marker by the database's clock, as PostgreSQL writes a timestamptz. */
+  readonly at: string;
   /** In-flight transactions that spend treasury tokens, by currency. Payouts are excluded. */
   readonly outgoing: Readonly<Record<Currency, readonly PendingSpend[]>>;
 }
 
-const readClock = statement<{ at: Date }>('read_clock', 'select app_now() as at');
+const readClock = statement<{ at: string }>('read_clock', 'select app_now() as at');
 
 /** Reads the outflow marker. Call it before `readHoldings`. */
 export async function readOutflowMarker(app: App): Promise<OutflowMarker> {

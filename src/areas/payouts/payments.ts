@@ -87,8 +87,9 @@ const selectOwedByTreasury = statement<{ amount: string }>(
 /**
  * Returns the amount that the treasury owes in a currency, base units. Includes payments completed at or after `since`, because a treasury balance
  * that was read after `since` may still contain their amounts.
+ * @param since a time that PostgreSQL reads as a timestamptz
  */
-export async function sumOwedByTreasury(db: Queryable, currency: Currency, since: Date): Promise<bigint> {
+export async function sumOwedByTreasury(db: Queryable, currency: Currency, since: string): Promise<bigint> {
   return BigInt((await db.query(selectOwedByTreasury, [currency, since]))[0]?.amount ?? 0);
 }
 

@@ -1,17 +1,13 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { connectionOf, statement } from './sql.ts';
 
-/** Sets the difference between `app_now()` and the system time, ms. Precondition: no other transaction writes app_clock at the same time. */
+/** Sets the difference between `app_now()` and the system time, ms. Without a difference, the table app_clock is empty. */
 export const setAppClock = statement(
   'set_app_clock',
-  `with deleted as (delete from app_clock) insert into app_clock (shift) select make_interval(secs => $1::float8 / 1000) where $1::float8 <> 0`,
+  `with deleted as (delete from app_clock where $1::float8 = 0)
+   insert into app_clock (shift) select make_interval(secs => $1::float8 / 1000) where $1::float8 <> 0
+   on conflict (singleton) do update set shift = excluded.shift`,
 );
-
-/**
- * Locks `app_clock`, so that processes that migrate at the same time write the table one after the other. Two processes could otherwise insert two
- * rows, and `app_now()` fails when the table has two rows.
- */
-const lockAppClock = { text: 'lock table app_clock in exclusive mode' };
 
 /**
  * Shifts `app_now()` in the database, so that it returns the same time as the clock of the service's processes.
@@ -20,7 +16,6 @@ const lockAppClock = { text: 'lock table app_clock in exclusive mode' };
 export async function shiftDatabaseClock(orm: MikroORM, offsetMs: number): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
     const db = await connectionOf(em.getKysely<unknown>());
-    await db.query(lockAppClock);
     await db.query(setAppClock, [offsetMs]);
   });
 }

@@ -3,7 +3,7 @@ import { defineConfig, type EntityClass, type EntitySchema, MikroORM } from '@mi
 import type { Pool } from 'pg';
 import type { Config } from '#config';
 import { migrations } from './migrations/index.ts';
-import { PipelinedClient } from './sql.ts';
+import { PipelinedClient } from './pipelined-client.ts';
 
 /**
  * Opens MikroORM. The first query opens a connection, so a process can start while the database is down.

@@ -60,7 +60,7 @@ const KINDS: Readonly<Record<string, ValueKind>> = {
   name: 'string',
   int8: 'string',
   numeric: 'string',
-  timestamptz: 'date',
+  timestamptz: 'string',
   int2: 'number',
   int4: 'number',
   oid: 'number',

@@ -4,7 +4,7 @@ import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { GameRow } from '../entities.ts';
+import { GamesTable } from '../entities.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from '../versions.ts';
 import type { Game, GameDefinition } from './definition.ts';
 
@@ -65,7 +65,7 @@ export async function putGame(tx: Tx, { id, definition, secret }: GameChange, ex
     await tx.query(insertVersion, [id, 1, text]);
     return { game: { ...definition, id, version: 1, secret: secret ?? null }, created: true };
   }
-  const row = await tx.em.findOne(GameRow, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const row = await tx.em.findOne(GamesTable, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!row || !matchesExpected(expected, row.version)) throw staleVersion();
   const next = secret === undefined ? row.secret : secret;
   if (canonicalize(row.definition) !== canonicalize(definition) || row.secret !== next) {

@@ -2,13 +2,15 @@ import { Migration } from '@mikro-orm/migrations';
 
 const PERIODS = ['day', 'week', 'month', 'year'];
 
-/**
- * Creates the tables for the ledger of points, the standings that are computed from the ledger, the final ranks of closed periods, and activities.
- */
+/** Creates the tables for the ledger of points, the standings that are computed from the ledger, the final ranks of closed periods, and activities. */
 export class Migration0002Points extends Migration {
   override up(): void {
     // One row per wallet that has ever signed in. A transaction that records scores of a wallet locks the wallet's row, so that transactions for the
-    // same wallet run one after the other.
+    // same wallet run one after the other. Columns:
+    //   `tally`: the number and the points of the wallet's accepted scores per mode and game, as { regular: { <game id>: { scores, points } }, beta:
+    //   … }. It is stored in the player row, because the transaction of a score locks and writes this row anyway.
+    //   `converted_beta`: the sum of the beta points that the wallet has converted.
+    //   `converted_points`: the sum of the points that the wallet got for these beta points.
     this.addSql(`
       create table players (
         wallet wallet primary key,
@@ -19,6 +21,9 @@ export class Migration0002Points extends Migration {
         earned_day int not null default 0,
         earned int not null default 0 check (earned >= 0),
         earned_by_game jsonb not null default '{}',
+        tally jsonb not null default '{}',
+        converted_beta bigint not null default 0 check (converted_beta >= 0),
+        converted_points bigint not null default 0 check (converted_points >= 0),
         created_at timestamptz not null default app_now()
       ) with (fillfactor = 70)`);
     this.addSql(`create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null`);
@@ -41,6 +46,7 @@ export class Migration0002Points extends Migration {
         primary key (source_id, source, wallet, reason, mode)
       )`);
     this.addSql(`create index ledger_wallet on ledger (wallet, at desc)`);
+    this.addSql(`create index ledger_quests on ledger (wallet, at desc, source_id desc) where kind = 'quest' and source = 'quest'`);
     this.addSql(`create index ledger_day on ledger using brin (day) with (pages_per_range = 16)`);
     this.addSql(`create trigger ledger_append_only before update or delete on ledger for each row execute function refuse_change()`);
     this.addSql(`create trigger ledger_no_truncate before truncate on ledger execute function refuse_change()`);
@@ -97,7 +103,8 @@ export class Migration0002Points extends Migration {
     this.addSql(`create unique index finals_wallet on finals (board, period, bucket, wallet)`);
 
     // Actions of wallets (such as a score or a burn). `source_id` is the id of the action (such as the id of the score). The primary key prevents a
-    // second activity for the same action.
+    // second activity for the same action. `battle_id` is the battle for which a score was submitted; null for other activities. `batch` is the id of
+    // the activity's batch in `activity_batches`.
     this.addSql(`
       create table activities (
         kind text not null,
@@ -105,9 +112,45 @@ export class Migration0002Points extends Migration {
         wallet wallet not null,
         game_id text,
         amount bigint not null default 0,
+        battle_id uuid,
         day int not null,
         at timestamptz not null,
+        batch bigint not null,
         primary key (source_id, kind)
       )`);
+    this.addSql('create index activities_wallet on activities (wallet, kind, day)');
+    // Activities that a consumer could not process. Operators read this table.
+    this.addSql(`
+      create table activity_failures (
+        consumer text not null,
+        kind text not null,
+        source_id text collate "C" not null,
+        error text not null,
+        at timestamptz not null default app_now(),
+        primary key (consumer, kind, source_id)
+      )`);
+    // A batch is one row that holds all activities of a transaction. Consumers find, mark and delete only this row, so activities are never updated.
+    // `activities` is an array of [kind, source id, wallet, game, amount as text, battle]; consumers need no other table. `consumed` has one bit per
+    // consumer (1 = referrals, 2 = quests, 4 = battles). A bit is set when its consumer has processed the batch. A batch with all bits set is
+    // deleted.
+    this.addSql('create sequence activity_batches_id as bigint');
+    this.addSql(`
+      create table activity_batches (
+        id bigint primary key,
+        consumed smallint not null default 0,
+        size int not null check (size > 0),
+        day int not null,
+        at timestamptz not null,
+        activities json not null
+      )`);
+    // Batches are stored uncompressed, because they are deleted so soon that compression would cost more than it saves.
+    this.addSql('alter table activity_batches alter column activities set storage external');
+  }
+
+  override down(): void {
+    this.addSql('drop table activity_batches, activity_failures, activities');
+    this.addSql('drop sequence activity_batches_id');
+    this.addSql('drop table finals, closed_periods, board_refreshes, point_totals');
+    this.addSql('drop table standings, ledger, players');
   }
 }

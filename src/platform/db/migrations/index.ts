@@ -1,58 +1,37 @@
-import { Migration0001Kit } from './0001-kit.ts';
+import { Migration0001Platform } from './0001-platform.ts';
 import { Migration0002Points } from './0002-points.ts';
-import { Migration0003Arcade } from './0003-arcade.ts';
-import { Migration0004Auth } from './0004-auth.ts';
-import { Migration0005Webhooks } from './0005-webhooks.ts';
-import { Migration0006Chain } from './0006-chain.ts';
-import { Migration0007Rewards } from './0007-rewards.ts';
-import { Migration0008Payouts } from './0008-payouts.ts';
-import { Migration0009Claims } from './0009-claims.ts';
-import { Migration0010Social } from './0010-social.ts';
-import { Migration0011Rounds } from './0011-rounds.ts';
-import { Migration0012Chat } from './0012-chat.ts';
-import { Migration0013Tickets } from './0013-tickets.ts';
-import { Migration0014Scheduler } from './0014-scheduler.ts';
-import { Migration0015Activities } from './0015-activities.ts';
-import { Migration0016Referrals } from './0016-referrals.ts';
-import { Migration0017Quests } from './0017-quests.ts';
-import { Migration0018Beta } from './0018-beta.ts';
-import { Migration0019Battles } from './0019-battles.ts';
-import { Migration0020Burns } from './0020-burns.ts';
-import { Migration0021SocialLinks } from './0021-social-links.ts';
-import { Migration0022Clips } from './0022-clips.ts';
-import { Migration0023ArcadeEvents } from './0023-arcade-events.ts';
-import { Migration0024ActivityBatches } from './0024-activity-batches.ts';
-import { Migration0025WalletWeeks } from './0025-wallet-weeks.ts';
-import { Migration0026ActivityMarks } from './0026-activity-marks.ts';
-import { Migration0027Committers } from './0027-committers.ts';
+import { Migration0003Payouts } from './0003-payouts.ts';
+import { Migration0004Arcade } from './0004-arcade.ts';
+import { Migration0005Clips } from './0005-clips.ts';
+import { Migration0006Social } from './0006-social.ts';
+import { Migration0007Referrals } from './0007-referrals.ts';
+import { Migration0008Lottery } from './0008-lottery.ts';
+import { Migration0009Burns } from './0009-burns.ts';
+import { Migration0010Chat } from './0010-chat.ts';
+import { Migration0011Quests } from './0011-quests.ts';
+import { Migration0012Battles } from './0012-battles.ts';
+import { Migration0013Rewards } from './0013-rewards.ts';
+import { Migration0014Auth } from './0014-auth.ts';
+import { Migration0015Profile } from './0015-profile.ts';
 
-/** Every migration, oldest first. A migration that has been released is never edited. */
+/**
+ * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
+ * `up`; the data of dropped tables and columns is lost.
+ */
 export const migrations = [
-  { name: '0001-kit', class: Migration0001Kit },
+  { name: '0001-platform', class: Migration0001Platform },
   { name: '0002-points', class: Migration0002Points },
-  { name: '0003-arcade', class: Migration0003Arcade },
-  { name: '0004-auth', class: Migration0004Auth },
-  { name: '0005-webhooks', class: Migration0005Webhooks },
-  { name: '0006-chain', class: Migration0006Chain },
-  { name: '0007-rewards', class: Migration0007Rewards },
-  { name: '0008-payouts', class: Migration0008Payouts },
-  { name: '0009-claims', class: Migration0009Claims },
-  { name: '0010-social', class: Migration0010Social },
-  { name: '0011-rounds', class: Migration0011Rounds },
-  { name: '0012-chat', class: Migration0012Chat },
-  { name: '0013-tickets', class: Migration0013Tickets },
-  { name: '0014-scheduler', class: Migration0014Scheduler },
-  { name: '0015-activities', class: Migration0015Activities },
-  { name: '0016-referrals', class: Migration0016Referrals },
-  { name: '0017-quests', class: Migration0017Quests },
-  { name: '0018-beta', class: Migration0018Beta },
-  { name: '0019-battles', class: Migration0019Battles },
-  { name: '0020-burns', class: Migration0020Burns },
-  { name: '0021-social-links', class: Migration0021SocialLinks },
-  { name: '0022-clips', class: Migration0022Clips },
-  { name: '0023-arcade-events', class: Migration0023ArcadeEvents },
-  { name: '0024-activity-batches', class: Migration0024ActivityBatches },
-  { name: '0025-wallet-weeks', class: Migration0025WalletWeeks },
-  { name: '0026-activity-marks', class: Migration0026ActivityMarks },
-  { name: '0027-committers', class: Migration0027Committers },
+  { name: '0003-payouts', class: Migration0003Payouts },
+  { name: '0004-arcade', class: Migration0004Arcade },
+  { name: '0005-clips', class: Migration0005Clips },
+  { name: '0006-social', class: Migration0006Social },
+  { name: '0007-referrals', class: Migration0007Referrals },
+  { name: '0008-lottery', class: Migration0008Lottery },
+  { name: '0009-burns', class: Migration0009Burns },
+  { name: '0010-chat', class: Migration0010Chat },
+  { name: '0011-quests', class: Migration0011Quests },
+  { name: '0012-battles', class: Migration0012Battles },
+  { name: '0013-rewards', class: Migration0013Rewards },
+  { name: '0014-auth', class: Migration0014Auth },
+  { name: '0015-profile', class: Migration0015Profile },
 ];

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Creates the tables for quests with their versions, counts of activities, and completions. */
-export class Migration0017Quests extends Migration {
+export class Migration0011Quests extends Migration {
   override up(): void {
     this.addSql(`
       create table quests (
@@ -22,30 +22,20 @@ export class Migration0017Quests extends Migration {
         primary key (quest_id, version)
       )`);
 
-    // Counts of a wallet's activities. A row covers one day (`span = 1`) or one ISO week (`span = 7`), starting at `first_day`. `subject` is the id
-    // of the game, the id of the burn event, or ''. The service computes the progress of every quest from these rows. With the rows per week, a query
-    // for a long period reads few rows.
+    // Counts of a wallet's activities: one row per week, with a value per day. The service computes the progress of every quest from these rows.
+    // `week` is the day number of the Monday of the week. `counts`, `bests` and `sums` have one value per day, Monday first; `sums` is set only for
+    // burns. `subject` is the id of the game, the id of the burn event, or ''.
     this.addSql(`
-      create table wallet_metrics (
+      create table wallet_weeks (
         wallet wallet not null,
-        span smallint not null check (span in (1, 7)),
-        first_day int not null,
+        week int not null check ((week + 3) % 7 = 0),
         kind text collate "C" not null,
         subject text collate "C" not null,
-        count int not null,
-        best bigint not null,
-        sum numeric not null,
-        primary key (wallet, span, first_day, kind, subject)
+        counts int[] not null check (cardinality(counts) = 7),
+        bests bigint[] not null check (cardinality(bests) = 7),
+        sums numeric[] check (cardinality(sums) = 7),
+        primary key (wallet, week, kind, subject)
       ) with (fillfactor = 70)`);
-    // Fills the counts from the activities that were already processed for quests.
-    this.addSql(`
-      insert into wallet_metrics (wallet, span, first_day, kind, subject, count, best, sum)
-      select a.wallet, s.span, case s.span when 1 then a.day else a.day - (a.day + 3) % 7 end, a.kind, coalesce(a.game_id, ''),
-             count(*), max(a.amount), sum(a.amount)
-      from activities a, (values (1), (7)) s(span)
-      where a.kind <> 'void' and (a.consumed & 2) = 2
-        and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void' and a.kind = 'score' and (v.consumed & 2) = 2)
-      group by 1, 2, 3, 4, 5`);
 
     // Each batch of activities that is processed for quests takes one number from this sequence. A process that gets two consecutive numbers knows
     // that no other process consumed a batch in between.
@@ -65,6 +55,10 @@ export class Migration0017Quests extends Migration {
         primary key (wallet, window_key, quest_id)
       )`);
     this.addSql(`create index quest_completions_quest on quest_completions (quest_id, version) include (points)`);
-    this.addSql(`create index ledger_quests on ledger (wallet, at desc, source_id desc) where kind = 'quest' and source = 'quest'`);
+  }
+
+  override down(): void {
+    this.addSql('drop table quest_completions, wallet_weeks, quest_versions, quests');
+    this.addSql('drop sequence quest_turns');
   }
 }

@@ -1,11 +1,20 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables for lottery rounds, their entries, their on-chain commitments, and winners. */
-export class Migration0011Rounds extends Migration {
+/** Creates the tables for lottery rounds, their entries, their on-chain commitments, winners and tickets, and for the schedule that starts chat rounds. */
+export class Migration0008Lottery extends Migration {
   override up(): void {
     this.rounds();
     this.entries();
     this.draws();
+    this.tickets();
+    this.schedule();
+  }
+
+  override down(): void {
+    this.addSql('drop table round_schedule, tickets, round_winners, commitments, round_levels, entries, rounds');
+    this.addSql('drop function guard_ticket');
+    this.addSql('drop function keep_rounds');
+    this.addSql('drop function guard_round');
   }
 
   private rounds(): void {
@@ -73,13 +82,13 @@ export class Migration0011Rounds extends Migration {
     this.addSql(`
       create function guard_round() returns trigger language plpgsql as $$ begin
         if old.state in ('finalized', 'void') and (to_jsonb(new) - 'look_at') <> (to_jsonb(old) - 'look_at') then
-          raise exception 'round % is over', old.id;
+          raise exception 'round % has ended and never changes', old.id;
         end if;
         if old.parameters is not null and (new.parameters, new.parameters_hash, new.closes_at) is distinct from (old.parameters, old.parameters_hash, old.closes_at) then
-          raise exception 'the parameters of round % are frozen', old.id;
+          raise exception 'round % has started, so its parameters never change', old.id;
         end if;
-        if old.state not in ('pending', 'active') and new.entries <> old.entries then raise exception 'round % takes no entries', old.id; end if;
-        if old.root is not null and new.root is distinct from old.root then raise exception 'the root of round % is fixed', old.id; end if;
+        if old.state not in ('pending', 'active') and new.entries <> old.entries then raise exception 'round % has closed and takes no entries', old.id; end if;
+        if old.root is not null and new.root is distinct from old.root then raise exception 'round % never changes its root', old.id; end if;
         return new;
       end $$`);
     this.addSql('create trigger rounds_guarded before update on rounds for each row execute function guard_round()');
@@ -122,23 +131,26 @@ export class Migration0011Rounds extends Migration {
   }
 
   private draws(): void {
-    // The commitments to lottery draws. `sequence` numbers them 1, 2, 3, … without gaps. A round gets its `sequence` just before its commitment is
+    // The commitments to lottery draws. `sequence` numbers the commitments of each committer key 1, 2, 3, … without gaps, so that operators can replace
+    // an abused key by a new key. A round gets its `sequence` just before its commitment is
     // submitted, when the previous commitment is already finalized. The columns from `memo` to `block_time` are set when the round's own commitment
     // is finalized.
     this.addSql(`
       create table commitments (
-        sequence bigint primary key check (sequence > 0),
+        committer text collate "C" not null,
+        sequence bigint not null check (sequence > 0),
         round uuid not null unique references rounds,
         previous text not null,
         memo text,
         hash text,
-        committer text collate "C",
         signature text collate "C" unique,
         slot bigint,
         blockhash text collate "C",
         block_time timestamptz,
-        check (num_nulls(memo, hash, committer, signature, slot, blockhash, block_time) in (0, 7))
+        primary key (committer, sequence),
+        constraint commitments_landed check (num_nulls(memo, hash, signature, slot, blockhash, block_time) in (0, 6))
       )`);
+    this.addSql('create index commitments_first on commitments (slot) where sequence = 1');
     this.addSql(`
       create table round_winners (
         round uuid not null references rounds,
@@ -152,9 +164,79 @@ export class Migration0011Rounds extends Migration {
         unique (round, wallet),
         foreign key (round, index) references entries (round, index)
       )`);
-    // Index of completed payments of the treasury, by time. The functions that compute the balance of the treasury read the recent payments with this
-    // index.
-    this.addSql(`create index payments_completed on payments (currency, completed_at) where payer = 'treasury' and state = 'completed'`);
     this.addSql('create trigger round_winners_kept before update or delete on round_winners for each row execute function keep_rounds()');
+  }
+
+  private tickets(): void {
+    // A requested ticket. The lottery entry of the ticket gets the same id. States:
+    //   `checking`: The worker polls the payment transaction (`signature`) until the transaction is finalized or can never land.
+    //   `confirmed`: The ticket counts, and its entry exists.
+    //   `refused`: The ticket does not count, for the reason in `reason`.
+    //   `refunded`: The ticket counted, and then its round was voided.
+    // Columns:
+    //   `found`: for a refused ticket, whether its payment transaction is finalized. If it is finalized, the refusal is permanent; otherwise the
+    //   wallet may request the ticket again.
+    //   `signature`: the signature of the payment transaction; null for a free ticket.
+    //   `refunds`: the amounts that are owed back to the wallet, as a list of { payment, currency, amount }.
+    //   `asked_at`: the time at which the polling began.
+    // The unique key contains the wallet, so that a wallet cannot block the ticket of another wallet by naming the same transaction.
+    this.addSql(`
+      create table tickets (
+        id uuid primary key,
+        round uuid not null references rounds,
+        wallet wallet not null,
+        signature text collate "C",
+        state text not null check (state in ('checking', 'confirmed', 'refused', 'refunded')),
+        found boolean not null default false,
+        reason text,
+        refunds jsonb not null default '[]',
+        asked_at timestamptz not null default app_now(),
+        next_at timestamptz not null default app_now() + interval '500 milliseconds',
+        created_at timestamptz not null default app_now(),
+        decided_at timestamptz,
+        unique (signature, wallet),
+        check ((state = 'refused') = (reason is not null)),
+        check ((state = 'checking') = (decided_at is null)),
+        check (state = 'confirmed' or signature is not null)
+      ) with (fillfactor = 70)`);
+    this.addSql(`create index tickets_due on tickets (next_at) where state = 'checking'`);
+    this.addSql(`create index tickets_checking on tickets (wallet) where state = 'checking'`);
+    this.addSql(`create index tickets_settling on tickets (round, asked_at) where state = 'checking'`);
+    this.addSql(`create index tickets_confirmed on tickets (round, id) where state = 'confirmed'`);
+    // A transaction pays for at most one ticket, across all rounds and wallets.
+    this.addSql(`create unique index tickets_paid_by on tickets (signature) where state in ('confirmed', 'refunded')`);
+    this.addSql(`
+      create function guard_ticket() returns trigger language plpgsql as $$ begin
+        if (new.id, new.round, new.wallet, new.signature) is distinct from (old.id, old.round, old.wallet, old.signature)
+        then raise exception 'ticket % never changes its round, wallet or signature', old.id using errcode = 'restrict_violation'; end if;
+        if (old.state = 'refunded' or (old.state = 'refused' and old.found)) or (old.state = 'confirmed' and new.state <> 'refunded')
+        then raise exception 'ticket % is decided, and this decision never changes', old.id using errcode = 'restrict_violation'; end if;
+        return new;
+      end $$`);
+    this.addSql(`create trigger tickets_guarded before update on tickets for each row execute function guard_ticket()`);
+    this.addSql(`create trigger tickets_kept before delete on tickets for each row execute function refuse_change()`);
+  }
+
+  private schedule(): void {
+    // The table is empty until the schedule is started for the first time; from then on it has one row. Columns:
+    //   `next_at`: the time at which the next round is due; null while the schedule is stopped.
+    //   `interval_sec`: the time between two rounds, seconds.
+    //   `rounds`: the number of rounds created so far. It is also the number of the newest round.
+    //   `pending`: a round that was created but may not have started yet; the next run of the scheduler continues with this round.
+    //   `look_at`: a lease; no run begins before this time, because another run is in progress or has just failed.
+    this.addSql(`
+      create table round_schedule (
+        singleton boolean primary key default true check (singleton),
+        interval_sec int not null check (interval_sec between 10 and 2592000),
+        template jsonb not null,
+        started_by text not null,
+        next_at timestamptz(3),
+        rounds int not null default 0,
+        pending uuid unique references rounds,
+        look_at timestamptz not null default app_now(),
+        last_round uuid references rounds,
+        last_started_at timestamptz(3),
+        last_error text
+      )`);
   }
 }

@@ -1,11 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables for battles and their seats. Adds the battle to activities, because battles become the third consumer of activities. */
-export class Migration0019Battles extends Migration {
+/** Creates the tables for battles and their seats. */
+export class Migration0012Battles extends Migration {
   override up(): void {
-    // Battle for which the score was submitted; null for other activities.
-    this.addSql('alter table activities add column battle_id uuid');
-
     // `due_at` is the time at which an open battle expires or a running battle ends; it stays set after the end. It has whole milliseconds, so that
     // clients see exactly the time that the service uses.
     this.addSql(`
@@ -42,6 +39,9 @@ export class Migration0019Battles extends Migration {
         primary key (battle_id, wallet),
         unique (battle_id, seat)
       ) with (fillfactor = 70)`);
-    this.addSql('create index scores_battle on scores (battle_id, wallet, normalized desc) where battle_id is not null');
+  }
+
+  override down(): void {
+    this.addSql('drop table battle_seats, battles');
   }
 }

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Creates the tables for referral links, referrals, and the points that referrals earned. */
-export class Migration0016Referrals extends Migration {
+export class Migration0007Referrals extends Migration {
   override up(): void {
     // Referral links of a wallet. `n` numbers the links of a wallet in the order of their creation. The service shows the newest link; the codes of
     // older links still work.
@@ -42,5 +42,9 @@ export class Migration0016Referrals extends Migration {
         points bigint not null default 0,
         primary key (referrer, day)
       ) with (fillfactor = 70)`);
+  }
+
+  override down(): void {
+    this.addSql('drop table referral_days, referrals, referral_links');
   }
 }

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Creates the tables for burn events, the burns that are read from the chain, and the boards of burn events. */
-export class Migration0020Burns extends Migration {
+export class Migration0009Burns extends Migration {
   override up(): void {
     // A burn counts if `activated_at` ≤ block time < `ends_at`. From `final_at` on, the list of burns is complete and fixed. `burned` is the sum of
     // all burns of the event; `referral`, `game` and `social` are the sums by source. They are stored, so that no query has to add up the rows of
@@ -103,5 +103,9 @@ export class Migration0020Burns extends Migration {
         next_at timestamptz not null default app_now(),
         primary key (mint, before)
       )`);
+  }
+
+  override down(): void {
+    this.addSql('drop table burn_gaps, burn_cursors, burn_transactions, burn_ranges, burn_standings, burns, burn_events');
   }
 }

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Creates the tables for clips. The media files of clips are in the object storage. */
-export class Migration0022Clips extends Migration {
+export class Migration0005Clips extends Migration {
   override up(): void {
     // A row is inserted before a media file is stored under the id of the clip. The row is not deleted while a file is left. States:
     //   `uploading`: The upload is in progress; a file may exist.
@@ -72,5 +72,12 @@ export class Migration0022Clips extends Migration {
     this.addSql(`
       create trigger players_hide_clips after update of banned_at on players
       for each row when ((old.banned_at is null) <> (new.banned_at is null)) execute function hide_clips()`);
+  }
+
+  override down(): void {
+    this.addSql('drop trigger players_hide_clips on players');
+    this.addSql('drop table clip_counts, clips');
+    this.addSql('drop function hide_clips');
+    this.addSql('drop function count_clips');
   }
 }

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Creates the tables for chat messages and sanctions. */
-export class Migration0012Chat extends Migration {
+export class Migration0010Chat extends Migration {
   override up(): void {
     // Messages of the built-in chat (`source = 'chat'`) and of bridged chats (any other `source`). A deleted message keeps its row, but not its text.
     // Columns:
@@ -47,5 +47,9 @@ export class Migration0012Chat extends Migration {
         changed_at timestamptz not null default app_now(),
         primary key (source, account)
       )`);
+  }
+
+  override down(): void {
+    this.addSql('drop table chat_sanctions, chat_messages');
   }
 }

@@ -1,11 +1,19 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Creates the tables for payments, for the lanes and batches that pay them, and for on-chain transactions that the database cannot explain. */
-export class Migration0008Payouts extends Migration {
+export class Migration0003Payouts extends Migration {
   override up(): void {
     this.payments();
     this.lanes();
     this.watch();
+  }
+
+  override down(): void {
+    this.addSql('drop table payout_watch, payout_findings');
+    this.addSql('drop table payout_batch_members, payout_lanes, payout_batches, token_accounts_opened');
+    this.addSql('drop table payments');
+    this.addSql('drop function guard_payout_batch');
+    this.addSql('drop function guard_payment');
   }
 
   private payments(): void {
@@ -20,6 +28,8 @@ export class Migration0008Payouts extends Migration {
     //   `reversed`: The payment was reported as reversed after it was completed, and is no longer owed (only payer `orchestrator`).
     // Columns:
     //   `lane`: the payout lane; it never changes, so that all transactions that are ever signed for the cause use one nonce account.
+    //   `reported`: the status of the payment in its newest report. It may differ from `state`, because the retry of a failed payment changes only
+    //   `state`.
     //   `next_at`: the earliest time at which a worker may put the payment into a batch.
     //   `give_ups`: the number of expired batches that contained the payment.
     //   `refusals`: the number of batches that failed because of the payment.
@@ -37,6 +47,7 @@ export class Migration0008Payouts extends Migration {
           check (state in ('pending', 'batched', 'confirmed', 'completed', 'failed', 'reversed', 'manual')),
         signature text collate "C",
         reason text,
+        reported text,
         reported_at timestamptz,
         next_at timestamptz not null default app_now(),
         give_ups smallint not null default 0,
@@ -60,14 +71,17 @@ export class Migration0008Payouts extends Migration {
       where payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual')`);
     this.addSql(`create index payments_wallet on payments (wallet, created_at desc, id)`);
     this.addSql(`create index payments_listed on payments (payer, state, created_at, id)`);
+    // Index of completed payments of the treasury, by time. The functions that compute the balance of the treasury read the recent payments with this
+    // index.
+    this.addSql(`create index payments_completed on payments (currency, completed_at) where payer = 'treasury' and state = 'completed'`);
     this.addSql(`create index payments_signature on payments (signature) where signature is not null`);
     this.addSql(`
       create function guard_payment() returns trigger language plpgsql as $$ begin
         if (new.id, new.wallet, new.currency, new.amount, new.cause_kind, new.cause_id, new.payer, new.lane, new.created_at)
           is distinct from (old.id, old.wallet, old.currency, old.amount, old.cause_kind, old.cause_id, old.payer, old.lane, old.created_at)
-        then raise exception 'what payment % is, and whose, never changes', old.id using errcode = 'restrict_violation'; end if;
+        then raise exception 'payment % never changes its wallet, currency, amount, cause, payer or lane', old.id using errcode = 'restrict_violation'; end if;
         if old.state = 'completed' and new.state not in ('completed', 'reversed')
-        then raise exception 'payment % is completed', old.id using errcode = 'restrict_violation'; end if;
+        then raise exception 'payment % is completed, so its state can change to reversed only', old.id using errcode = 'restrict_violation'; end if;
         return new;
       end $$`);
     this.addSql(`create trigger payments_fixed before update on payments for each row execute function guard_payment()`);
@@ -126,7 +140,7 @@ export class Migration0008Payouts extends Migration {
         if (new.id, new.lane, new.address, new.nonce, new.fee_payer, new.treasury, new.mint, new.decimals, new.rent, new.urgency, new.members_hash)
           is distinct from (old.id, old.lane, old.address, old.nonce, old.fee_payer, old.treasury, old.mint, old.decimals, old.rent, old.urgency, old.members_hash)
           or old.state <> 'live'
-        then raise exception 'batch % is immutable', old.id using errcode = 'restrict_violation'; end if;
+        then raise exception 'batch % allows one change: the outcome of a live batch', old.id using errcode = 'restrict_violation'; end if;
         return new;
       end $$`);
     this.addSql(`create trigger payout_batches_fixed before update on payout_batches for each row execute function guard_payout_batch()`);
@@ -145,6 +159,16 @@ export class Migration0008Payouts extends Migration {
       )`);
     this.addSql(`create unique index payout_batch_members_live on payout_batch_members (payment) where live`);
     this.addSql(`create index payout_batch_members_payment on payout_batch_members (payment)`);
+    // Token accounts whose rent the service paid, at most one per wallet and mint. `cause` is the id of the claim or of the payout batch for which
+    // the account was opened.
+    this.addSql(`
+      create table token_accounts_opened (
+        wallet wallet not null, mint text collate "C" not null,
+        cause uuid not null,
+        at timestamptz not null default app_now(),
+        primary key (wallet, mint)
+      )`);
+    this.addSql(`create index token_accounts_opened_cause on token_accounts_opened (cause)`);
   }
 
   private watch(): void {

@@ -1,12 +1,23 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables for pending account links, unlinked accounts, and engagement of accounts that are not linked yet. */
-export class Migration0021SocialLinks extends Migration {
+/** Creates the tables for linked accounts on other platforms, for links that a wallet has started, and for engagement of accounts that are not linked yet. */
+export class Migration0006Social extends Migration {
   override up(): void {
-    // `confirmed_at` is the last time at which the handle was known to belong to the account. A handle may move to another account, and reports about
-    // the move arrive in any order; this time shows which report is newer.
-    this.addSql(`alter table linked_accounts add column confirmed_at timestamptz not null default app_now()`);
-    this.addSql(`update linked_accounts set confirmed_at = linked_at`);
+    // An account is linked to one wallet, and a wallet has at most one account per platform. `account_id` never changes on the platform. `handle` is
+    // the name that the platform shows; another account may take over the name. `confirmed_at` is the last time at which the handle was known to belong
+    // to the account. Reports about a handle that moves arrive in any order; this time shows which report is newer.
+    this.addSql(`
+      create table linked_accounts (
+        platform text collate "C" not null check (platform ~ '^[a-z0-9-]{1,32}$'),
+        account_id text collate "C" not null check (account_id <> ''),
+        handle text not null check (handle <> ''),
+        wallet wallet not null,
+        linked_at timestamptz not null default app_now(),
+        confirmed_at timestamptz not null default app_now(),
+        primary key (platform, account_id),
+        unique (wallet, platform)
+      )`);
+    this.addSql(`create index linked_accounts_handle on linked_accounts (platform, lower(handle))`);
 
     // Account links that a wallet has started. `key` is the SHA-256 of the OAuth state (`method = 'oauth'`) or of the challenge code (`method =
     // 'challenge'`). `secret` is the PKCE code verifier (`oauth`) or the challenge code itself (`challenge`).
@@ -46,5 +57,9 @@ export class Migration0021SocialLinks extends Migration {
         primary key (platform, account_id, kind, source_id)
       )`);
     this.addSql(`create index kept_engagements_at on kept_engagements (at)`);
+  }
+
+  override down(): void {
+    this.addSql('drop table kept_engagements, unlinked_accounts, link_attempts, linked_accounts');
   }
 }

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables for games, plays, scores, saved states and game records. */
-export class Migration0003Arcade extends Migration {
+/** Creates the tables for games, plays, scores, saved states, game records and one-time events. */
+export class Migration0004Arcade extends Migration {
   override up(): void {
     this.addSql(`
       create table games (
@@ -24,12 +24,6 @@ export class Migration0003Arcade extends Migration {
         possessed_by text,
         version int not null,
         updated_at timestamptz not null default app_now()
-      )`);
-    // Settings that operators change. The table keeps every version of a setting; the newest version applies.
-    this.addSql(`
-      create table settings (
-        name text not null, version int not null, value jsonb not null, at timestamptz not null default app_now(),
-        primary key (name, version)
       )`);
     // A play is never updated, so a cached play stays valid.
     this.addSql(`
@@ -68,6 +62,7 @@ export class Migration0003Arcade extends Migration {
     this.addSql(`create unique index scores_play on scores (play_id) where play_id is not null`);
     this.addSql(`create unique index scores_idempotency on scores (wallet, idempotency_key) where idempotency_key is not null`);
     this.addSql(`create index scores_wallet_game on scores (wallet, game_id)`);
+    this.addSql(`create index scores_battle on scores (battle_id, wallet, normalized desc) where battle_id is not null`);
     this.addSql(`create index scores_held on scores (at) where status = 'held'`);
     this.addSql(`
       create table game_counters (
@@ -90,5 +85,19 @@ export class Migration0003Arcade extends Migration {
       )`);
     this.addSql(`create trigger game_records_append_only before update or delete on game_records for each row execute function refuse_change()`);
     this.addSql(`create trigger game_records_no_truncate before truncate on game_records execute function refuse_change()`);
+    // One-time events of the arcade.
+    this.addSql(`
+      create table arcade_events (
+        id uuid primary key,
+        name text not null,
+        payload jsonb,
+        starts_at timestamptz not null,
+        ends_at timestamptz not null check (ends_at > starts_at)
+      )`);
+    this.addSql(`create index arcade_events_ends_at on arcade_events (ends_at)`);
+  }
+
+  override down(): void {
+    this.addSql('drop table arcade_events, game_records, game_states, game_counters, scores, plays, cabinets, game_versions, games');
   }
 }

@@ -1,0 +1,62 @@
+import type { EntitySchemaWithMeta } from '@mikro-orm/core';
+import type { InferKyselyDB } from '@mikro-orm/postgresql';
+import {
+  type Compilable,
+  type DeleteResult,
+  type Driver,
+  type InsertResult,
+  Kysely,
+  type MergeResult,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  sql,
+  type UpdateResult,
+} from 'kysely';
+import type { Queryable } from './sql.ts';
+
+/** A driver without a connection, because `run` sends the built queries to the connection of a transaction or of the pool. */
+const noConnection: Driver = {
+  init: async () => {},
+  acquireConnection: () => Promise.reject(new Error('a query builder has no connection; pass the query to run()')),
+  releaseConnection: async () => {},
+  beginTransaction: async () => {},
+  commitTransaction: async () => {},
+  rollbackTransaction: async () => {},
+  destroy: async () => {},
+};
+
+/**
+ * Creates a query builder for some tables. Names and types of columns come from the entities, so a misspelt column does not compile. The builder only
+ * builds SQL; `run(tx, query)` or `run(app.db, query)` runs the query. Values of the types bigint, numeric and timestamptz are strings. Write a JSON
+ * value as text (`JSON.stringify`), because node-postgres writes a JavaScript array as a PostgreSQL array.
+ */
+export const queryBuilder = <Table extends EntitySchemaWithMeta>(_tables: readonly Table[]): Kysely<InferKyselyDB<Table>> =>
+  new Kysely<InferKyselyDB<Table>>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => noConnection,
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+
+/**
+ * Returns the expression that formats a timestamp column as ISO 8601 in UTC with milliseconds, like `instant` in sql.ts.
+ * @typeParam Value `string | null` for a column that can be null
+ */
+export const isoInstant = <Value extends string | null = string>(column: string): RawBuilder<Value> =>
+  sql<Value>`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+type BuiltQuery = Compilable<unknown>;
+
+/** The row type of a built query. A query without `returning` has no rows. */
+type RowOf<Query extends BuiltQuery> =
+  Query extends Compilable<infer Row> ? (Row extends InsertResult | UpdateResult | DeleteResult | MergeResult ? never : Row) : never;
+
+/** Runs a query of a query builder and returns its rows. */
+export function run<Query extends BuiltQuery>(db: Queryable, query: Query): Promise<RowOf<Query>[]> {
+  const { sql: text, parameters } = query.compile();
+  return db.query<RowOf<Query>>({ text }, parameters);
+}
